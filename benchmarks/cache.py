@@ -1,9 +1,12 @@
-"""How much of what an agent sends a vendor's cache can read, and what that costs, on a fixed workload.
+"""How much of what an agent sends a vendor's cache can read, and what that costs, on a fixed
+workload.
 
-Tiers of 5,000, 15,000 and 2,000 tokens; 50 exchanges of 1,000 tokens, each with a tool call; the conversation is folded
-at least twice, and one source in the session tier changes on the way. The vendor is simulated on the bytes that are
-sent: it keeps what stands before a mark, finds it again by its bytes a little way back from each mark, and keeps
-nothing under its minimum. Every figure is a count, the same on every machine. The bar is 85 %, the aim 92 %.
+Tiers of 5,000, 15,000 and 2,000 tokens; 50 exchanges of 1,000 tokens, each with a tool call; the
+conversation is folded at least twice, and one source in the session tier changes on the way. The
+vendor is simulated on the bytes that are
+sent: it keeps what stands before a mark, finds it again by its bytes a little way back from each
+mark, and keeps nothing under its minimum. Every figure is a count, the same on every machine. The
+bar is 85 %, the aim 92 %.
 """
 
 from __future__ import annotations
@@ -40,7 +43,10 @@ MODEL = "anthropic:claude-sonnet-5"
 EXCHANGES = 50
 CHANGES_AT = 30
 LOOKS_BACK = 20  # pieces, from each mark
-WORDS = "the corner slow has a slack of minus 0.013 ns at u_core/u_alu/reg_12 and the report names 480 endpoints "
+WORDS = (
+    "the corner slow has a slack of minus 0.013 ns at u_core/u_alu/reg_12 and the report names 480"
+    " endpoints "
+)
 
 
 def filler(tokens: int, seed: str) -> str:
@@ -51,7 +57,9 @@ def filler(tokens: int, seed: str) -> str:
     return text[: 3 * tokens]
 
 
-LOOK = ToolSpec("look", "Looks at a report.", {"type": "object", "properties": {"name": {"type": "string"}}})
+LOOK = ToolSpec(
+    "look", "Looks at a report.", {"type": "object", "properties": {"name": {"type": "string"}}}
+)
 ROLE = Role(
     "bench.agent",
     (Block("role", filler(4_800, "identity"), Tier.STABLE),),
@@ -63,7 +71,9 @@ ROLE = Role(
 
 @dataclass
 class Vendor:
-    """A cache that goes by bytes: what was sent before a mark is kept, and found again a little way back from one."""
+    """A cache that goes by bytes: what was sent before a mark is kept, and found again a little
+    way back from one.
+    """
 
     terms: CacheTerms
     kept: set[bytes] = field(default_factory=set)
@@ -81,7 +91,9 @@ class Vendor:
         near = {place for mark in marks for place in range(max(0, mark - LOOKS_BACK), mark)}
         found = [ends[place] for place in near if ends[place][1] in self.kept]
         read = max((size for size, _ in found), default=0)
-        large = [ends[mark - 1] for mark in marks if mark and ends[mark - 1][0] >= 3 * self.terms.least]
+        large = [
+            ends[mark - 1] for mark in marks if mark and ends[mark - 1][0] >= 3 * self.terms.least
+        ]
         self.kept |= {digest for _, digest in large}
         written = max(0, max((size for size, _ in large), default=0) - read)
         return len(sent.encode()), read, written
@@ -115,7 +127,9 @@ class Result:
 
     @property
     def cost(self) -> float:
-        """What the input costs, where without a cache it is 1; writing costs more than reading anew."""
+        """What the input costs, where without a cache it is 1; writing costs more than reading
+        anew.
+        """
         anew = self.sent - self.read - self.written
         return (anew + self.terms.read * self.read + self.terms.write * self.written) / self.sent
 
@@ -124,7 +138,8 @@ def run(*, chunked: bool = True) -> Result:
     """The workload.
 
     Args:
-        chunked: fold in large steps, as the product does; else a little at every exchange, to compare.
+        chunked: fold in large steps, as the product does; else a little at every exchange, to
+            compare.
     """
     result = Result()
     vendor, monitor = Vendor(result.terms), CacheMonitor(result.terms)
@@ -148,14 +163,18 @@ def run(*, chunked: bool = True) -> Result:
                 result.written += written
                 result.folds += made.folded > 0
             if seen.first_difference:
-                result.broken.append(f"{number}: {seen.first_difference.name} {seen.first_difference.how}")
+                result.broken.append(
+                    f"{number}: {seen.first_difference.name} {seen.first_difference.how}"
+                )
     watched = monitor.savings(since=3)
     result.estimated = watched.estimated_read / watched.estimated
     return result
 
 
 def blocks_of(number: int) -> list[Block]:
-    """The blocks of an exchange: the session's, one of which changes once, and those of this call."""
+    """The blocks of an exchange: the session's, one of which changes once, and those of this
+    call.
+    """
     source = "old" if number < CHANGES_AT else "new"
     return [
         Block("protocol", filler(10_000, "protocol"), Tier.SESSION),
@@ -176,12 +195,15 @@ def exchange(number: int) -> Iterator[tuple[Turn, ...]]:
 def main() -> None:
     """Print the figures."""
     chunked, little = run(), run(chunked=False)
-    for name, made in (("folded in large steps", chunked), ("folded a little at every exchange", little)):
+    for name, made in (
+        ("folded in large steps", chunked),
+        ("folded a little at every exchange", little),
+    ):
         sys.stdout.write(
-            f"{name}: {made.ratio:.1%} of {made.sent} input bytes read from the cache in exchanges 2 to {EXCHANGES} "
-            f"(estimated {made.estimated:.1%}), {made.folds} folds\n"
-            f"  {made.written} bytes written; the input costs {made.cost:.1%} of what it would without a cache "
-            f"(read {made.terms.read:g}x, write {made.terms.write:g}x)\n"
+            f"{name}: {made.ratio:.1%} of {made.sent} input bytes read from the cache in exchanges"
+            f" 2 to {EXCHANGES} (estimated {made.estimated:.1%}), {made.folds} folds\n "
+            f" {made.written} bytes written; the input costs {made.cost:.1%} of what it would"
+            f" without a cache (read {made.terms.read:g}x, write {made.terms.write:g}x)\n"
         )
     sys.stdout.write(f"what broke it: {'; '.join(chunked.broken)}\n")
     sys.stdout.write(f"bar {BAR:.0%}, aim {AIM:.0%}\n")

@@ -1,10 +1,12 @@
-"""How often `eval compare` raises a false alarm and how often it finds a drop: simulated comparisons, its own code.
+"""How often `eval compare` raises a false alarm and how often it finds a drop: simulated
+comparisons, its own code.
 
     python -m benchmarks.evals [--comparisons 20000] [--seed 1]
 
-Scenarios have pass chances drawn from a Beta distribution. Each scenario also has six scores a run, one a dimension,
-which move with the run's luck. Without a change both sides are drawn alike. With one, every scenario's chance falls by
-so many points, or to 0 (the printed drop is the mean that remains). A row is one kind of suite.
+Scenarios have pass chances drawn from a Beta distribution. Each scenario also has six scores a run,
+one a dimension, which move with the run's luck. Without a change both sides are drawn alike. With
+one, every scenario's chance falls by so many points, or to 0 (the printed drop is the mean that
+remains). A row is one kind of suite.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ DROPS = (0.05, 0.10, 0.20)
 FOUND_AT_20 = 0.80
 
 _SAMPLED = Fingerprint(transom="0", model="vendor:model", prompts="0")
-_SUMMARY = Summary(pass_rate=0, total_scenarios=0, passed=0, failed=0, errors=0, pass_k={}, avg_scores={})
+_SUMMARY = Summary(
+    pass_rate=0, total_scenarios=0, passed=0, failed=0, errors=0, pass_k={}, avg_scores={}
+)
 _EPOCHS = {passed: EpochRow(status="pass" if passed else "fail") for passed in (True, False)}
 
 
@@ -63,7 +67,9 @@ def evaluation(passes: NDArray[np.bool_], scores: NDArray[np.float64] | None) ->
         if scores is None:
             epochs, means = tuple(_EPOCHS[bool(passed)] for passed in one), {}
         else:
-            tables = [dict(zip(DIMENSIONS, map(float, values), strict=True)) for values in scores[number]]
+            tables = [
+                dict(zip(DIMENSIONS, map(float, values), strict=True)) for values in scores[number]
+            ]
             pairs = zip(one, tables, strict=True)
             epochs = tuple(
                 EpochRow.model_construct(status="pass" if passed else "fail", dimensions=table)
@@ -72,7 +78,9 @@ def evaluation(passes: NDArray[np.bool_], scores: NDArray[np.float64] | None) ->
             means = tables[0]
         details = Details.model_construct(epochs=epochs)
         rows.append(
-            ScenarioRow.model_construct(id=f"s{number}", status="pass", scores=means, epochs=len(one), details=details)
+            ScenarioRow.model_construct(
+                id=f"s{number}", status="pass", scores=means, epochs=len(one), details=details
+            )
         )
     return Evaluation.model_construct(
         suite="simulated",
@@ -84,7 +92,9 @@ def evaluation(passes: NDArray[np.bool_], scores: NDArray[np.float64] | None) ->
     )
 
 
-def comparisons(kind: Kind, drop: float, count: int, seed: int) -> Iterator[tuple[Evaluation, Evaluation]]:
+def comparisons(
+    kind: Kind, drop: float, count: int, seed: int
+) -> Iterator[tuple[Evaluation, Evaluation]]:
     """So many pairs of evaluations, new and old."""
     rng = np.random.default_rng(seed)
     shape = (kind.scenarios, kind.epochs)
@@ -95,14 +105,18 @@ def comparisons(kind: Kind, drop: float, count: int, seed: int) -> Iterator[tupl
             passes = rng.random(shape) < np.maximum(chance - lower, 0.0)
             scores = None
             if kind.scored:
-                luck = rng.normal(0.0, 0.1, (*shape, 1)) + rng.normal(0.0, 0.1, (*shape, len(DIMENSIONS)))
+                luck = rng.normal(0.0, 0.1, (*shape, 1)) + rng.normal(
+                    0.0, 0.1, (*shape, len(DIMENSIONS))
+                )
                 scores = np.clip(chance[..., None] + luck - lower, 0.0, 1.0)
             sides.append(evaluation(passes, scores))
         yield sides[0], sides[1]
 
 
 def rate(kind: Kind, drop: float, count: int, seed: int) -> tuple[float, float]:
-    """The share of comparisons that are called a regression, and the mean detectable drop that they print."""
+    """The share of comparisons that are called a regression, and the mean detectable drop that
+    they print.
+    """
     made = [compare(new, old, "baseline") for new, old in comparisons(kind, drop, count, seed)]
     detectable = [one.minimum_detectable_drop or 0.0 for one in made]
     return sum(bool(one.regressions) for one in made) / count, sum(detectable) / count
@@ -117,11 +131,17 @@ def main(arguments: list[str] | None = None) -> int:
     missed = False
     for kind in KINDS:
         alarms, detectable = rate(kind, 0.0, given.comparisons, given.seed)
-        found = [rate(kind, drop, max(1, given.comparisons // 10), given.seed + 1)[0] for drop in DROPS]
+        found = [
+            rate(kind, drop, max(1, given.comparisons // 10), given.seed + 1)[0] for drop in DROPS
+        ]
         bad = not FALSE_ALARMS[0] <= alarms <= FALSE_ALARMS[1] or found[-1] < FOUND_AT_20
         missed |= bad
-        shown = ", ".join(f"{100 * drop:.0f} points {share:.0%}" for drop, share in zip(DROPS, found, strict=True))
-        line = f"{kind}: false alarms {alarms:.2%}; found: {shown}; detectable drop {detectable:.3f}"
+        shown = ", ".join(
+            f"{100 * drop:.0f} points {share:.0%}" for drop, share in zip(DROPS, found, strict=True)
+        )
+        line = (
+            f"{kind}: false alarms {alarms:.2%}; found: {shown}; detectable drop {detectable:.3f}"
+        )
         sys.stdout.write(f"{line}{'  MISSED' if bad else ''}\n")
     return 1 if missed else 0
 

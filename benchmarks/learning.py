@@ -1,16 +1,18 @@
-"""What learning costs and what it brings: time beside the design with one JSON file, duplicates found, regret.
+"""What learning costs and what it brings: time beside the design with one JSON file, duplicates
+found, regret.
 
     python benchmarks/learning.py [--only time,duplicates,regret] [--insights 10000] [--seeds 20]
 
-`time`: at 10,000 insights the best 15 for a query, its embedding included, take at most 30 ms of one processor, and one
-feedback event that survives a kill at most 0.1 ms. Beside it stand the plain design with one JSON file and, where
-ACE_FRAMEWORK names the unpacked package (`pip download --no-deps ace-framework`), that one: it shows all insights to
-every query and searches none. `duplicates`: how many of planted ones are found, and how many others are taken for
-one. `regret`: which of 300 configurations to try first on 17 tuning tasks, learned on 17 others; needs the package
-onnxruntime and the LCBench surrogate in ../shared/data/lcbench, or in a folder that LCBENCH names. Normalised regret
-after five tries must be at most 0.065, less than where all active insights are credited (paired, 95 %), and with half
-of the feedback flipped it must not beat chance. Times are medians in one run on one machine; a bar is missed at twice
-its figure, since machines differ.
+`time`: at 10,000 insights the best 15 for a query, its embedding included, take at most 30 ms of
+one processor, and one feedback event that survives a kill at most 0.1 ms. Beside it stand the plain
+design with one JSON file and, where ACE_FRAMEWORK names the unpacked package (`pip download
+--no-deps ace-framework`), that one: it shows all insights to every query and searches none.
+`duplicates`: how many of planted ones are found, and how many others are taken for one. `regret`:
+which of 300 configurations to try first on 17 tuning tasks, learned on 17 others; needs the package
+onnxruntime and the LCBench surrogate in ../shared/data/lcbench, or in a folder that LCBENCH names.
+Normalised regret after five tries must be at most 0.065, less than where all active insights are
+credited (paired, 95 %), and with half of the feedback flipped it must not beat chance. Times are
+medians in one run on one machine; a bar is missed at twice its figure, since machines differ.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy reads it: what is measured is one processor
+# before numpy reads it: what is measured is one processor
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -46,10 +49,22 @@ TASKS, TRIALS, TRIES, ACTIVE, POOL = 17, 60, 10, 15, 300
 PARAPHRASES = (
     ("Use shell elements for thin walls", "Thin walls should be meshed with shell elements"),
     ("Never leave a body without a fixed node", "Each body needs at least one node that is fixed"),
-    ("Warm starts halve the number of trials", "Starting warm cuts the trials that are needed to half"),
-    ("Check the units of the load before a run", "Before running, make sure that the load has the right units"),
-    ("Random sampling wastes trials in many dimensions", "In high dimensions trials are wasted by sampling at random"),
-    ("The licence server is down on Sunday nights", "On Sunday nights the licence server cannot be reached"),
+    (
+        "Warm starts halve the number of trials",
+        "Starting warm cuts the trials that are needed to half",
+    ),
+    (
+        "Check the units of the load before a run",
+        "Before running, make sure that the load has the right units",
+    ),
+    (
+        "Random sampling wastes trials in many dimensions",
+        "In high dimensions trials are wasted by sampling at random",
+    ),
+    (
+        "The licence server is down on Sunday nights",
+        "On Sunday nights the licence server cannot be reached",
+    ),
     ("Increase the damping when contact chatters", "When contact chatters, use more damping"),
     ("Write the log to a local disk", "Logs belong on a local disk"),
 )
@@ -72,10 +87,15 @@ def corpus(count: int, seed: int = 0) -> list[str]:
     often = 1 / np.arange(1, WORDS + 1) ** 0.9
     chosen = pick.choice(WORDS, size=(count, 18), p=often / often.sum())
     lengths = pick.integers(9, 19, count)
-    return [" ".join(words[n] for n in row[:length]) for row, length in zip(chosen, lengths, strict=True)]
+    return [
+        " ".join(words[n] for n in row[:length])
+        for row, length in zip(chosen, lengths, strict=True)
+    ]
 
 
-def median_ms(work: Callable[[], object], times: int, clock: Callable[[], float] = time.perf_counter) -> float:
+def median_ms(
+    work: Callable[[], object], times: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """Milliseconds of one call."""
     took = []
     for _ in range(times):
@@ -94,7 +114,9 @@ class OneFile:
 
     def add(self, text: str) -> None:
         key = hashlib.md5(text.lower().strip().encode(), usedforsecurity=False).hexdigest()
-        self.items.setdefault(key, {"content": text, "helpful_count": 0, "harmful_count": 0, "tags": []})
+        self.items.setdefault(
+            key, {"content": text, "helpful_count": 0, "harmful_count": 0, "tags": []}
+        )
 
     def feedback(self, key: str) -> None:
         self.items[key]["helpful_count"] += 1
@@ -102,7 +124,9 @@ class OneFile:
 
     def search(self, query: str) -> list[str]:
         wanted = set(query.split())
-        scored = [(len(wanted & set(one["content"].split())), key) for key, one in self.items.items()]
+        scored = [
+            (len(wanted & set(one["content"].split())), key) for key, one in self.items.items()
+        ]
         return [key for score, key in sorted(scored, reverse=True)[:15] if score]
 
 
@@ -112,7 +136,8 @@ def beside_ace(path: Path, texts: Sequence[str]) -> str:
     if not named:
         return "ace-framework is not measured: ACE_FRAMEWORK names no folder"
     package = types.ModuleType("ace")
-    package.__path__ = [str(Path(named) / "ace")]  # its own __init__ would import what is not needed here
+    # its own __init__ would import what is not needed here
+    package.__path__ = [str(Path(named) / "ace")]
     sys.modules["ace"] = package
     book: Any = importlib.import_module("ace.skillbook").Skillbook()
     keys = [book.add_skill("general", text).id for text in texts]
@@ -142,7 +167,9 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
         numbers = [number for (number,) in book.ledger.tables.query("SELECT number FROM insights")]
         put = book.index.put_vector  # of texts without meaning: what counts is their number
         pairs = list(zip(numbers, vectors, strict=False))
-        book.ledger.tables.write(lambda run: [put(run, number, vector.tobytes()) for number, vector in pairs])
+        book.ledger.tables.write(
+            lambda run: [put(run, number, vector.tobytes()) for number, vector in pairs]
+        )
     pick = random.Random(1)
     gold = [pick.choice(texts) for _ in range(60)]
     queries = [" ".join(pick.sample(text.split(), 5)) for text in gold]
@@ -164,9 +191,15 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
         any(one.insight.content == text for one in by_words.choose(Wish(query, fill=False)))
         for query, text in zip(queries, gold, strict=True)
     )
-    how = "words and meaning, its embedding included" if embedder else "words alone: the embedder is not installed"
+    how = (
+        "words and meaning, its embedding included"
+        if embedder
+        else "words alone: the embedder is not installed"
+    )
     print(f"{count} insights, of {count} texts {len(keys)} kept; {1e3 * adding:.2f} ms to add one")
-    print(f"  best 15 for a query   {query_ms:8.2f} ms  ({how}); one JSON file {plain_query:.1f} ms")
+    print(
+        f"  best 15 for a query   {query_ms:8.2f} ms  ({how}); one JSON file {plain_query:.1f} ms"
+    )
     print(f"  one feedback event    {feedback_ms:8.3f} ms; one JSON file {plain_feedback:.1f} ms")
     print(f"  queries of five words that find their text among 15: {found} of {len(queries)}")
     print(f"  {beside_ace(folder / 'ace.json', texts)}")
@@ -181,21 +214,33 @@ def measure_duplicates(embedder: Embedder | None) -> bool:
     book = Playbook()
     known = [book.add(Insight("", InsightCategory.STRATEGY, text)) for text in texts]
     wrong = sum(not added for _, added in known)
-    planted: dict[str, list[tuple[str, str]]] = {"exact": [], "reformatted": [], "one word swapped": []}
+    planted: dict[str, list[tuple[str, str]]] = {
+        "exact": [],
+        "reformatted": [],
+        "one word swapped": [],
+    }
     for insight, _ in pick.sample(known, 300):
         words = insight.content.split()
         swapped = [*words]
         swapped[pick.randrange(len(words))] = "another"
         planted["exact"].append((insight.id, insight.content))
-        planted["reformatted"].append((insight.id, f"  {insight.content.capitalize()}.".replace(" ", "  ", 3)))
+        planted["reformatted"].append(
+            (insight.id, f"  {insight.content.capitalize()}.".replace(" ", "  ", 3))
+        )
         planted["one word swapped"].append((insight.id, " ".join(swapped)))
     good = wrong == 0
     print(f"duplicates: {wrong} of {len(texts)} different texts taken for one")
     for kind, pairs in planted.items():
-        found = sum(book.add(Insight("", InsightCategory.STRATEGY, text))[0].id == key for key, text in pairs)
+        found = sum(
+            book.add(Insight("", InsightCategory.STRATEGY, text))[0].id == key
+            for key, text in pairs
+        )
         good = good and found >= 0.95 * len(pairs)
         print(f"  {kind:18} {found / len(pairs):.3f}")
-    for kind, pairs_of, model in (("by words", PARAPHRASES, None), ("by meaning", PARAPHRASES, embedder)):
+    for kind, pairs_of, model in (
+        ("by words", PARAPHRASES, None),
+        ("by meaning", PARAPHRASES, embedder),
+    ):
         if kind == "by meaning" and not embedder:
             print("  by meaning: the embedder is not installed")
             continue
@@ -209,11 +254,16 @@ def measure_duplicates(embedder: Embedder | None) -> bool:
 
 def _one(one: str, other: str, embedder: Embedder | None) -> bool:
     book = Playbook(embedder=embedder)
-    return book.add_insight(InsightCategory.STRATEGY, one).id == book.add_insight(InsightCategory.STRATEGY, other).id
+    return (
+        book.add_insight(InsightCategory.STRATEGY, one).id
+        == book.add_insight(InsightCategory.STRATEGY, other).id
+    )
 
 
 def surrogate(folder: Path) -> NDArray[np.float64]:
-    """Accuracy of 300 configurations on 34 tasks, each task's from 0 to 1; shape (tasks, configurations)."""
+    """Accuracy of 300 configurations on 34 tasks, each task's from 0 to 1; shape (tasks,
+    configurations).
+    """
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types
 
     options = onnxruntime.SessionOptions()
@@ -247,24 +297,33 @@ def surrogate(folder: Path) -> NDArray[np.float64]:
     rows = []
     for task in by_name["OpenML_task_id"]["choices"]:
         code = np.full((POOL, 1), codes[task], np.int32)
-        rows.append(session.run(None, {task_input: code, value_input: table})[0][:, 1])  # the accuracy
+        # the accuracy
+        rows.append(session.run(None, {task_input: code, value_input: table})[0][:, 1])
     reached = np.stack(rows).astype(np.float64)
     low, high = reached.min(1, keepdims=True), reached.max(1, keepdims=True)
     return np.asarray((reached - low) / (high - low))
 
 
-def learned(reached: NDArray[np.float64], seed: int, *, everybody: bool = False, flipped: float = 0.0) -> float:
-    """Mean regret after five tries on the unseen tasks, the order learned on the others by a playbook's feedback."""
+def learned(
+    reached: NDArray[np.float64], seed: int, *, everybody: bool = False, flipped: float = 0.0
+) -> float:
+    """Mean regret after five tries on the unseen tasks, the order learned on the others by a
+    playbook's feedback.
+    """
     pick = np.random.default_rng(seed)
     tasks = pick.permutation(len(reached))
     book = Playbook()
-    keys = [book.add_insight(InsightCategory.STRATEGY, f"Configuration {n} is worth a try").id for n in range(POOL)]
+    keys = [
+        book.add_insight(InsightCategory.STRATEGY, f"Configuration {n} is worth a try").id
+        for n in range(POOL)
+    ]
     for task in tasks[:TASKS]:
         row = reached[task]
         middle, top = np.median(row), np.quantile(row, 0.9)
         for _ in range(TRIALS):
             active = pick.choice(POOL, ACTIVE, replace=False)
-            value = row[active[0]]  # the first of those that were shown is what the trial really used
+            # the first of those that were shown is what the trial really used
+            value = row[active[0]]
             if top > value >= middle:
                 continue  # neither good nor bad
             good = bool(value >= top) != bool(pick.random() < flipped)
@@ -282,11 +341,17 @@ def chance(reached: NDArray[np.float64], seed: int) -> float:
 
 
 def _regret(rows: NDArray[np.float64], orders: Sequence[Sequence[int]]) -> float:
-    return float(np.mean([1 - max(row[n] for n in order[:5]) for row, order in zip(rows, orders, strict=True)]))
+    return float(
+        np.mean(
+            [1 - max(row[n] for n in order[:5]) for row, order in zip(rows, orders, strict=True)]
+        )
+    )
 
 
 def measure_regret(seeds: int) -> bool:
-    """Regret of what was learned, beside chance, crediting everybody, and feedback that is half wrong."""
+    """Regret of what was learned, beside chance, crediting everybody, and feedback that is half
+    wrong.
+    """
     beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "lcbench"
     folder = Path(os.environ.get("LCBENCH", beside))
     if not (folder / "model.onnx").is_file():
@@ -299,7 +364,9 @@ def measure_regret(seeds: int) -> bool:
         "what was used credited": lambda seed: learned(reached, seed),
         "the same, half of the feedback flipped": lambda seed: learned(reached, seed, flipped=0.5),
     }
-    print(f"regret after 5 tries on 17 unseen tasks, {seeds} seeds: mean, and deviation between seeds")
+    print(
+        f"regret after 5 tries on 17 unseen tasks, {seeds} seeds: mean, and deviation between seeds"
+    )
     found = {}
     for name, rule in rules.items():
         found[name] = np.array([rule(seed) for seed in range(seeds)])
@@ -307,8 +374,15 @@ def measure_regret(seeds: int) -> bool:
     any_order, everybody, used, flipped = found.values()
     gain = everybody - used
     bound = gain.mean() - 1.73 * gain.std(ddof=1) / math.sqrt(seeds)
-    print(f"  used credited beats all credited by {gain.mean():.4f}, at least {bound:.4f} (paired, one-sided 95 %)")
-    return bool(used.mean() <= REGRET and bound > 0 and flipped.mean() >= any_order.mean() - any_order.std(ddof=1))
+    print(
+        f"  used credited beats all credited by {gain.mean():.4f}, at least {bound:.4f} (paired,"
+        " one-sided 95 %)"
+    )
+    return bool(
+        used.mean() <= REGRET
+        and bound > 0
+        and flipped.mean() >= any_order.mean() - any_order.std(ddof=1)
+    )
 
 
 def main() -> int:

@@ -2,11 +2,11 @@
 
     python benchmarks/learning_retrieval.py [--base URL] [--folder DIR] [--only locomo,cranfield]
 
-LoCoMo: 10 long conversations; a question's evidence are the turns that answer it. Cranfield: 1,400 abstracts, 225
-questions, judged by people. Files that are not in the folder are fetched from below `--base`, where GitHub serves raw
-files, and are not kept. A collection that cannot be had is skipped, and that is said. `recall@15` is the part of the
-evidence among the first 15, `nDCG@10` how high it stands. Plain full text is SQLite's FTS5 as it comes, asked for any
-of the question's words.
+LoCoMo: 10 long conversations; a question's evidence are the turns that answer it. Cranfield: 1,400
+abstracts, 225 questions, judged by people. Files that are not in the folder are fetched from below
+`--base`, where GitHub serves raw files, and are not kept. A collection that cannot be had is
+skipped, and that is said. `recall@15` is the part of the evidence among the first 15, `nDCG@10` how
+high it stands. Plain full text is SQLite's FTS5 as it comes, asked for any of the question's words.
 """
 
 from __future__ import annotations
@@ -76,25 +76,41 @@ def locomo(place: Place) -> Iterator[Collection]:
         found: list[Any] = json.loads(place.file(LOCOMO, "locomo10.json"))
     except OSError:  # an earlier edition is a folder of files
         archive = zipfile.ZipFile(io.BytesIO(place.file(LOCOMO, "locomo10.zip")))
-        found = [json.loads(archive.read(name)) for name in sorted(archive.namelist()) if name.endswith(".json")]
+        found = [
+            json.loads(archive.read(name))
+            for name in sorted(archive.namelist())
+            if name.endswith(".json")
+        ]
     for one in found:
         talk = one.get("conversation", one)
         sessions = [turns for key, turns in talk.items() if re.fullmatch(r"session_\d+", key)]
-        texts = {turn["dia_id"]: f"{turn['speaker']}: {turn.get('text', '')}" for turns in sessions for turn in turns}
-        asked = [(row["question"], frozenset(row.get("evidence", ())) & texts.keys()) for row in one["qa"]]
+        texts = {
+            turn["dia_id"]: f"{turn['speaker']}: {turn.get('text', '')}"
+            for turns in sessions
+            for turn in turns
+        }
+        asked = [
+            (row["question"], frozenset(row.get("evidence", ())) & texts.keys())
+            for row in one["qa"]
+        ]
         yield Collection(texts, [(question, evidence) for question, evidence in asked if evidence])
 
 
 def cranfield(place: Place) -> Iterator[Collection]:
     """The abstracts with their titles; a judgement of 1 to 4 is relevant."""
-    texts = {str(number): text for number, text in enumerate(_parts(place.file(CRANFIELD, "cran.all.1400")), 1)}
+    texts = {
+        str(number): text
+        for number, text in enumerate(_parts(place.file(CRANFIELD, "cran.all.1400")), 1)
+    }
     questions = _parts(place.file(CRANFIELD, "cran.qry"))
     relevant: dict[int, set[str]] = {}
     for line in place.file(CRANFIELD, "cranqrel").decode().splitlines():
         query, document, judged = map(int, line.split()[:3])
         if 1 <= judged <= 4:
             relevant.setdefault(query, set()).add(str(document))
-    asked = [(text, frozenset(relevant.get(number, ()))) for number, text in enumerate(questions, 1)]
+    asked = [
+        (text, frozenset(relevant.get(number, ()))) for number, text in enumerate(questions, 1)
+    ]
     yield Collection(texts, [(text, evidence) for text, evidence in asked if evidence])
 
 
@@ -102,7 +118,8 @@ def _parts(data: bytes) -> list[str]:
     """Title and text of each entry."""
     entries = re.split(r"^\.I \d+\s*$", data.decode("latin-1"), flags=re.MULTILINE)[1:]
     fields = [
-        dict(re.findall(r"^\.([TW])\s*\n(.*?)(?=^\.[A-Z]\s*$|\Z)", one, re.DOTALL | re.MULTILINE)) for one in entries
+        dict(re.findall(r"^\.([TW])\s*\n(.*?)(?=^\.[A-Z]\s*$|\Z)", one, re.DOTALL | re.MULTILINE))
+        for one in entries
     ]
     return [" ".join(f"{one.get('T', '')} {one.get('W', '')}".split()) for one in fields]
 
@@ -122,7 +139,9 @@ def plain(collection: Collection) -> Ranker:
 
 
 async def ours(collection: Collection, path: Path, embedder: Embedder | None) -> SqliteMemory:
-    """A memory that holds the collection; with an embedder the one that was made without, its texts embedded."""
+    """A memory that holds the collection; with an embedder the one that was made without, its
+    texts embedded.
+    """
     memory = SqliteMemory.open(path, embedder)
     if embedder:
         await memory.embed_missing()
@@ -135,12 +154,16 @@ async def ours(collection: Collection, path: Path, embedder: Embedder | None) ->
 
 def scores(ranked: Sequence[str], evidence: frozenset[str]) -> tuple[float, float]:
     """Recall@15 and nDCG@10."""
-    gain = sum(1 / math.log2(place + 2) for place, key in enumerate(ranked[:HIGH]) if key in evidence)
+    gain = sum(
+        1 / math.log2(place + 2) for place, key in enumerate(ranked[:HIGH]) if key in evidence
+    )
     best = sum(1 / math.log2(place + 2) for place in range(min(HIGH, len(evidence))))
     return len(evidence & {*ranked[:FIRST]}) / len(evidence), gain / best
 
 
-async def measure(name: str, collections: Sequence[Collection], folder: Path, embedder: Embedder | None) -> None:
+async def measure(
+    name: str, collections: Sequence[Collection], folder: Path, embedder: Embedder | None
+) -> None:
     """One table."""
     sums: dict[str, list[tuple[float, float]]] = {}
     took: dict[str, float] = {}
@@ -159,12 +182,17 @@ async def measure(name: str, collections: Sequence[Collection], folder: Path, em
                     ranked = ranker(question)
                 sums.setdefault(how, []).append(scores(ranked, evidence))
             took[how] = took.get(how, 0.0) + time.process_time() - began
-    texts, asked = sum(len(one.texts) for one in collections), sum(len(one.questions) for one in collections)
+    texts, asked = (
+        sum(len(one.texts) for one in collections),
+        sum(len(one.questions) for one in collections),
+    )
     print(f"{name}: {texts} texts, {asked} questions")
     for how, found in sums.items():
         recall, ndcg = (sum(column) / len(found) for column in zip(*found, strict=True))
         print(
-            f"  {how:26} recall@15 {recall:.3f}  nDCG@10 {ndcg:.3f}  {1e3 * took[how] / asked:6.1f} ms CPU", flush=True
+            f"  {how:26} recall@15 {recall:.3f}  nDCG@10 {ndcg:.3f}  {1e3 * took[how] / asked:6.1f}"
+            " ms CPU",
+            flush=True,
         )
 
 
@@ -180,7 +208,9 @@ def main() -> int:
         print("the embedder is not installed (make embeddings): by words alone")
     for name in given.only.split(","):
         try:
-            collections = list({"locomo": locomo, "cranfield": cranfield}[name](Place(given.folder, given.base)))
+            collections = list(
+                {"locomo": locomo, "cranfield": cranfield}[name](Place(given.folder, given.base))
+            )
         except OSError as error:
             print(f"{name}: skipped, it cannot be had ({error})")
             continue

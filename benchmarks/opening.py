@@ -3,8 +3,9 @@
     python benchmarks/opening.py                # 10,000 events
     python benchmarks/opening.py --events 2000 --json FILE
 
-A kept conversation is made with a scripted model: five tool calls a message, each reply and each result an event. Then
-a program opens it and resumes it, which asks nobody. Columns, each the median of five:
+A kept conversation is made with a scripted model: five tool calls a message, each reply and each
+result an event. Then a program opens it and resumes it, which asks nobody. Columns, each the median
+of five:
 
     open s       processor time of `Agent.resume` in a process that has everything imported
     decode s     of reading the same records and decoding their JSON alone: nobody can do with less
@@ -54,13 +55,17 @@ def answer(request: Request) -> Reply:
 
 
 async def make(home: Home, events: int) -> None:
-    async with Agent("You look.", provider=ScriptedProvider(answer), tools=[look], at=home) as agent:
+    async with Agent(
+        "You look.", provider=ScriptedProvider(answer), tools=[look], at=home
+    ) as agent:
         for number in range(events // PER_MESSAGE + 1):
             await agent.send(f"message {number}")
 
 
 async def opened(home: Home) -> float:
-    agent = Agent("You look.", provider=ScriptedProvider({}), tools=[look], budget=Budget(), at=home)
+    agent = Agent(
+        "You look.", provider=ScriptedProvider({}), tools=[look], budget=Budget(), at=home
+    )
     began = time.process_time()
     assert await agent.resume() is not None
     took = time.process_time() - began
@@ -72,7 +77,10 @@ def decoded(database: Path) -> tuple[float, int]:
     with closing(sqlite3.connect(database)) as connection:
         began = time.process_time()
         gc.disable()
-        records = [json.loads(data) for (data,) in connection.execute("SELECT data FROM records ORDER BY seq")]
+        records = [
+            json.loads(data)
+            for (data,) in connection.execute("SELECT data FROM records ORDER BY seq")
+        ]
         gc.enable()
         return time.process_time() - began, len(records)
 
@@ -94,7 +102,9 @@ def counted(home: Home) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
@@ -114,7 +124,11 @@ def main() -> int:
         "calls_per_event": round(calls / events, 1),
     }
     print("events  open s  decode s  x decode  calls/event")
-    print("{events:6.0f}  {open_s:6.3f}  {decode_s:8.3f}  {ratio:8.2f}  {calls_per_event:11.1f}".format(**found))
+    print(
+        "{events:6.0f}  {open_s:6.3f}  {decode_s:8.3f}  {ratio:8.2f}  {calls_per_event:11.1f}".format(
+            **found
+        )
+    )
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
     held = found["ratio"] <= BOUND

@@ -1,11 +1,13 @@
-"""A check over 100 MB of log in the sandbox against the same atoms in plain CPython; and memory at 1 GB against 100 MB.
+"""A check over 100 MB of log in the sandbox against the same atoms in plain CPython; and memory at
+1 GB against 100 MB.
 
-Each run is a whole check: reading, digest, atoms, entries, verdict. The two kinds are interleaved, their medians
-compared, and their verdicts must be equal. The checkers come from `transom check build` with the embedded rules; line
-and record atoms, written here, show what others may write. The log is a real one, repeated; it lies beside the
-repository, and where it is absent nothing is measured.
-Bars: speed >= 0.7 x plain, a checker by rules <= 3 x the time of the line atom written here, peak memory of parent and
-worker at 1 GB <= 1.1 x that at 100 MB.
+Each run is a whole check: reading, digest, atoms, entries, verdict. The two kinds are interleaved,
+their medians compared, and their verdicts must be equal. The checkers come from `transom check
+build` with the embedded rules; line and record atoms, written here, show what others may write. The
+log is a real one, repeated; it lies beside the repository, and where it is absent nothing is
+measured.
+Bars: speed >= 0.7 x plain, a checker by rules <= 3 x the time of the line atom written here, peak
+memory of parent and worker at 1 GB <= 1.1 x that at 100 MB.
 """
 
 from __future__ import annotations
@@ -26,7 +28,15 @@ from typing import Any
 
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.item import InputName
-from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, artifact_bytes, check_files, load_checker
+from transom.checklist.run import (
+    Inputs,
+    LoadedChecker,
+    Roots,
+    Verdict,
+    artifact_bytes,
+    check_files,
+    load_checker,
+)
 from transom.sandbox import Level, Sandbox, probe
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "big" / "sta_big.log.gz"
@@ -122,7 +132,9 @@ def worker_level() -> Level | None:
 
 
 def peak_kib(pid: str) -> int:
-    """The largest resident set that a process has had. (`ru_maxrss` would count what its parent had before `exec`.)"""
+    """The largest resident set that a process has had. (`ru_maxrss` would count what its parent
+    had before `exec`.)
+    """
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0])
 
@@ -130,14 +142,19 @@ def peak_kib(pid: str) -> int:
 def watch_worker(done: threading.Event, peaks: list[int]) -> None:
     """Note the peaks of the children of this process until it is done.
 
-    Until a child has become another program, it has the memory of this process, and its name; that counts for nothing.
+    Until a child has become another program, it has the memory of this process, and its name; that
+    counts for nothing.
     """
     own = Path("/proc/self/cmdline").read_bytes()
     while not done.wait(0.02):
         for task in Path("/proc/self/task").iterdir():
             with contextlib.suppress(OSError, IndexError):  # the worker or the task may have ended
                 children = (task / "children").read_text().split()
-                peaks += [peak_kib(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_bytes() != own]
+                peaks += [
+                    peak_kib(pid)
+                    for pid in children
+                    if Path(f"/proc/{pid}/cmdline").read_bytes() != own
+                ]
 
 
 def write_log(path: Path, size: int) -> int:
@@ -157,7 +174,14 @@ def built_checker(name: str, work: Path) -> LoadedChecker:
         (folder / "sta.log").write_bytes(stream.read(200_000))
     (folder / "ITEM.yaml").write_text(_ITEM.replace("DESCRIPTION_HERE", CHECKS[name]))
     transom(folder, "check", "spec", "ITEM.yaml")
-    transom(folder, "check", "build", next((folder / "out").glob("*_ItemSpec.md")), "--item", "ITEM.yaml")
+    transom(
+        folder,
+        "check",
+        "build",
+        next((folder / "out").glob("*_ItemSpec.md")),
+        "--item",
+        "ITEM.yaml",
+    )
     return load_checker(next((folder / "out").glob("*_checker")))
 
 
@@ -195,7 +219,9 @@ def timed(work: Callable[[], Verdict]) -> tuple[float, Verdict]:
 
 
 def speed(name: str, checker: LoadedChecker, log: Path, size: int) -> tuple[float, float]:
-    """Print plain seconds / sandboxed seconds, medians of interleaved runs; returns it and the sandboxed seconds."""
+    """Print plain seconds / sandboxed seconds, medians of interleaved runs; returns it and the
+    sandboxed seconds.
+    """
     sandboxed: list[float] = []
     plain: list[float] = []
     for _ in range(ROUNDS):
@@ -219,33 +245,52 @@ def memory(name: str, folder: Path, small: Path, large: Path) -> float:
     """Print and return the larger growth of the two processes' peaks."""
     peaks: list[list[int]] = []
     for log in (small, large):
-        command = [sys.executable, "-c", _MEASURE, str(Path(__file__).parent), str(folder), str(log)]
+        command = [
+            sys.executable,
+            "-c",
+            _MEASURE,
+            str(Path(__file__).parent),
+            str(folder),
+            str(log),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append([int(word) for word in done.stdout.split()])
     growth: float = max(after / before for before, after in zip(*peaks, strict=True))
     told = ", ".join(
-        f"{who} {a >> 10} -> {b >> 10} MiB" for who, a, b in zip(("parent", "worker"), *peaks, strict=True)
+        f"{who} {a >> 10} -> {b >> 10} MiB"
+        for who, a, b in zip(("parent", "worker"), *peaks, strict=True)
     )
-    sys.stdout.write(f"{name}: peak memory at 1 GB / 100 MB {growth:.3f} (bar <= {MEMORY_BAR}): {told}\n")
+    sys.stdout.write(
+        f"{name}: peak memory at 1 GB / 100 MB {growth:.3f} (bar <= {MEMORY_BAR}): {told}\n"
+    )
     return growth
 
 
 def main() -> int:
     """Print the ratios; 1 where one is beyond twice its bar."""
     if not REAL.exists():
-        sys.stdout.write("skipped: the real log (../shared/data/big/sta_big.log.gz) is not beside this checkout\n")
+        sys.stdout.write(
+            "skipped: the real log (../shared/data/big/sta_big.log.gz) is not beside this"
+            " checkout\n"
+        )
         return 0
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         checkers = {f"{about}, by rules": built_checker(about, work) for about in CHECKS}
-        checkers |= {f"own, scope {scope}": own_checker(work, scope) for scope in ("line", "record")}
+        checkers |= {
+            f"own, scope {scope}": own_checker(work, scope) for scope in ("line", "record")
+        }
         log, large = work / "sta.log", work / "large.log"
         size = write_log(log, 100 * MEGABYTE)
         told = {about: speed(about, checker, log, size) for about, checker in checkers.items()}
         by_hand = told["own, scope line"][1]
-        rules = {about: slow / by_hand for about, (_, slow) in told.items() if about.endswith("by rules")}
+        rules = {
+            about: slow / by_hand for about, (_, slow) in told.items() if about.endswith("by rules")
+        }
         for about, times in rules.items():
-            sys.stdout.write(f"{about}: {times:.2f} x the line atom written by hand (bar <= {RULES_BAR})\n")
+            sys.stdout.write(
+                f"{about}: {times:.2f} x the line atom written by hand (bar <= {RULES_BAR})\n"
+            )
         write_log(large, 1_000 * MEGABYTE)
         growths = [memory(about, checker.folder, log, large) for about, checker in checkers.items()]
     slowest = min(speed for speed, _ in told.values())

@@ -1,7 +1,8 @@
-"""Input tokens of an ItemSpec's five rounds against rounds that each see every prompt and every earlier output.
+"""Input tokens of an ItemSpec's five rounds against rounds that each see every prompt and every
+earlier output.
 
-Same item, same prompts, same estimator. The embedded rules answer, so the figure is a count, the same on every machine.
-The bar is -60 %.
+Same item, same prompts, same estimator. The embedded rules answer, so the figure is a count, the
+same on every machine. The bar is -60 %.
 """
 
 from __future__ import annotations
@@ -26,29 +27,41 @@ CHECKS = Path(__file__).resolve().parents[1] / "examples" / "checks"
 
 
 async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
-    """The journaled replies of the five rounds, and the tokens of the item's configuration in each."""
+    """The journaled replies of the five rounds, and the tokens of the item's configuration in
+    each.
+    """
     session = Session.start(CommonOptions(workspace=work / "w", quiet=True), cwd=work)
     options = Options(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
     item = load_item(path)
     manner = manner_of(session, options, needs_sandbox=False)
     async with session.open_store() as store:
-        async with session.open_run("check", {"item": item.item_id}, name=item.item_id, store=store) as run:
+        async with session.open_run(
+            "check", {"item": item.item_id}, name=item.item_id, store=store
+        ) as run:
             await spec_of(run, item, places_of(session, options, None), manner)
-        rows: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "model_reply"]
+        rows: list[Any] = [
+            record.data for record in store.read(f"run/{run.id}") if record.kind == "model_reply"
+        ]
         return rows, [_configuration(store, row) for row in rows]
 
 
 def _configuration(store: SqliteStore, row: Any) -> int:
     blocks = json.loads(store.get_blob(row["window"]["request"]))["blocks"]
-    return sum(estimate_tokens(block["text"]) for block in blocks if block["name"] == "configuration")
+    return sum(
+        estimate_tokens(block["text"]) for block in blocks if block["name"] == "configuration"
+    )
 
 
 def everything(rows: list[Any], configurations: list[int]) -> int:
-    """What the rounds would take if each saw all prompts, the item, and all that was written before it."""
+    """What the rounds would take if each saw all prompts, the item, and all that was written
+    before it.
+    """
     files = dict.fromkeys(prompt.file for view in ROUND_VIEWS.values() for prompt in view.prompt)
     prompts = sum(estimate_tokens(load_prompt(file)) for file in files)
     outputs = [row["reply"]["usage"]["output_tokens"] for row in rows]
-    return sum(prompts + configuration + sum(outputs[:n]) for n, configuration in enumerate(configurations))
+    return sum(
+        prompts + configuration + sum(outputs[:n]) for n, configuration in enumerate(configurations)
+    )
 
 
 def main() -> None:
@@ -58,7 +71,10 @@ def main() -> None:
             rows, configurations = asyncio.run(rounds_of(CHECKS / f"{name}.yaml", Path(work)))
         seen = sum(row["reply"]["usage"]["input_tokens"] for row in rows)
         whole = everything(rows, configurations)
-        sys.stdout.write(f"{name}: {seen} of {whole} input tokens, {100 * (seen / whole - 1):+.1f} % (bar -60 %)\n")
+        sys.stdout.write(
+            f"{name}: {seen} of {whole} input tokens, {100 * (seen / whole - 1):+.1f} % (bar -60"
+            " %)\n"
+        )
 
 
 if __name__ == "__main__":

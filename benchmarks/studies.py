@@ -1,4 +1,5 @@
-"""The worth of learning across studies: ten related bracket studies, three ways to treat failures, paired by study.
+"""The worth of learning across studies: ten related bracket studies, three ways to treat failures,
+paired by study.
 
     python benchmarks/studies.py                 20 seeds on the emulator, some minutes
     python benchmarks/studies.py --seeds 3 --ccx with CalculiX, about an hour
@@ -6,9 +7,10 @@
     python benchmarks/studies.py --arms constrained,steps,transom
     python benchmarks/studies.py --only SHARED   holds the emulator against solves that others made
 
-`default` tells Optuna of a failed solve as a failed trial, which its samplers leave out; `constrained` tells it as an
-infeasible one; `steps` adds steps from the best design in the second half of a study; `transom` adds rules, designs and
-margins from the studies before. All have the same TPE, seeds, constraints, number of solves and verification.
+`default` tells Optuna of a failed solve as a failed trial, which its samplers leave out;
+`constrained` tells it as an infeasible one; `steps` adds steps from the best design in the second
+half of a study; `transom` adds rules, designs and margins from the studies before. All have the
+same TPE, seeds, constraints, number of solves and verification.
 """
 
 from __future__ import annotations
@@ -38,11 +40,17 @@ from transom.studies.verify import Verification, verify
 ARMS = ("default", "constrained", "transom")
 STUDIES, SOLVES = 10, 40
 WORKERS = 1
-METALS = ((70000.0, 0.33, 2.7e-6, 240.0), (210000.0, 0.3, 7.85e-6, 355.0), (110000.0, 0.34, 4.43e-6, 450.0))
+METALS = (
+    (70000.0, 0.33, 2.7e-6, 240.0),
+    (210000.0, 0.3, 7.85e-6, 355.0),
+    (110000.0, 0.34, 4.43e-6, 450.0),
+)
 
 
 def study(number: int, seed: int, *, learning: bool, steps: bool, emulate: str) -> Study:
-    """One of the related studies: another size, load, metal and limits; bounds as an engineer would set them."""
+    """One of the related studies: another size, load, metal and limits; bounds as an engineer
+    would set them.
+    """
     pick = random.Random(f"study {number}")
     length = round(pick.uniform(60, 120), 1)
     young, poisson, density, strength = METALS[pick.randrange(3)]
@@ -56,24 +64,34 @@ def study(number: int, seed: int, *, learning: bool, steps: bool, emulate: str) 
             "fillet": {"low": 0.01 * length, "high": 0.26 * length, "unit": "mm"},
             "thickness": {"low": 0.01 * length, "high": 0.08 * length, "unit": "mm"},
         },
-        "constants": {"length": {"value": length, "unit": "mm"}, "load": load, "young": young, "poisson": poisson,
-                      "density": density, "yield_stress": strength},
+        "constants": {
+            "length": {"value": length, "unit": "mm"},
+            "load": load,
+            "young": young,
+            "poisson": poisson,
+            "density": density,
+            "yield_stress": strength,
+        },
         "features": {
             "corner_bending": "load*length / (thickness*width**2*yield_stress)",
-            "hole_bending": "load*length / (thickness*max(width**2 - 4*hole**2, 0.001)*yield_stress)",
+            "hole_bending": (
+                "load*length / (thickness*max(width**2 - 4*hole**2, 0.001)*yield_stress)"
+            ),
             "hole_shear": "load / (thickness*max(width - 2*hole, 0.01)*yield_stress)",
         },
         "settings": {"mesh": round(0.085 * length, 2), "step": 0.5},
         "verify": {"settings": {"mesh": round(0.045 * length, 2), "step": 0.25}, "tolerance": 0.3},
         "objectives": [{"name": "mass"}],
-        "constraints": [{"name": "stress", "max": round(0.85 * strength, 1)},
-                        {"name": "displacement", "max": round(0.02 * length, 2)}],
+        "constraints": [
+            {"name": "stress", "max": round(0.85 * strength, 1)},
+            {"name": "displacement", "max": round(0.02 * length, 2)},
+        ],
         "solver": {"use": "bracket", "options": {"emulate": emulate}},
         "budget": {"trials": SOLVES, "workers": WORKERS},
         "limits": {"seconds": 60},
         "sampler": {"seed": 1000 * seed + number, "steps": steps},
         "learning": {"rules": learning, "warm_start": 5 if learning else 0},
-    }  # fmt: skip
+    }
     return Study.model_validate(data)
 
 
@@ -100,12 +118,20 @@ class Outcome:
     rejected: int
 
 
-def sequence(arm: str, seed: int, emulate: str, known: dict[int, float], studies: int = STUDIES) -> Iterator[Outcome]:
+def sequence(
+    arm: str, seed: int, emulate: str, known: dict[int, float], studies: int = STUDIES
+) -> Iterator[Outcome]:
     """The ten studies of one arm, one after the other."""
     with tempfile.TemporaryDirectory() as name:
         root, met = Path(name), set[str]()
         for number in range(studies):
-            one = study(number, seed, learning=arm == "transom", steps=arm in ("steps", "transom"), emulate=emulate)
+            one = study(
+                number,
+                seed,
+                learning=arm == "transom",
+                steps=arm in ("steps", "transom"),
+                emulate=emulate,
+            )
             runner_of = DefaultRunner if arm == "default" else StudyRunner
             runner = runner_of(one, root, storage=optuna.storages.InMemoryStorage())
             trials = runner.run()
@@ -116,7 +142,11 @@ def sequence(arm: str, seed: int, emulate: str, known: dict[int, float], studies
 
 
 def outcome(
-    trials: Sequence[Trial], verification: Verification, met: set[str], number: int, known: dict[int, float]
+    trials: Sequence[Trial],
+    verification: Verification,
+    met: set[str],
+    number: int,
+    known: dict[int, float],
 ) -> Outcome:
     """Count, and remember the lightest design that was ever verified."""
     solved = [trial for trial in trials if trial.kind in ("solved", "failed")]
@@ -130,14 +160,20 @@ def outcome(
     if best:
         known[number] = min(known.get(number, math.inf), best.values[0])
     return Outcome(
-        len(solved), sum(trial.kind == "failed" for trial in solved), repeats,
-        sum(trial.kind == "failed" for trial in late) / len(late), best.values[0] if best else None,
-        bool(best and best.verdict != "verified"), sum(trial.kind == "rejected" for trial in trials),
-    )  # fmt: skip
+        len(solved),
+        sum(trial.kind == "failed" for trial in solved),
+        repeats,
+        sum(trial.kind == "failed" for trial in late) / len(late),
+        best.values[0] if best else None,
+        bool(best and best.verdict != "verified"),
+        sum(trial.kind == "rejected" for trial in trials),
+    )
 
 
 def false_rejects(rows: int = 400) -> tuple[int, int]:
-    """Of good random designs (feasible, by the emulator), how many the rules of the studies before reject."""
+    """Of good random designs (feasible, by the emulator), how many the rules of the studies
+    before reject.
+    """
     emulator, pick, good, rejected = Emulator.load(), random.Random(0), 0, 0
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
@@ -149,7 +185,9 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
                 design = random_design(one, pick)
                 values = one.values(design)
                 failure, _, outputs = emulator({key: float(value) for key, value in values.items()})
-                if failure is None and all(by <= 0 for by in violations(one, {**values, **outputs}).values()):
+                if failure is None and all(
+                    by <= 0 for by in violations(one, {**values, **outputs}).values()
+                ):
                     good += 1
                     rejected += guide.judge(values) is not None
             trials = runner.run()
@@ -176,18 +214,22 @@ def compare(seeds: int, emulate: str, arms: Sequence[str], studies: int) -> dict
             began = time.monotonic()
             outcomes[arm].append(list(sequence(arm, seed, emulate, known, studies)))
             made = outcomes[arm][-1]
-            say(f"seed {seed} {arm}: {share(made):.1%} failed, {sum(one.repeats for one in made)} repeats, "
-                f"{time.monotonic() - began:.0f} s")  # fmt: skip
+            say(
+                f"seed {seed} {arm}: {share(made):.1%} failed, {sum(one.repeats for one in made)}"
+                f" repeats, {time.monotonic() - began:.0f} s"
+            )
     rows = {arm: summary(outcomes[arm], known) for arm in arms}
     ours, plain, default = (outcomes.get(arm, []) for arm in ("transom", "constrained", "default"))
     gains = [100 * (share(b) - share(a)) for a, b in zip(ours, plain, strict=False)]
     fewer = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, plain, strict=False)]
     against = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, default, strict=False)]
     rows["against constrained"] = {
-        "success, points": round(statistics.mean(gains), 1) if gains else None, "bound": lower_bound(gains),
-        "repeats, share less": round(statistics.mean(fewer), 3) if fewer else None, "repeats bound": lower_bound(fewer),
+        "success, points": round(statistics.mean(gains), 1) if gains else None,
+        "bound": lower_bound(gains),
+        "repeats, share less": round(statistics.mean(fewer), 3) if fewer else None,
+        "repeats bound": lower_bound(fewer),
         "repeats, share less than default": round(statistics.mean(against), 3) if against else None,
-    }  # fmt: skip
+    }
     return rows
 
 
@@ -215,7 +257,9 @@ def summary(runs: Sequence[Sequence[Outcome]], known: Mapping[int, float]) -> di
 
 
 def check(path: Path) -> dict[str, float]:
-    """Hold the geometry's rule against real solves of brackets of the same family, made by others."""
+    """Hold the geometry's rule against real solves of brackets of the same family, made by
+    others.
+    """
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     right = 0
     for row in rows:
@@ -230,7 +274,9 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--ccx", action="store_true")
     parser.add_argument("--studies", type=int, default=STUDIES)
@@ -243,7 +289,9 @@ if __name__ == "__main__":
         result: Any = check(given.only)
     else:
         WORKERS = given.workers
-        result = compare(given.seeds, "never" if given.ccx else "always", given.arms.split(","), given.studies)
+        result = compare(
+            given.seeds, "never" if given.ccx else "always", given.arms.split(","), given.studies
+        )
         if not given.ccx:
             rejected, good = false_rejects()
             result["good designs rejected"] = {

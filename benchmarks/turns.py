@@ -1,23 +1,25 @@
 """What a turn costs: one model reply with one tool call of 1 KiB, beside other agent runtimes.
 
-    python benchmarks/turns.py                        # ours, and whichever of the others can be imported
-    python benchmarks/turns.py --peers VENV/bin/python
-    python benchmarks/turns.py --json FILE
+    python benchmarks/turns.py                        # ours, and whichever of the others can be
+    imported python benchmarks/turns.py --peers VENV/bin/python python benchmarks/turns.py --json
+    FILE
 
-No network and no real model: a function answers at once, so what is left is what the runtime itself costs. Ours goes
-through `Agent.send` in a run whose every reply and result is synced to its journal and whose spans are written; both
-are read back and counted. The others keep nothing and trace nothing; `smolagents, synced` is the fastest of them with
-one line of a file written and synced a turn, which says what durability alone costs on this disk.
+No network and no real model: a function answers at once, so what is left is what the runtime itself
+costs. Ours goes through `Agent.send` in a run whose every reply and result is synced to its journal
+and whose spans are written; both are read back and counted. The others keep nothing and trace
+nothing; `smolagents, synced` is the fastest of them with one line of a file written and synced a
+turn, which says what durability alone costs on this disk.
 
-Every row is a process of its own. They take turns, conversation by conversation, so that a busy machine is busy for all
-alike; what is compared is the median over rounds of the ratio within a round. Columns:
+Every row is a process of its own. They take turns, conversation by conversation, so that a busy
+machine is busy for all alike; what is compared is the median over rounds of the ratio within a
+round. Columns:
 
     us/turn      CPU (user and system, all threads) a turn, median, conversations of 50 turns
     x smolagents its ratio to smolagents in the same round, median
-    calls/turn   function calls, Python's and C's, all threads, at 50 turns: the same from run to run
-    x@200        us/turn at 200 turns over us/turn at 50: 1.0 is linear
-    MB           the most memory that the process ever held, after conversations of 200 turns
-    B/turn       bytes of the journal a turn at 50 turns, and at 200
+    calls/turn   function calls, Python's and C's, all threads, at 50 turns: the same from run to
+    run x@200        us/turn at 200 turns over us/turn at 50: 1.0 is linear MB           the most
+    memory that the process ever held, after conversations of 200 turns B/turn       bytes of the
+    journal a turn at 50 turns, and at 200
 """
 
 from __future__ import annotations
@@ -74,8 +76,14 @@ def transom() -> Talk:
     from transom.telemetry import read_trace
     from transom.tools import Arguments, ToolDefinition
 
-    role = Role("bench.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"}))
-    schema: Any = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    role = Role(
+        "bench.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"})
+    )
+    schema: Any = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+    }
 
     class Fake:
         name, local, caps = "fake", True, Capabilities()
@@ -87,7 +95,12 @@ def transom() -> Talk:
             del on_delta
             call = self._script.call()
             part = Text("done") if call is None else ToolCall(call[0], "lookup", {**call[1]})
-            return Reply((part,), stop="end" if call is None else "tool_calls", usage=Usage(1, 1), by=self.name)
+            return Reply(
+                (part,),
+                stop="end" if call is None else "tool_calls",
+                usage=Usage(1, 1),
+                by=self.name,
+            )
 
         def estimate_tokens(self, _request: Any) -> int:
             return 1
@@ -106,7 +119,9 @@ def transom() -> Talk:
 
         lookup = ToolDefinition("lookup", "Look something up.", schema, look, effect="pure")
         home, caps = Home(folder, "bench"), Budget(turns=turns + 1)
-        async with Agent(role, provider=Fake(script), tools=[lookup], at=home, budget=caps) as agent:
+        async with Agent(
+            role, provider=Fake(script), tools=[lookup], at=home, budget=caps
+        ) as agent:
             response = await agent.send("go")
         return {"made": script.made, "text": response.text}
 
@@ -121,8 +136,12 @@ def transom() -> Talk:
 
         records = asyncio.run(read())
         rows = [row for path in workspace.traces.glob("*.jsonl") for row in read_trace(path)]
-        spans = sum(not row.name.startswith("compact ") for row in rows)  # folding has spans of its own
-        counts = {kind: sum(record.kind == kind for record in records) for kind in ("model_reply", "tool_result")}
+        # folding has spans of its own
+        spans = sum(not row.name.startswith("compact ") for row in rows)
+        counts = {
+            kind: sum(record.kind == kind for record in records)
+            for kind in ("model_reply", "tool_result")
+        }
         journal = sum(len(json.dumps(record.data)) for record in records)
         return {**counts, "spans": spans, "journal_bytes": journal, "database_bytes": size}
 
@@ -140,14 +159,21 @@ def transom() -> Talk:
 
 def smolagents(script: type[Script] = Script) -> Talk:
     from smolagents import LogLevel, Model, Tool, ToolCallingAgent
-    from smolagents.models import ChatMessage, ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
+    from smolagents.models import (
+        ChatMessage,
+        ChatMessageToolCall,
+        ChatMessageToolCallFunction,
+        MessageRole,
+    )
 
     now: dict[str, Script] = {}
 
     class Fake(Model):
         def generate(self, messages: Any, **_: Any) -> Any:
             call = now["script"].call()
-            name, ident, given = ("lookup", *call) if call else ("final_answer", "end", {"answer": "done"})
+            name, ident, given = (
+                ("lookup", *call) if call else ("final_answer", "end", {"answer": "done"})
+            )
             function = ChatMessageToolCallFunction(name=name, arguments=json.dumps(given))
             made = ChatMessageToolCall(id=ident, type="function", function=function)
             return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[made])
@@ -197,7 +223,9 @@ def langgraph() -> Talk:
         def _llm_type(self) -> str:
             return "fake"
 
-        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> Any:
+        def _generate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any
+        ) -> Any:
             call = now["script"].call()
             calls = [{"id": call[0], "name": "lookup", "args": call[1]}] if call else []
             message = AIMessage(content="" if calls else "done", tool_calls=calls)
@@ -249,8 +277,20 @@ def pydantic_ai() -> Talk:
 
 
 def openai_agents() -> Talk:
-    from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool, set_tracing_disabled
-    from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+    from agents import (
+        Agent,
+        Model,
+        ModelResponse,
+        Runner,
+        Usage,
+        function_tool,
+        set_tracing_disabled,
+    )
+    from openai.types.responses import (
+        ResponseFunctionToolCall,
+        ResponseOutputMessage,
+        ResponseOutputText,
+    )
 
     set_tracing_disabled(True)
     now: dict[str, Script] = {}
@@ -259,11 +299,15 @@ def openai_agents() -> Talk:
         async def get_response(self, *_: Any, **__: Any) -> Any:
             call = now["script"].call()
             text = ResponseOutputText(text="done", type="output_text", annotations=[])
-            said = ResponseOutputMessage(id="m", role="assistant", status="completed", type="message", content=[text])
+            said = ResponseOutputMessage(
+                id="m", role="assistant", status="completed", type="message", content=[text]
+            )
             output: Any = said
             if call:
                 given = json.dumps(call[1])
-                output = ResponseFunctionToolCall(call_id=call[0], name="lookup", arguments=given, type="function_call")
+                output = ResponseFunctionToolCall(
+                    call_id=call[0], name="lookup", arguments=given, type="function_call"
+                )
             return ModelResponse(output=[output], usage=Usage(requests=1), response_id=None)
 
         def stream_response(self, *_: Any, **__: Any) -> Any:
@@ -333,7 +377,9 @@ COUNTED: list[itertools.count[int]] = []
 
 @contextmanager
 def measured() -> Iterator[list[float]]:
-    """CPU seconds of what is done meanwhile; and its calls, in every thread that it starts, where these are counted."""
+    """CPU seconds of what is done meanwhile; and its calls, in every thread that it starts,
+    where these are counted.
+    """
 
     def seen(_frame: Any, event: str, _argument: Any) -> None:
         if event in ("call", "c_call"):
@@ -380,7 +426,11 @@ def start(peers: str) -> list[Row]:
         python = sys.executable if name == "transom" else peers
         command = [python, str(Path(__file__).resolve()), "--serve", name]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         row = Row(name, process)
         told = row.ask("")
@@ -402,7 +452,11 @@ def measure(rows: list[Row], rounds: int) -> dict[str, dict[str, Any]]:
     for row in rows:
         base = cpu.get("smolagents")
         mine = cpu[row.name]
-        ratios = [one / other for one, other in zip(mine[SHORT], base[SHORT], strict=True)] if base else []
+        ratios = (
+            [one / other for one, other in zip(mine[SHORT], base[SHORT], strict=True)]
+            if base
+            else []
+        )
         found[row.name] = {
             "version": row.version,
             "us_turn": statistics.median(mine[SHORT]),
@@ -421,7 +475,11 @@ def report(found: dict[str, dict[str, Any]], missing: list[Row]) -> bool:
     for name, row in found.items():
         ratio = f"{row['ratio']:.2f}" if row["ratio"] else "-"
         kept = row["kept"]
-        size = [f"{kept[turns]['journal_bytes'] / turns:.0f}" for turns in kept if "journal_bytes" in kept[turns]]
+        size = [
+            f"{kept[turns]['journal_bytes'] / turns:.0f}"
+            for turns in kept
+            if "journal_bytes" in kept[turns]
+        ]
         label = f"{name} {row['version']}"
         numbers = f"{row['us_turn']:9.0f}{ratio:>14}{row['calls_turn']:12.0f}{row['growth']:8.2f}"
         print(f"{label:28}{numbers}{kept[LONG]['mb']:6.0f}{' '.join(size) or '-':>12}")
@@ -429,8 +487,15 @@ def report(found: dict[str, dict[str, Any]], missing: list[Row]) -> bool:
         print(f"{row.name:28}  is not here: {row.missing}")
     ours = found["transom"]
     for turns, kept in ours["kept"].items():
-        assert (kept["model_reply"], kept["tool_result"], kept["spans"]) == (turns + 1, turns, 2 * turns + 2), kept
-    print(f"\nread back: {SHORT + 1} replies, {SHORT} results and {2 * SHORT + 2} spans of {SHORT} turns, none missing")
+        assert (kept["model_reply"], kept["tool_result"], kept["spans"]) == (
+            turns + 1,
+            turns,
+            2 * turns + 2,
+        ), kept
+    print(
+        f"\nread back: {SHORT + 1} replies, {SHORT} results and {2 * SHORT + 2} spans of {SHORT}"
+        " turns, none missing"
+    )
     bars = [("calls/turn", ours["calls_turn"], HOLD_CALLS), ("x@200", ours["growth"], HOLD_GROWTH)]
     if ours["ratio"]:
         bars.append(("x smolagents", ours["ratio"], HOLD_RATIO))
@@ -442,7 +507,9 @@ def report(found: dict[str, dict[str, Any]], missing: list[Row]) -> bool:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--peers", default=sys.executable, help="the Python of an environment that has the others")
+    parser.add_argument(
+        "--peers", default=sys.executable, help="the Python of an environment that has the others"
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path, help="also write the numbers here")
     parser.add_argument("--serve", choices=ROWS, help=argparse.SUPPRESS)

@@ -52,7 +52,9 @@ def layers() -> list[list[str]]:
 def rooms() -> list[Path]:
     """The `__init__.py` or module of each room that exists, from the front door down."""
     names = [name for line in layers() for name in line]
-    candidates = [path for name in names for path in (PACKAGE / name / "__init__.py", PACKAGE / f"{name}.py")]
+    candidates = [
+        path for name in names for path in (PACKAGE / name / "__init__.py", PACKAGE / f"{name}.py")
+    ]
     return [path for path in candidates if path.is_file()]
 
 
@@ -64,13 +66,17 @@ def room_name(path: Path) -> str:
 def draw_layers() -> str:
     """The stack of rooms; what is not built yet stands in parentheses."""
     built = {room_name(path) for path in rooms()}
-    lines = [" | ".join(name if name in built else f"({name})" for name in line) for line in layers()]
+    lines = [
+        " | ".join(name if name in built else f"({name})" for name in line) for line in layers()
+    ]
     return _text("\n".join(lines))
 
 
 def draw_contracts() -> str:
     """The names of the other contracts."""
-    return "".join(f"- {contract['name']}.\n" for contract in contracts() if contract["id"] != "rooms")
+    return "".join(
+        f"- {contract['name']}.\n" for contract in contracts() if contract["id"] != "rooms"
+    )
 
 
 def draw_rooms() -> str:
@@ -98,7 +104,11 @@ def draw_resume() -> str:
 def draw_build() -> str:
     """The table of the build flow."""
     width = max(map(len, ROUTES))
-    return _text("\n".join(f"{name:<{width}}  > {', '.join(route.targets)}" for name, route in ROUTES.items()))
+    return _text(
+        "\n".join(
+            f"{name:<{width}}  > {', '.join(route.targets)}" for name, route in ROUTES.items()
+        )
+    )
 
 
 def draw_views() -> str:
@@ -111,9 +121,13 @@ def draw_views() -> str:
     )
     rows = [f"| {' | '.join(head)} |", "|---|---|---|---|"]
     for role, view in VIEWS.items():
-        ours = ", ".join(f"`{block}`" for block in dict.fromkeys(prompt.block for prompt in view.prompt))
+        ours = ", ".join(
+            f"`{block}`" for block in dict.fromkeys(prompt.block for prompt in view.prompt)
+        )
         given = ", ".join(f"`{block}`" for block in view.dynamic)
-        rows.append(f"| `{role}` | {ours} | {given} | {', '.join(f'`<{tag}>`' for tag in view.tags)} |")
+        rows.append(
+            f"| `{role}` | {ours} | {given} | {', '.join(f'`<{tag}>`' for tag in view.tags)} |"
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -158,7 +172,9 @@ def _indented(path: Path) -> str:
 
 def _all_of(tree: ast.Module) -> list[str]:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets
+        ):
             return [str(name) for name in ast.literal_eval(node.value)]
     return []
 

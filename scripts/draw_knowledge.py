@@ -23,7 +23,9 @@ def table() -> str:
     rows = ["| domain | answers | items | files |", "|---|---|---|---|"]
     for domain in load_knowledge().domains:
         items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
-        files = ", ".join(dict.fromkeys(f"`{glob}`" for source in domain.sources for glob in source.files))
+        files = ", ".join(
+            dict.fromkeys(f"`{glob}`" for source in domain.sources for glob in source.files)
+        )
         rows.append(f"| `{domain.domain}` | {domain.question} | {items} | {files} |")
     return "\n".join(rows)
 

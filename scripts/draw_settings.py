@@ -1,4 +1,5 @@
-"""Draws `docs/settings.md`: every key with its type, default and meaning, from `transom/config/model.py`.
+"""Draws `docs/settings.md`: every key with its type, default and meaning, from
+`transom/config/model.py`.
 
 python -m scripts.draw_settings            writes
 python -m scripts.draw_settings --check    exit 1 where the page is out of date
@@ -24,10 +25,12 @@ HEAD = """\
 
 Written by `python -m scripts.draw_settings`; a test fails where it is out of date.
 
-A setting comes from the command line, else from an environment variable, else from `transom.yaml` in the folder of the
-command or above it, else it has its default. The variable of a key is `TRANSOM_` and the key in capitals, `__` for each
-full stop: `{example}` for `execution.max_iterations`. An unknown key is an error that names the
-nearest. A relative path starts at the folder of the file. `transom doctor` shows what is set, and where.
+Transom reads each setting from the command line, then from an environment variable, then from
+`transom.yaml` in the current folder or a folder above it, and otherwise uses the default. To get
+the variable of a key, write it in capitals after `TRANSOM_`, with `__` for each full stop:
+`{example}` for `execution.max_iterations`. An unknown key is reported with the closest match.
+Relative paths start at the folder of the file.
+`transom doctor` shows each setting and where it comes from.
 
 """
 
@@ -42,7 +45,9 @@ def rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str, s
             continue
         default = field.get_default(call_default_factory=True)
         shown = (
-            "" if default is None or default == () else str(list(default) if isinstance(default, tuple) else default)
+            ""
+            if default is None or default == ()
+            else str(list(default) if isinstance(default, tuple) else default)
         )
         yield prefix + name, type_of(kind), shown, told.get(name, "")
 
@@ -60,7 +65,10 @@ def meanings(model: type[BaseModel]) -> dict[str, str]:
 
 def type_of(kind: object) -> str:
     """In plain words."""
-    origin, parts = get_origin(kind), [one for one in get_args(kind) if one not in (type(None), Ellipsis)]
+    origin, parts = (
+        get_origin(kind),
+        [one for one in get_args(kind) if one not in (type(None), Ellipsis)],
+    )
     if origin is Literal:
         return ", ".join(f"`{one}`" for one in parts)
     if origin is Annotated:

@@ -1,20 +1,25 @@
-"""Does the product know the acceptance data? It must not: its rules and prompts come from the field's language alone.
+"""Does the product know the acceptance data? It must not: its rules and prompts come from the
+field's language alone.
 
-    python -m scripts.leak [--data DIR]        exit 0: no hit; 1: hits, each as `file:line token`; 2: bad kept list
+    python -m scripts.leak [--data DIR]        exit 0: no hit; 1: hits, each as `file:line token`;
+    2: bad kept list
 
-The data lies outside the repository (`../shared/data`); where it is absent the check says so and ends with 0.
+The data lies outside the repository (`../shared/data`); where it is absent the check says so and
+ends with 0.
 
 What counts as a token of the data, at least six characters, compared without case:
 
 - every word, name and number in the items and in their expected results (values, not JSON's keys);
 - every part of the data's file and folder names;
-- from inside the big files only what names *this* data: modules, cells, instances and ports of netlists; designs,
-  vendors, programs and nets of SPEFs; start and end points of timing reports. Their prose is the language that every
-  such tool speaks ("slack", "arrival"), and a product that may not use it could not read any log.
+- from inside the big files only what names *this* data: modules, cells, instances and ports of
+  netlists; designs,
+  vendors, programs and nets of SPEFs; start and end points of timing reports. Their prose is the
+  language that every such tool speaks ("slack", "arrival"), and a product that may not use it could
+  not read any log.
 
-A name is compared whole and in its parts (`gcd_top` is found in `my_gcd_top_x`, `sky130hd` in `gcd_sky130hd`).
-The kept words (`tests/acceptance/common_words.txt`) hold no digit; a compound (`input_files`) is kept only where it is
-listed itself.
+A name is compared whole and in its parts (`gcd_top` is found in `my_gcd_top_x`, `sky130hd` in
+`gcd_sky130hd`). The kept words (`tests/acceptance/common_words.txt`) hold no digit; a compound
+(`input_files`) is kept only where it is listed itself.
 """
 
 from __future__ import annotations
@@ -100,7 +105,10 @@ def kept_words(path: Path = KEPT) -> frozenset[str]:
     words = [line for line in lines if line and not line.startswith("#")]
     for word in words:
         if not _KEPT_LINE.fullmatch(word):
-            raise ValueError(f"{path}: {word!r} is no word of six or more lower-case letters (parts joined by - or _)")
+            raise ValueError(
+                f"{path}: {word!r} is no word of six or more lower-case letters (parts joined by -"
+                " or _)"
+            )
     if words != sorted(set(words)):
         raise ValueError(f"{path}: not sorted, or a word stands twice")
     return frozenset(words)
@@ -113,9 +121,12 @@ def hits(source: Path, forbidden: Iterable[str]) -> list[str]:
     for path in sorted(source.rglob("*")):
         if not path.is_file() or "__pycache__" in path.parts:
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(
+            path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
+        ):
             found += [
-                f"{path.relative_to(source.parent)}:{number} {token}" for token in sorted(set(tokens(line)) & wanted)
+                f"{path.relative_to(source.parent)}:{number} {token}"
+                for token in sorted(set(tokens(line)) & wanted)
             ]
     return found
 

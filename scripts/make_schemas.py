@@ -1,4 +1,5 @@
-"""Writes `src/transom/schemas/*.json`, the JSON Schema of every shape that others may build on, from its model.
+"""Writes `src/transom/schemas/*.json`, the JSON Schema of every shape that others may build on,
+from its model.
 
 python -m scripts.make_schemas            writes
 python -m scripts.make_schemas --check    exit 1 and the names of files that are out of date
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 ROOT = Path(__file__).resolve().parents[1]
+# A line break inside a paragraph or inside the text of one attribute.
+_WRAPPED = re.compile(r"(?<=[^\n])\n(?!\n|Attributes:|    \w+:)\s*")
 FOLDER = ROOT / "src" / "transom" / "schemas"
 
 
@@ -30,9 +34,11 @@ class Shape:
     Attributes:
         name: what the document's `schema` key says, e.g. `transom.check/1`.
         model: `module:Class`.
-        mode: `serialization` for what is only written, where every key is always there; `validation` for what people
+        mode: `serialization` for what is only written, where every key is always there;
+            `validation` for what people
             write too.
-        printed_only: keys that the stored form lacks, or that are left out where they would be empty.
+        printed_only: keys that the stored form lacks, or that are left out where they would be
+            empty.
     """
 
     name: str
@@ -68,7 +74,9 @@ SHAPES = (
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
     Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
-    Shape("transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"),
+    Shape(
+        "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"
+    ),
     Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 
@@ -92,6 +100,9 @@ def schema_of(shape: Shape) -> dict[str, Any]:
     for part in (schema, *schema.get("$defs", {}).values()):
         if "required" in part:
             part["required"] = [key for key in part["required"] if key not in shape.printed_only]
+        if "description" in part:
+            # Where a docstring breaks its lines is no part of the contract.
+            part["description"] = _WRAPPED.sub(" ", part["description"])
     if "schema" not in schema.setdefault("required", []):
         schema["required"].append("schema")
     head = {
@@ -111,7 +122,11 @@ def stale() -> list[Path]:
     """Files that differ from their model, are missing, or belong to no shape."""
     wanted = dict(files())
     found = set(FOLDER.glob("*.json"))
-    differs = {path for path, text in wanted.items() if path not in found or path.read_text(encoding="utf-8") != text}
+    differs = {
+        path
+        for path, text in wanted.items()
+        if path not in found or path.read_text(encoding="utf-8") != text
+    }
     return sorted(differs | (found - wanted.keys()))
 
 
@@ -121,7 +136,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true")
     if parser.parse_args(arguments).check:
         behind = stale()
-        sys.stdout.writelines(f"{path.relative_to(ROOT)} is out of date; run: make generated\n" for path in behind)
+        sys.stdout.writelines(
+            f"{path.relative_to(ROOT)} is out of date; run: make generated\n" for path in behind
+        )
         return 1 if behind else 0
     FOLDER.mkdir(exist_ok=True)
     for path in set(FOLDER.glob("*.json")) - {path for path, _ in files()}:

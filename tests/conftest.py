@@ -1,4 +1,6 @@
-"""What every test may ask for, and an environment without the settings and keys of whoever runs the tests."""
+"""What every test may ask for, and an environment without the settings and keys of whoever runs
+the tests.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,22 @@ settings.load_profile("busy")
 def _plain_environment() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            # PYTHONUNBUFFERED, common in containers, hides what happens when a buffered stream cannot be flushed.
-            if name.startswith(("TRANSOM_", "OTEL_")) or name.endswith("_API_KEY") or name == "PYTHONUNBUFFERED":
+            # PYTHONUNBUFFERED, common in containers, hides what happens when a buffered stream
+            # cannot be flushed.
+            if (
+                name.startswith(("TRANSOM_", "OTEL_"))
+                or name.endswith("_API_KEY")
+                or name == "PYTHONUNBUFFERED"
+            ):
                 patch.delenv(name)
         yield
 
 
 @pytest.fixture(autouse=True)
 def _logger_as_before() -> Iterator[None]:
-    """Commands that run in this process set up logging, and one with -q would silence the tests after it."""
+    """Commands that run in this process set up logging, and one with -q would silence the tests
+    after it.
+    """
     yield
     logger = logging.getLogger("transom")
     for handler in [*logger.handlers]:
@@ -42,7 +51,9 @@ def _logger_as_before() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> None:
-    """Let programs that tests start be interrupted: what a shell puts into the background hands on SIGINT ignored."""
+    """Let programs that tests start be interrupted: what a shell puts into the background hands
+    on SIGINT ignored.
+    """
     if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,4 +1,6 @@
-"""What something costs as a number that is the same on every machine, however busy that is: calls of functions."""
+"""What something costs as a number that is the same on every machine, however busy that is:
+calls of functions.
+"""
 
 from __future__ import annotations
 

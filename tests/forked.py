@@ -12,7 +12,9 @@ from transom.store import SqliteStore
 
 
 def attempt(walk: Callable[[], object]) -> int:
-    """Fork, walk, leave; the wait status of the child. What it raises is said on its stderr, status 1."""
+    """Fork, walk, leave; the wait status of the child. What it raises is said on its stderr,
+    status 1.
+    """
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]

@@ -1,4 +1,6 @@
-"""How hard properties are tried: a little in every test run, `FUZZ` times as long by `make fuzz`."""
+"""How hard properties are tried: a little in every test run, `FUZZ` times as long by `make
+fuzz`.
+"""
 
 from __future__ import annotations
 

@@ -19,12 +19,18 @@ from transom.canonical import canonical_json, compact_json, digest
 
 TEXTS = st.text() | st.text('aä\n"\\\0\ud800😀', max_size=6)
 SCALARS = st.none() | st.booleans() | st.integers() | st.integers(-(2**70), 2**70) | TEXTS
-SMALL = st.builds(lambda digits, power: float(f"{digits}e-{power}"), st.integers(-(10**17), 10**17), st.integers(0, 40))
+SMALL = st.builds(
+    lambda digits, power: float(f"{digits}e-{power}"),
+    st.integers(-(10**17), 10**17),
+    st.integers(0, 40),
+)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False) | SMALL
 
 
 def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=12)
+    return st.recursive(
+        leaves, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=12
+    )
 
 
 class Model(BaseModel):
@@ -38,12 +44,16 @@ class Plain:
 
 @given(nested(SCALARS | FLOATS))
 @example(1e-05)
-@example([0.000012345, -1.5e-07, 1e-09, 1e-10, 1e-4, 1e16, 1e22, 5e-324, -0.0, 1.7976931348623157e308])
+@example(
+    [0.000012345, -1.5e-07, 1e-09, 1e-10, 1e-4, 1e16, 1e22, 5e-324, -0.0, 1.7976931348623157e308]
+)
 def test_it_is_what_the_standard_library_writes(value: Any) -> None:
     compact: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, **compact)
     assert canonical_json(value) == text
-    assert digest([value]) == hashlib.sha256(f"[{text}]".encode("utf-8", "surrogatepass")).hexdigest()
+    assert (
+        digest([value]) == hashlib.sha256(f"[{text}]".encode("utf-8", "surrogatepass")).hexdigest()
+    )
     plainly = json.dumps(value, ensure_ascii=False, **compact)
     assert compact_json(value).encode() == plainly.encode("utf-8", "backslashreplace")
     assert json.loads(compact_json(value)) == value
@@ -74,7 +84,11 @@ class Kind(Enum):
 @pytest.mark.parametrize("write", [canonical_json, compact_json])
 def test_a_value_has_one_text_whatever_stands_beside_it(write: Any) -> None:
     """What one of the two libraries has no word for makes the other write."""
-    for value, text in ((Kind.GOOD, '"good"'), (UUID(int=5), f'"{UUID(int=5)}"'), (2**63, str(2**63))):
+    for value, text in (
+        (Kind.GOOD, '"good"'),
+        (UUID(int=5), f'"{UUID(int=5)}"'),
+        (2**63, str(2**63)),
+    ):
         for beside in (None, 2**70, "\ud800"):
             assert write({"a": value}) == f'{{"a":{text}}}'
             assert write([value, beside]).startswith(f"[{text},")
@@ -92,6 +106,9 @@ def test_a_cycle_is_refused_and_what_is_merely_deep_is_not() -> None:
 
 
 def test_models_are_canonical_and_nothing_that_is_kept() -> None:
-    assert canonical_json([Model(), {"inner": Model(name="NaN")}]) == '[{"name":"x"},{"inner":{"name":"NaN"}}]'
+    assert (
+        canonical_json([Model(), {"inner": Model(name="NaN")}])
+        == '[{"name":"x"},{"inner":{"name":"NaN"}}]'
+    )
     with pytest.raises(TypeError):
         compact_json(Model())

@@ -1,6 +1,8 @@
-"""A cantilever of rectangular section with a load at its tip: beam.py WIDTH HEIGHT LENGTH LOAD, in mm and N.
+"""A cantilever of rectangular section with a load at its tip: beam.py WIDTH HEIGHT LENGTH LOAD, in
+mm and N.
 
-Writes out.json: mass in kg, deflection in mm, stress in MPa. It refuses beams that would buckle sideways.
+Writes out.json: mass in kg, deflection in mm, stress in MPa. It refuses beams that would buckle
+sideways.
 """
 
 import json

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What a library logs is its program's to show: without a handler Python prints warnings and errors on stderr.
+# What a library logs is its program's to show: without a handler Python prints warnings and errors
+# on stderr.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _WHERE = {
@@ -60,7 +61,16 @@ _WHERE = {
     "transom.llm.prices": ("Prices",),
     "transom.context": ("Mark",),
     "transom.errors": ("Paused", "TransomError"),
-    "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
+    "transom.llm": (
+        "Block",
+        "CallSettings",
+        "Chain",
+        "Provider",
+        "Role",
+        "Tier",
+        "Usage",
+        "Window",
+    ),
     "transom.runs": ("Run", "Stage", "Workspace"),
     "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
@@ -71,7 +81,9 @@ __all__ = ["__version__", *_HOME]  # noqa: PLE0604  names of the table above
 
 
 def __getattr__(name: str) -> Any:
-    """What the library offers, imported when it is first asked for: `transom --help` pays for none of it."""
+    """What the library offers, imported when it is first asked for: `transom --help` pays for
+    none of it.
+    """
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'transom' has no attribute {name!r}")

@@ -23,14 +23,16 @@ def canonical_json(value: object) -> str:
     """Encode as JSON with sorted keys and without spaces; pydantic models by their aliases.
 
     Raises:
-        TypeError, ValueError, RecursionError: for values that JSON cannot express (sets, NaN, cycles, ...).
+        TypeError, ValueError, RecursionError: for values that JSON cannot express (sets, NaN,
+        cycles, ...).
     """
     made = _at_once(value, _SORTED, _model)
     return _SORTING.encode(value) if made is None else made.decode()
 
 
 def compact_json(value: object) -> str:
-    """Encode plain values as JSON without spaces, keys in the order given; unpaired surrogates are escaped.
+    """Encode plain values as JSON without spaces, keys in the order given; unpaired surrogates are
+    escaped.
 
     Raises:
         TypeError, ValueError, RecursionError: as `canonical_json`, and for models.
@@ -44,11 +46,15 @@ def compact_bytes(value: object) -> bytes:
     return _AS_IT_COMES.encode(value).encode("utf-8", "backslashreplace") if made is None else made
 
 
-def _at_once(value: object, options: int, default: Callable[[object], object] | None) -> bytes | None:
-    """Encode with orjson, which is faster than the standard library; None if the standard library must do it.
+def _at_once(
+    value: object, options: int, default: Callable[[object], object] | None
+) -> bytes | None:
+    """Encode with orjson, which is faster than the standard library; None if the standard library
+    must do it.
 
-    Both write the same, except that orjson has no integers beyond 64 bits, only text keys and no unpaired surrogates,
-    writes `null` for NaN, which JSON does not have, and formats fractions of 1e-5 to 1e-9 differently.
+    Both write the same, except that orjson has no integers beyond 64 bits, only text keys and no
+    unpaired surrogates, writes `null` for NaN, which JSON does not have, and formats fractions of
+    1e-5 to 1e-9 differently.
     """
     try:
         made = orjson.dumps(value, default, options)
@@ -76,8 +82,12 @@ def _word(value: object) -> object:
 _SMALL = re.compile(rb"\de-\d\b")
 _AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _SORTED = _AS_GIVEN | orjson.OPT_SORT_KEYS
-_SORTING = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model)
-_AS_IT_COMES = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_word)
+_SORTING = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model
+)
+_AS_IT_COMES = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_word
+)
 
 quoted: Callable[[str], str] = json.encoder.encode_basestring
 """Encode a text as canonical JSON."""
@@ -100,7 +110,9 @@ def plain(value: object) -> object:
 
 
 def whole_text(text: str) -> str:
-    """Join pairs of surrogates, and replace single ones by U+FFFD, since files and servers reject them."""
+    """Join pairs of surrogates, and replace single ones by U+FFFD, since files and servers
+    reject them.
+    """
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -116,21 +128,27 @@ def whole_texts(value: Json) -> Json:
 
 
 def digest(value: object) -> str:
-    """Return the SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as canonical JSON."""
+    """Return the SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as
+    canonical JSON.
+    """
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
     elif isinstance(value, bytes):
         data = value
     else:
-        data = _at_once(value, _SORTED, _model) or _SORTING.encode(value).encode("utf-8", "surrogatepass")
+        data = _at_once(value, _SORTED, _model) or _SORTING.encode(value).encode(
+            "utf-8", "surrogatepass"
+        )
     return hashlib.sha256(data).hexdigest()
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a temporary file, sync, rename, sync the folder: readers see the old or the new file, never a part.
+    """Write a temporary file, sync, rename, sync the folder: readers see the old or the new file,
+    never a part.
 
     Raises:
-        OSError: no space, no permission; the old file is unchanged and the temporary file is removed.
+        OSError: no space, no permission; the old file is unchanged and the temporary file is
+            removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -148,7 +166,9 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a rename survives a power loss and synced records never refer to a missing file."""
+    """Sync a folder, so that a rename survives a power loss and synced records never refer to a
+    missing file.
+    """
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -9,7 +9,8 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):  # noqa: N801  it is used like a property
-    """`functools.cached_property` without its lock of Python 3.11, which costs more than the computation.
+    """`functools.cached_property` without its lock of Python 3.11, which costs more than the
+    computation.
 
     Use it for functions of immutable values: two threads may compute it twice, with equal results.
     """
@@ -31,5 +32,6 @@ class once(Generic[T]):  # noqa: N801  it is used like a property
         if thing is None:
             return self
         found = self._find(thing)
-        object.__setattr__(thing, self._name, found)  # works for frozen objects, and avoids creating a `__dict__`
+        # works for frozen objects, and avoids creating a `__dict__`
+        object.__setattr__(thing, self._name, found)
         return found

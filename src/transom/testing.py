@@ -1,4 +1,5 @@
-"""Helpers for tests of your own roles and agents: a scripted provider, and assertions on a call's window.
+"""Helpers for tests of your own roles and agents: a scripted provider, and assertions on a call's
+window.
 
 provider = ScriptedProvider({"my.role": [asks("look", at="a"), "the answer"]})
 ...
@@ -16,12 +17,15 @@ __all__ = ["ScriptedProvider", "asks", "assert_hidden", "assert_sees"]
 
 
 def asks(tool: str, /, **arguments: Json) -> ToolCall:
-    """Return a scripted tool call. For several calls in one reply give the provider a `Reply` of them."""
+    """Return a scripted tool call. For several calls in one reply give the provider a `Reply` of
+    them.
+    """
     return ToolCall(f"call-{tool}", tool, dict(arguments))
 
 
 def assert_sees(request: Request, *names: str) -> None:
-    """Fail unless the window has exactly these blocks, in any order, the role's own prompt included.
+    """Fail unless the window has exactly these blocks, in any order, the role's own prompt
+    included.
 
     Raises:
         AssertionError: names the missing and the additional blocks.
@@ -39,9 +43,13 @@ def assert_hidden(request: Request, *texts: str) -> None:
         AssertionError: names the text and the blocks or turns that contain it.
     """
     sent = render(request).as_text()
-    turns = [(f"turn {number}", turn_text(turn)) for number, turn in enumerate(request.window.turns, 1)]
+    turns = [
+        (f"turn {number}", turn_text(turn)) for number, turn in enumerate(request.window.turns, 1)
+    ]
     for text in texts:
         if text in sent:
             named = [*((block.name, block.text) for block in request.window.blocks), *turns]
             holders = [name for name, content in named if text in content]
-            raise AssertionError(f"role {request.role}: {text!r} is in {holders or 'the frame of a block'}")
+            raise AssertionError(
+                f"role {request.role}: {text!r} is in {holders or 'the frame of a block'}"
+            )

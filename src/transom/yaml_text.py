@@ -1,6 +1,7 @@
 """Parser of YAML 1.2: plain data with a line for every value, and errors that say what to write.
 
-Only the parser's events are used, never a constructor: no tag can make an object, a date stays a text, and `010` or
+Only the parser's events are used, never a constructor: no tag can make an object, a date stays a
+text, and `010` or
 `20.10` can be read as written (`YamlFile.written`).
 """
 
@@ -27,7 +28,9 @@ _PLAIN: Final = {
     "null": re.compile(r"~|null|Null|NULL|"),
     "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
     "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
-    "float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+    "float": re.compile(
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+    ),
 }
 _TEXT: Final = re.compile(r"[^-+.~0-9nNtTfF]")  # what begins so is of no other kind
 _HINTS = (
@@ -40,11 +43,16 @@ _HINTS = (
     ("a second document", "a file has one document; remove the line ---"),
     ("quoted scalar: found unexpected end", "close the quotation mark"),
     ("flow ", "close the bracket"),
-    ("could not find expected ':'", "write `key: value`, with quotes around a text of several lines"),
+    (
+        "could not find expected ':'",
+        "write `key: value`, with quotes around a text of several lines",
+    ),
     ("block ", "indent it like the keys beside it, and close every bracket and quotation above"),
     ("unknown escape", "put a text with a backslash in single quotes: 'regex:\\d{4}'"),
 )
-_HINT = "correct that line: `key: value`, entries of a list after `- `, special characters in quotes"
+_HINT = (
+    "correct that line: `key: value`, entries of a list after `- `, special characters in quotes"
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,10 @@ def _broken(text: str, path: Path, error: Any) -> InputError:
     if mark and text[mark.index : mark.index + 1] == "\t":
         problem = "found a tab in the indentation"
     # An unclosed bracket or quotation is noticed at the end; the place to correct is its start.
-    elif opened and ("end of stream" in problem or (mark and "flow" in problem and mark.index >= len(text.rstrip()))):
+    elif opened and (
+        "end of stream" in problem
+        or (mark and "flow" in problem and mark.index >= len(text.rstrip()))
+    ):
         line = opened.line + 1
     return _invalid(problem, path, min(line, text.rstrip("\n").count("\n") + 1))
 
@@ -122,7 +133,9 @@ def _invalid(problem: str, path: Path, line: int) -> InputError:
 
 
 class _Node(NamedTuple):
-    """A value as written: a scalar has a text, a mapping's nodes are alternately keys and values."""
+    """A value as written: a scalar has a text, a mapping's nodes are alternately keys and
+    values.
+    """
 
     line: int
     tag: str
@@ -138,7 +151,9 @@ class _Composer:
         import yaml  # noqa: PLC0415  (slow, and not every command reads YAML)
 
         self.path = path
-        self.events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self.events: Iterator[Any] = yaml.parse(
+            text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
         self.anchors: dict[str, _Node] = {}
 
     def document(self) -> _Node | None:
@@ -153,16 +168,28 @@ class _Composer:
 
     def node(self, event: Any, depth: int) -> _Node:
         """Return the value that begins with an event."""
-        line, kind, anchor = event.start_mark.line + 1, type(event).__name__, getattr(event, "anchor", None)
+        line, kind, anchor = (
+            event.start_mark.line + 1,
+            type(event).__name__,
+            getattr(event, "anchor", None),
+        )
         if depth > MAX_DEPTH:
-            raise InputError("is nested too deeply", where=f"{self.path}:{line}", hint="write it with fewer brackets")
+            raise InputError(
+                "is nested too deeply",
+                where=f"{self.path}:{line}",
+                hint="write it with fewer brackets",
+            )
         if kind == "AliasEvent":
             if anchor not in self.anchors:
                 raise _invalid(f"undefined alias {anchor!r}", self.path, line)
             return self.anchors[anchor]
         if anchor in self.anchors:
             raise _invalid(f"the anchor {anchor!r} is defined twice", self.path, line)
-        node = self._scalar(event, line) if kind == "ScalarEvent" else self._collection(event, line, depth)
+        node = (
+            self._scalar(event, line)
+            if kind == "ScalarEvent"
+            else self._collection(event, line, depth)
+        )
         if anchor is not None:
             self.anchors[anchor] = node
         return node
@@ -170,7 +197,9 @@ class _Composer:
     def _scalar(self, event: Any, line: int) -> _Node:
         if event.tag:
             return _Node(line, event.tag, event.value, [])
-        return _Node(line, _TAG + (plain_kind(event.value) if event.implicit[0] else "str"), event.value, [])
+        return _Node(
+            line, _TAG + (plain_kind(event.value) if event.implicit[0] else "str"), event.value, []
+        )
 
     def _collection(self, event: Any, line: int, depth: int) -> _Node:
         nodes = list[_Node]()
@@ -179,7 +208,9 @@ class _Composer:
                 break
             nodes.append(self.node(one, depth + 1))
         is_mapping = type(event).__name__ == "MappingStartEvent"
-        return _Node(line, event.tag or f"{_TAG}{'map' if is_mapping else 'seq'}", None, nodes, is_mapping)
+        return _Node(
+            line, event.tag or f"{_TAG}{'map' if is_mapping else 'seq'}", None, nodes, is_mapping
+        )
 
 
 class _Reader:
@@ -194,10 +225,17 @@ class _Reader:
     def convert(self, node: _Node, at: tuple[Key, ...]) -> Json:
         self.lines.setdefault(at, node.line)
         self.nodes += 1
-        if self.nodes > MAX_NODES or len(at) > MAX_DEPTH:  # a few lines of aliases can mean billions
-            raise self._error(node, "grows too large when its aliases (*name) are followed", "write the values out")
+        # a few lines of aliases can mean billions
+        if self.nodes > MAX_NODES or len(at) > MAX_DEPTH:
+            raise self._error(
+                node,
+                "grows too large when its aliases (*name) are followed",
+                "write the values out",
+            )
         if node.tag.removeprefix(_TAG) not in _TAGS:
-            raise self._error(node, f"the tag {node.tag} is not supported", "remove it, or put the text in quotes")
+            raise self._error(
+                node, f"the tag {node.tag} is not supported", "remove it, or put the text in quotes"
+            )
         if node.text is not None:
             self.written[at] = node.text
             return _value(node.tag.removeprefix(_TAG), node.text)
@@ -212,11 +250,17 @@ class _Reader:
         for key_node, value in zip(node.nodes[::2], node.nodes[1::2], strict=True):
             key, line = key_node.text, key_node.line
             if key is None:
-                raise self._error(key_node, "a key must be a text", "put text with { or [ in quotes")
+                raise self._error(
+                    key_node, "a key must be a text", "put text with { or [ in quotes"
+                )
             if key_node.tag == f"{_TAG}null":
-                raise self._error(key_node, "a key is empty (null)", "name the key before the colon")
+                raise self._error(
+                    key_node, "a key is empty (null)", "name the key before the colon"
+                )
             if key in seen:
-                raise self._error(key_node, f"the key {key!r} is already in line {seen[key]}", "keep one of them")
+                raise self._error(
+                    key_node, f"the key {key!r} is already in line {seen[key]}", "keep one of them"
+                )
             seen[key] = line
             self.lines[(*at, key)] = line
             yield key, value

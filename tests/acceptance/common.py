@@ -21,13 +21,19 @@ ITEMS = SHARED / "data" / "eda-items"
 EDA = SHARED / "data" / "eda"
 EXAMPLES = ROOT / "examples" / "checks"
 
-needs_shared = pytest.mark.skipif(not ITEMS.is_dir(), reason="the shared items are not beside this checkout")
+needs_shared = pytest.mark.skipif(
+    not ITEMS.is_dir(), reason="the shared items are not beside this checkout"
+)
 
 
 @cache
 def comparer() -> Callable[[dict[str, Any], dict[str, Any]], tuple[str, list[str]]]:
-    """The comparison that the truth was written for, else (without the shared folder) our own small one."""
-    spec = importlib.util.spec_from_file_location("compare_check", SHARED / "tools" / "compare_check.py")
+    """The comparison that the truth was written for, else (without the shared folder) our own
+    small one.
+    """
+    spec = importlib.util.spec_from_file_location(
+        "compare_check", SHARED / "tools" / "compare_check.py"
+    )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -72,5 +78,7 @@ def reworded(item: Path, description: str, folder: Path) -> Path:
 
 def table(name: str) -> dict[str, list[dict[str, str]]]:
     """One of the tables beside this module."""
-    rows: dict[str, list[dict[str, str]]] = yaml.safe_load((Path(__file__).parent / name).read_text("utf-8"))
+    rows: dict[str, list[dict[str, str]]] = yaml.safe_load(
+        (Path(__file__).parent / name).read_text("utf-8")
+    )
     return rows

@@ -1,10 +1,11 @@
-"""Kill `check all` after each of its journal appends, go on, and say what came out. Run as a program.
+"""Kill `check all` after each of its journal appends, go on, and say what came out. Run as a
+program.
 
     kill_driver.py ITEM.yaml DATA WORK rules|counted
 
-Prints one JSON line per failpoint: its number, the replies that were journaled before the kill, the requests that were
-made after it, and digests of what the resumed run left. Number 0 is the run that nobody killed. Every attempt is a
-forked process of its own, killed for real.
+Prints one JSON line per failpoint: its number, the replies that were journaled before the kill, the
+requests that were made after it, and digests of what the resumed run left. Number 0 is the run that
+nobody killed. Every attempt is a forked process of its own, killed for real.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class CountedSession(Session):
         rules: Provider = super().chain(store, spec).providers[0]
 
         async def answer(request: Request) -> Reply:
-            reply = await rules.complete(request)  # which answers no questions of the gates: they stay for a person
+            # which answers no questions of the gates: they stay for a person
+            reply = await rules.complete(request)
             with self.log.open("a", encoding="utf-8") as out:
                 out.write(f"{request.digest}\n")
             return reply
@@ -52,7 +54,9 @@ def session_in(work: Path, failpoint: int, *, counted: bool) -> Session:
     plain = Session.start(options, cwd=work, environ=environ)
     if not counted:
         return plain
-    made = CountedSession(plain.settings, plain.cwd, plain.format, plain.verbosity, None, plain.failpoint)
+    made = CountedSession(
+        plain.settings, plain.cwd, plain.format, plain.verbosity, None, plain.failpoint
+    )
     CountedSession.log = work / "asked.txt"
     return made
 
@@ -75,7 +79,11 @@ def left(work: Path) -> dict[str, str]:
     files = [path for path in (work / "out").rglob("*") if path.is_file()]
     runs = work / "w" / "runs"  # NAME/RUN/...
     timed = ("checkpoint_latest.json", "hourly", "stage_outputs", "error_logs")
-    files += [path for path in runs.rglob("*") if path.is_file() and path.relative_to(runs).parts[2] not in timed]
+    files += [
+        path
+        for path in runs.rglob("*")
+        if path.is_file() and path.relative_to(runs).parts[2] not in timed
+    ]
     return {_name(path, work): digest(path.read_bytes()) for path in sorted(files)}
 
 
@@ -107,14 +115,24 @@ def main() -> None:
         work.mkdir()
         killed = walk(item, data, work, number, counted=counted)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
-        journaled = [r.data["request"] for r in asyncio.run(records(work)) if r.kind == "model_reply"]
+        journaled = [
+            r.data["request"] for r in asyncio.run(records(work)) if r.kind == "model_reply"
+        ]
         asked(work)
         status = walk(item, data, work, 0, counted=counted)
         _say(number, status, journaled, asked(work), left(work))
 
 
-def _say(number: int, status: int, journaled: list[str], requests: list[str], files: dict[str, str]) -> None:
-    row = {"failpoint": number, "status": status, "journaled": journaled, "asked": requests, "files": files}
+def _say(
+    number: int, status: int, journaled: list[str], requests: list[str], files: dict[str, str]
+) -> None:
+    row = {
+        "failpoint": number,
+        "status": status,
+        "journaled": journaled,
+        "asked": requests,
+        "files": files,
+    }
     sys.stdout.write(json.dumps(row) + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,6 @@
-"""What must not appear, in all four run types: from a description to the verdict, on logs of our own."""
+"""What must not appear, in all four run types: from a description to the verdict, on logs of our
+own.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ Warnings: 1 unique messages, 1 total
 End of script. Logfile hash: 3f1c5a7e20, CPU: user 0.03s system 0.00s, MEM: 12.54 MB peak
 """
 ERROR = "ERROR: Module `\\fifo_mem' referenced in module `\\fifo' is not part of the design."
-LATCH = "Latch inferred for signal `\\fifo.\\next' from process `\\fifo.$proc$fifo.v:9$2': $auto$proc_dlatch.cc:1$3"
+LATCH = (
+    "Latch inferred for signal `\\fifo.\\next' from process `\\fifo.$proc$fifo.v:9$2':"
+    " $auto$proc_dlatch.cc:1$3"
+)
 NO_ERRORS = "The synthesis log must be free of errors."
 NO_LATCH = "Confirm that no latch was inferred in synthesis. One violation per latch."
 
@@ -42,19 +47,30 @@ def run(
     item = {
         "item_id": "FORBID-1",
         "description": description,
-        "requirements": {"value": len(patterns) if patterns else "N/A", "pattern_items": patterns or []},
+        "requirements": {
+            "value": len(patterns) if patterns else "N/A",
+            "pattern_items": patterns or [],
+        },
         "input_files": [str(folder / "synth.log")],
-        "waivers": {"value": "N/A" if waivers is None else len(waivers), "waive_items": waivers or []},
+        "waivers": {
+            "value": "N/A" if waivers is None else len(waivers),
+            "waive_items": waivers or [],
+        },
     }
     with (folder / "item.yaml").open("w") as out:
         yaml.safe_dump(item, out, sort_keys=False, allow_unicode=True)
     _, verdict = check(capfd, folder / "w", "all", str(folder / "item.yaml"), data=folder)
-    lists = {name: len(verdict.get(name, ())) for name in ("found_items", "missing_items", "extra_items", "waived")}
+    lists = {
+        name: len(verdict.get(name, ()))
+        for name in ("found_items", "missing_items", "extra_items", "waived")
+    }
     return verdict["status"], {name: count for name, count in lists.items() if count}
 
 
 @pytest.mark.parametrize("told", [(NO_ERRORS, ERROR), (NO_LATCH, LATCH)], ids=["errors", "latches"])
-def test_types_one_and_four(told: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_types_one_and_four(
+    told: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     clean = (told[0], "")
     assert run(tmp_path / "1", capfd, clean) == ("PASS", {"found_items": 1})
     assert run(tmp_path / "2", capfd, told) == ("FAIL", {"missing_items": 1})
@@ -64,8 +80,12 @@ def test_types_one_and_four(told: tuple[str, str], tmp_path: Path, capfd: pytest
 
 
 @pytest.mark.parametrize("told", [(NO_ERRORS, ERROR), (NO_LATCH, LATCH)], ids=["errors", "latches"])
-def test_types_two_and_three(told: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Patterns name what must not appear: what matches is extra, a pattern that nothing matches is satisfied."""
+def test_types_two_and_three(
+    told: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Patterns name what must not appear: what matches is extra, a pattern that nothing matches
+    is satisfied.
+    """
     assert run(tmp_path / "1", capfd, told, ["*fifo*", "*never*"]) == ("FAIL", {"extra_items": 1})
     assert run(tmp_path / "2", capfd, told, ["*never*"]) == ("PASS", {"found_items": 1})
     assert run(tmp_path / "3", capfd, (told[0], ""), ["*fifo*"]) == ("PASS", {"found_items": 1})

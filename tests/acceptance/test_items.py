@@ -32,10 +32,16 @@ def test_shared_items(item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture
 
 
 @needs_shared
-@pytest.mark.parametrize("item_id", [OWN_IDS[0], *(pytest.param(one, marks=FENCE) for one in OWN_IDS[1:])])
-def test_own_examples_are_right(item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "item_id", [OWN_IDS[0], *(pytest.param(one, marks=FENCE) for one in OWN_IDS[1:])]
+)
+def test_own_examples_are_right(
+    item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     expected = json.loads((EXAMPLES / "expected" / f"{item_id}.json").read_text("utf-8"))
-    _, verdict = check(capfd, tmp_path / "w", "all", str(EXAMPLES / f"{item_id}.yaml"), data=EXAMPLES / "data")
+    _, verdict = check(
+        capfd, tmp_path / "w", "all", str(EXAMPLES / f"{item_id}.yaml"), data=EXAMPLES / "data"
+    )
     word, differences = comparer()(verdict, expected)
     assert (word, differences) == ("right", []), verdict
 
@@ -59,7 +65,9 @@ def test_rewordings_are_never_wrong_and_mostly_right(
         expected = json.loads((ITEMS / item_id / "expected.json").read_text("utf-8"))
         for row in rows:
             key = f"{item_id} {row['id']}"
-            item = reworded(ITEMS / item_id / "item.yaml", row["description"], tmp_path / key / item_id)
+            item = reworded(
+                ITEMS / item_id / "item.yaml", row["description"], tmp_path / key / item_id
+            )
             _, verdict = check(capfd, tmp_path / key / "w", "all", str(item))
             words[key], differences = comparer()(verdict, expected)
             assert words[key] != "wrong", (row["description"], differences)
@@ -88,7 +96,9 @@ def test_near_misses_all_abstain(
     assert len(rows) >= 10
     answered = []
     for row in rows:
-        item = reworded(ITEMS / item_id / "item.yaml", row["description"], tmp_path / row["id"] / item_id)
+        item = reworded(
+            ITEMS / item_id / "item.yaml", row["description"], tmp_path / row["id"] / item_id
+        )
         code, document = check(capfd, tmp_path / row["id"] / "w", "all", str(item))
         if (code, document["status"]) != (3, "NEEDS_MODEL"):
             answered.append((row["description"], document["status"]))

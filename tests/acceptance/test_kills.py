@@ -1,4 +1,6 @@
-"""`check all`, killed for real after every one of its journal appends: nothing paid for is lost, nothing differs."""
+"""`check all`, killed for real after every one of its journal appends: nothing paid for is lost,
+nothing differs.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,13 @@ def test_every_failpoint_of_check_all(provider: str, tmp_path: Path) -> None:
     assert whole["status"] == 0, done.stderr
     assert len(killed) >= 30, "fewer journal appends than stages: the enumeration is broken"
     names = "\n".join(whole["files"])
-    for expected in ("VER-04_verdict.json", "VER-04_ItemSpec.md", "atoms.py", "checker.yaml", "build.json"):
+    for expected in (
+        "VER-04_verdict.json",
+        "VER-04_ItemSpec.md",
+        "atoms.py",
+        "checker.yaml",
+        "build.json",
+    ):
         assert f"out/{expected}" in names or f"out/VER-04_checker/{expected}" in names, names
     for row in killed:
         assert row["status"] == 0, (row["failpoint"], done.stderr)

@@ -1,4 +1,6 @@
-"""Numbers against limits, from a description to the verdict: as printed; units are converted or the check abstains."""
+"""Numbers against limits, from a description to the verdict: as printed; units are converted or
+the check abstains.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ AREA = "Design area 5120 u^2 64% utilization.\n"
 
 
 def status(
-    folder: Path, capfd: pytest.CaptureFixture[str], description: str, report: str, waivers: list[str] | None = None
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    description: str,
+    report: str,
+    waivers: list[str] | None = None,
 ) -> tuple[str, int]:
     folder.mkdir(exist_ok=True)
     (folder / "timing.rpt").write_text(report)
@@ -49,7 +55,10 @@ def status(
         "description": description,
         "requirements": {"value": "N/A", "pattern_items": []},
         "input_files": [str(folder / "timing.rpt")],
-        "waivers": {"value": "N/A" if waivers is None else len(waivers), "waive_items": waivers or []},
+        "waivers": {
+            "value": "N/A" if waivers is None else len(waivers),
+            "waive_items": waivers or [],
+        },
     }
     with (folder / "item.yaml").open("w") as out:
         yaml.safe_dump(item, out, sort_keys=False, allow_unicode=True)
@@ -63,7 +72,11 @@ def status(
         ("WNS >= 0", PLAIN.format(setup="0.12", hold="-0.01"), "PASS"),
         ("WNS > 0", PLAIN.format(setup="0.00", hold="0.1"), "FAIL"),
         ("WNS > 0", PLAIN.format(setup="-0.01", hold="0.1"), "FAIL"),
-        ("The worst hold slack must be at least 0.", PLAIN.format(setup="0.12", hold="-3.64e-08"), "FAIL"),
+        (
+            "The worst hold slack must be at least 0.",
+            PLAIN.format(setup="0.12", hold="-3.64e-08"),
+            "FAIL",
+        ),
         (
             "The worst setup slack is at least 0.1 ns.",
             UNITS.format(unit="ns") + PLAIN.format(setup="0.1", hold="9"),
@@ -84,9 +97,21 @@ def status(
             UNITS.format(unit="ns") + PLAIN.format(setup="0.09", hold="9"),
             "FAIL",
         ),
-        ("The worst setup slack is at least 0.1 ns.", PLAIN.format(setup="0.5", hold="0.5"), "NEEDS_MODEL"),
-        ("The worst setup slack is at least 100 ps.", TABLE.format(setup="0.101", hold="0.010"), "PASS"),
-        ("The worst hold slack is at least 100 ps.", TABLE.format(setup="0.100", hold="0.010"), "FAIL"),
+        (
+            "The worst setup slack is at least 0.1 ns.",
+            PLAIN.format(setup="0.5", hold="0.5"),
+            "NEEDS_MODEL",
+        ),
+        (
+            "The worst setup slack is at least 100 ps.",
+            TABLE.format(setup="0.101", hold="0.010"),
+            "PASS",
+        ),
+        (
+            "The worst hold slack is at least 100 ps.",
+            TABLE.format(setup="0.100", hold="0.010"),
+            "FAIL",
+        ),
         ("Total power below 5 mW", POWER, "PASS"),
         ("The total power does not exceed 2080 uW.", POWER, "PASS"),
         ("The total power does not exceed 2079 uW.", POWER, "FAIL"),
@@ -94,7 +119,11 @@ def status(
         ("The total power must be below 0.002 W.", POWER, "FAIL"),
         ("Total power below 5 mW", POWER.replace(" (Watts)", ""), "NEEDS_MODEL"),
         ("Total power below 5 MW", POWER, "NEEDS_MODEL"),
-        ("Total power below 5 mW", "Power Units = 1uW\nTotal Power:   4999.0   100.0000%\n", "PASS"),
+        (
+            "Total power below 5 mW",
+            "Power Units = 1uW\nTotal Power:   4999.0   100.0000%\n",
+            "PASS",
+        ),
         ("Total power below 5 mW", "Total Power:   4.9   100.0000%\n", "NEEDS_MODEL"),
         ("Utilization must not exceed 64 %.", AREA, "PASS"),
         ("Utilization must not exceed 65 %.", AREA, "PASS"),
@@ -113,7 +142,9 @@ def test_limits(
 
 def test_a_deviation_is_waived(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     report = UNITS.format(unit="ns") + PLAIN.format(setup="0.05", hold="1")
-    assert status(tmp_path / "x", capfd, "Worst setup slack >= 0.1 ns", report, ["*worst slack*"]) == ("PASS", 0)
+    assert status(
+        tmp_path / "x", capfd, "Worst setup slack >= 0.1 ns", report, ["*worst slack*"]
+    ) == ("PASS", 0)
 
 
 ANSWERED = {
@@ -127,10 +158,17 @@ ANSWERED = {
 
 
 @pytest.mark.parametrize("domain", ANSWERED)
-def test_near_misses_of_a_limit_abstain(domain: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_near_misses_of_a_limit_abstain(
+    domain: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     plain, report = ANSWERED[domain]
-    assert status(tmp_path / "plain", capfd, plain, report) == ("PASS", 0), "the report itself can be judged"
+    assert status(tmp_path / "plain", capfd, plain, report) == ("PASS", 0), (
+        "the report itself can be judged"
+    )
     rows = table("near_misses_limits.yaml")[domain]
     assert len(rows) >= 10
-    found = {row["description"]: status(tmp_path / row["id"], capfd, row["description"], report)[0] for row in rows}
+    found = {
+        row["description"]: status(tmp_path / row["id"], capfd, row["description"], report)[0]
+        for row in rows
+    }
     assert {description: said for description, said in found.items() if said != "NEEDS_MODEL"} == {}

@@ -1,4 +1,6 @@
-"""A word that narrows what is asked changes what is checked, or is handed to a model: it is never passed over."""
+"""A word that narrows what is asked changes what is checked, or is handed to a model: it is
+never passed over.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from transom.errors import NeedsModel
 
 pytestmark = [pytest.mark.slow, pytest.mark.fence]
 
-TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "qualifiers.yaml").read_text("utf-8"))
+TABLE: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parent / "qualifiers.yaml").read_text("utf-8")
+)
 ABSTAINED = ("NEEDS_MODEL", "ERROR")
 
 
@@ -34,8 +38,12 @@ def understood(description: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: f"{case.get('as', '')} {case['description']}")
-def test_no_qualifier_is_passed_over(case: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "case", TABLE["cases"], ids=lambda case: f"{case.get('as', '')} {case['description']}"
+)
+def test_no_qualifier_is_passed_over(
+    case: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     if not case.get("judged") and not understood(case["description"]):
         return
     name = case.get("as", case["file"])
@@ -43,7 +51,9 @@ def test_no_qualifier_is_passed_over(case: dict[str, Any], tmp_path: Path, capfd
     item = tmp_path / "item.yaml"
     with item.open("w", encoding="utf-8") as out:
         inputs = [f"${{CHECKLIST_ROOT}}/{name}"]
-        yaml.safe_dump({"item_id": "Q-1", "description": case["description"], "input_files": inputs}, out)
+        yaml.safe_dump(
+            {"item_id": "Q-1", "description": case["description"], "input_files": inputs}, out
+        )
     _, document = check(capfd, tmp_path / "w", "all", str(item), data=tmp_path)
     status = document["status"]
     if case.get("judged"):

@@ -1,4 +1,6 @@
-"""An agent's program, to be run in a process of its own and killed at any of its journal's records."""
+"""An agent's program, to be run in a process of its own and killed at any of its journal's
+records.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from transom.store import SqliteStore
 
 
 def program(work: Path, failpoint: int) -> int:
-    """Run it; its wait status. It is killed right after that many records were written; 0 for never."""
+    """Run it; its wait status. It is killed right after that many records were written; 0 for
+    never.
+    """
     return attempt(lambda: asyncio.run(_talk(work, failpoint)))
 
 
@@ -43,7 +47,9 @@ async def _talk(work: Path, failpoint: int) -> None:
         return Reply((Text(f"done after {turns}"),))
 
     tools = [tool(run), tool(run, name="send", effect="once")]
-    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(work / "w", "talk")) as agent:
+    async with Agent(
+        SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(work / "w", "talk")
+    ) as agent:
         texts = [(await agent.send("one")).text]
         sub = await agent.open_sub("Look at both.", "There are two.")
         await sub.send("Well?")

@@ -11,11 +11,19 @@ from transom.errors import Paused
 from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, render
 from transom.tools import Arguments, ToolDefinition
 
-SEAT = Role("t.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role", "extra"}))
-AT: dict[str, Json] = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+SEAT = Role(
+    "t.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role", "extra"})
+)
+AT: dict[str, Json] = {
+    "type": "object",
+    "properties": {"at": {"type": "string"}},
+    "required": ["at"],
+}
 
 
-def tool(run: Callable[[str], Awaitable[Any]] | None = None, *, name: str = "look", **more: Any) -> ToolDefinition:
+def tool(
+    run: Callable[[str], Awaitable[Any]] | None = None, *, name: str = "look", **more: Any
+) -> ToolDefinition:
     """A tool with one argument `at`."""
 
     async def handler(arguments: Arguments) -> Json:

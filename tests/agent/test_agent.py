@@ -17,7 +17,14 @@ from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
 from transom.agent import Agent, Budget, Home, SyncAgent
 from transom.agent.models import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.context.cache import CacheMonitor
-from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
+from transom.errors import (
+    InputError,
+    NetworkFailed,
+    ProviderError,
+    RunError,
+    ToolError,
+    TransomError,
+)
 from transom.llm import (
     AssistantMessage,
     Block,
@@ -59,11 +66,15 @@ async def test_a_conversation_goes_on_from_message_to_message() -> None:
     texts = [sent(request) for request in provider.requests]
     assert texts[1].startswith(texts[0]), "what was sent is the beginning of what is sent next"
     assert texts[2].startswith(texts[1])
-    assert texts[2].endswith("<extra>\nonly now\n</extra>"), "a block of one message follows the conversation"
+    assert texts[2].endswith("<extra>\nonly now\n</extra>"), (
+        "a block of one message follows the conversation"
+    )
     assert second.usage.input_tokens > first.usage.input_tokens > 0
 
 
-async def test_without_a_home_nothing_stays_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_home_nothing_stays_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     async with Agent(SEAT, provider=scripted("hello")) as agent:
         await agent.send("hi")
@@ -80,7 +91,9 @@ async def test_the_same_code_run_again_asks_and_does_nothing_again(tmp_path: Pat
 
     async def program(*answers: Any) -> tuple[list[str], int]:
         provider = scripted(*answers)
-        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "talk")) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "talk")
+        ) as agent:
             texts = [(await agent.send("one")).text, (await agent.send("two")).text]
         return texts, len(provider.requests)
 
@@ -91,7 +104,9 @@ async def test_the_same_code_run_again_asks_and_does_nothing_again(tmp_path: Pat
 
 
 async def test_a_chat_is_found_again_by_its_name(tmp_path: Path) -> None:
-    async with Agent(SEAT, provider=scripted("first", ProviderError("away")), at=Home(tmp_path, "talk")) as agent:
+    async with Agent(
+        SEAT, provider=scripted("first", ProviderError("away")), at=Home(tmp_path, "talk")
+    ) as agent:
         assert await agent.resume() is None
         await agent.send("one")
         with pytest.raises(ProviderError, match="away"):
@@ -99,13 +114,24 @@ async def test_a_chat_is_found_again_by_its_name(tmp_path: Path) -> None:
     provider = scripted("second", "third")
     async with Agent(SEAT, provider=provider, at=Home(tmp_path, "talk")) as agent:
         last = await agent.resume()
-        assert last is not None and last.text == "second", "the message that was cut off is answered now"
+        assert last is not None and last.text == "second", (
+            "the message that was cut off is answered now"
+        )
         assert (await agent.send("three")).text == "third"
-        assert [message.content for message in agent.history()] == ["one", "first", "two", "second", "three", "third"]
+        assert [message.content for message in agent.history()] == [
+            "one",
+            "first",
+            "two",
+            "second",
+            "three",
+            "third",
+        ]
         assert [message.content for message in agent.history(2)] == ["three", "third"]
         assert agent.history(0) == []
         again = await agent.resume()
-        assert again is not None and again.text == "third", "nothing is open: what was said last is said again"
+        assert again is not None and again.text == "third", (
+            "nothing is open: what was said last is said again"
+        )
 
 
 async def test_after_an_error_it_goes_on_where_it_was() -> None:
@@ -139,10 +165,19 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
     ("slip", "told"),
     [
         # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
-        (lambda: Agent(3, provider=scripted()), 'role is of type int; say "You know the stock.", or Role("clerk"'),  # type: ignore[arg-type]  # on purpose
+        (
+            lambda: Agent(3, provider=scripted()),  # type: ignore[arg-type]  # on purpose
+            'role is of type int; say "You know the stock.", or Role("clerk"',
+        ),
         (lambda: Agent(SEAT, provider=scripted(), at="x"), "at is of type str; say at=Home"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is <built-in function len>; give the function"),
-        (lambda: Agent(SEAT, provider=scripted(), tools=3), "tools is of type int; say tools=[...]"),  # type: ignore[arg-type]  # on purpose
+        (
+            lambda: Agent(SEAT, provider=scripted(), tools=[len]),
+            "this is <built-in function len>; give the function",
+        ),
+        (
+            lambda: Agent(SEAT, provider=scripted(), tools=3),  # type: ignore[arg-type]  # on purpose
+            "tools is of type int; say tools=[...]",
+        ),
         (lambda: Home(".transom", 3), "what is given as name is of type int"),  # type: ignore[arg-type]  # on purpose
         (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
     ],
@@ -158,7 +193,9 @@ async def test_a_listener_hears_what_goes_on_and_nothing_of_the_journal(tmp_path
     async def heard(*answers: Any) -> list[Event]:
         events: list[Event] = []
         provider = scripted(*answers)
-        agent = Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), on_event=events.append)
+        agent = Agent(
+            SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), on_event=events.append
+        )
         async with agent:
             await agent.send("go")
         return events
@@ -175,7 +212,9 @@ async def test_a_listener_hears_what_goes_on_and_nothing_of_the_journal(tmp_path
     assert await heard() == [], "what the journal has is answered from it, and nothing goes on"
 
 
-async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_slowest_is(tmp_path: Path) -> None:
+async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_slowest_is(
+    tmp_path: Path,
+) -> None:
     async def heard(*answers: Any) -> list[str]:
         told: list[str] = []
         fast = asyncio.Event()
@@ -188,11 +227,14 @@ async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_sl
 
         async def run(at: str) -> str:
             if at == "slow":
-                await asyncio.wait_for(fast.wait(), 60)  # it is over only once the other one was told
+                # it is over only once the other one was told
+                await asyncio.wait_for(fast.wait(), 60)
             return at
 
         home = Home(tmp_path, "t")
-        async with Agent(SEAT, provider=scripted(*answers), tools=[tool(run)], at=home, on_event=hear) as agent:
+        async with Agent(
+            SEAT, provider=scripted(*answers), tools=[tool(run)], at=home, on_event=hear
+        ) as agent:
             await agent.send("go")
         return told
 
@@ -211,7 +253,10 @@ async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
         Agent(named, provider=scripted())
     async with Agent(named, provider=scripted(asks(look("a")), "ok"), tools=[tool()]) as agent:
         assert (await agent.send("go")).text == "ok"
-    with pytest.raises(InputError, match=r"its strategy is 'bogus'; say 'truncate' or 'sub_conversation' or 'memory'"):
+    with pytest.raises(
+        InputError,
+        match=r"its strategy is 'bogus'; say 'truncate' or 'sub_conversation' or 'memory'",
+    ):
         replace(SEAT, strategy="bogus")  # type: ignore[arg-type]  # that is the test
 
 
@@ -223,10 +268,16 @@ async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
         raise ValueError("it broke")
 
     calls = asks(
-        ToolCall("1", "leap", {}), ToolCall("2", "look", {"on": 1}), look("break", "3"), look("slow", "4"), text="x"
+        ToolCall("1", "leap", {}),
+        ToolCall("2", "look", {"on": 1}),
+        look("break", "3"),
+        look("slow", "4"),
+        text="x",
     )
     provider = scripted(calls, "ok")
-    async with Agent(SEAT, provider=provider, tools=[tool(run, limits=ToolLimits(seconds=1))]) as agent:
+    async with Agent(
+        SEAT, provider=provider, tools=[tool(run, limits=ToolLimits(seconds=1))]
+    ) as agent:
         await agent.send("go")
         came = agent.history()[2].tool_results
     assert [(one.success, one.metadata["error"]) for one in came] == [
@@ -260,7 +311,9 @@ async def test_a_plain_function_runs_beside_the_loop_and_may_take_too_long() -> 
         gate.wait(60)
         return f"saw {arguments['at']}"
 
-    slow = ToolDefinition("look", "Looks.", tool().parameters, handler, limits=ToolLimits(seconds=1))
+    slow = ToolDefinition(
+        "look", "Looks.", tool().parameters, handler, limits=ToolLimits(seconds=1)
+    )
     provider = scripted(asks(look("a")), asks(look("b")), "ok")
 
     def listen(event: Event) -> None:
@@ -297,19 +350,30 @@ async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None
         did.append(at)
         return f"saw {at} {len(did)}"
 
-    calls = [asks(look("a", "1"), look("a", "2")), asks(look("a", "3"), look("now", "4", "clock")), "ok"]
+    calls = [
+        asks(look("a", "1"), look("a", "2")),
+        asks(look("a", "3"), look("now", "4", "clock")),
+        "ok",
+    ]
     calls.insert(2, asks(look("now", "5", "clock")))
     provider = scripted(*calls)
-    async with Agent(SEAT, provider=provider, tools=[tool(run), tool(run, name="clock", fresh=True)]) as agent:
+    async with Agent(
+        SEAT, provider=provider, tools=[tool(run), tool(run, name="clock", fresh=True)]
+    ) as agent:
         await agent.send("go")
     assert did == ["a", "now", "now"]
     assert results(provider.requests[1]) == ["saw a 1", BESIDE]
     repeated, clock = results(provider.requests[2])
-    assert repeated == "[The same call was made before, as '1'; it is not made again. Its result was:]\nsaw a 1"
+    assert (
+        repeated
+        == "[The same call was made before, as '1'; it is not made again. Its result was:]\nsaw a 1"
+    )
     assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
 
 
-async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(tmp_path: Path) -> None:
+async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(
+    tmp_path: Path,
+) -> None:
     big = "\n".join(f"line {number} has AB-{number}" for number in range(12_000))
 
     async def run(at: str) -> str:
@@ -318,9 +382,16 @@ async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(t
     async def program(*answers: Any) -> list[str]:
         script = {SEAT.name: list(answers), f"{SEAT.name}.sub": ["AB-1 stands in line 1"]}
         role, at = replace(SEAT, strategy="sub_conversation"), Home(tmp_path, "t")
-        async with Agent(role, provider=ScriptedProvider(script), tools=[tool(run)], at=at) as agent:
+        async with Agent(
+            role, provider=ScriptedProvider(script), tools=[tool(run)], at=at
+        ) as agent:
             response = await agent.send("go")
-        return [one.content for turn in response.turns if isinstance(turn, ToolResults) for one in turn.results]
+        return [
+            one.content
+            for turn in response.turns
+            if isinstance(turn, ToolResults)
+            for one in turn.results
+        ]
 
     equal = asks(look("a", "1"), look("a", "2"))
     with pytest.raises(ProviderError, match="no further answer"):
@@ -329,14 +400,23 @@ async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(t
     assert "AB-1 stands in line 1" in first and len(repeated) == 2
     beside, later = repeated
     assert beside == BESIDE
-    assert later == f"[The same call was made before, as '1'; it is not made again. Its result was:]\n{first}"
+    assert (
+        later == "[The same call was made before, as '1'; it is not made again. Its result"
+        f" was:]\n{first}"
+    )
 
 
 async def test_a_repeated_result_is_as_local_and_as_little_trusted_as_the_first() -> None:
     provider = scripted(asks(look("a")), asks(look("a", "2")), "ok")
-    async with Agent(SEAT, provider=provider, tools=[tool(egress="local", trust="untrusted")]) as agent:
+    async with Agent(
+        SEAT, provider=provider, tools=[tool(egress="local", trust="untrusted")]
+    ) as agent:
         await agent.send("go")
-    came = [turn.results[0] for turn in provider.requests[-1].window.turns if isinstance(turn, ToolResults)]
+    came = [
+        turn.results[0]
+        for turn in provider.requests[-1].window.turns
+        if isinstance(turn, ToolResults)
+    ]
     assert ["not made again" in one.content for one in came] == [False, True]
     assert [(one.egress, one.trust) for one in came] == [("local", "untrusted")] * 2
 
@@ -356,7 +436,9 @@ async def test_a_call_that_failed_may_be_made_again() -> None:
     assert (did, results(provider.requests[-1])) == (["a", "a"], ["saw a"])
 
 
-async def test_an_identical_call_is_answered_from_the_journal_after_a_restart_too(tmp_path: Path) -> None:
+async def test_an_identical_call_is_answered_from_the_journal_after_a_restart_too(
+    tmp_path: Path,
+) -> None:
     did: list[str] = []
 
     async def run(at: str) -> str:
@@ -365,7 +447,9 @@ async def test_an_identical_call_is_answered_from_the_journal_after_a_restart_to
 
     async def program(*answers: Any) -> ScriptedProvider:
         provider = scripted(*answers)
-        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t")) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t")
+        ) as agent:
             await agent.send("go")
         return provider
 
@@ -391,7 +475,9 @@ async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> N
         with pytest.raises(ToolError, match="a tool of that name"):
             agent.register_tool(tool(name="more", effect="once"))
         with pytest.raises(ToolError, match="no JSON Schema of an object"):
-            agent.register_tool(ToolDefinition("bad", "", {"type": "array"}, lambda arguments: None))
+            agent.register_tool(
+                ToolDefinition("bad", "", {"type": "array"}, lambda arguments: None)
+            )
     assert [[spec.name for spec in request.tools] for request in provider.requests] == [
         ["look"],
         ["look", "more"],
@@ -432,17 +518,25 @@ async def test_a_cap_ends_with_the_work_so_far_and_can_be_raised(
         if number == 1 and ended == "seconds" and not did[1:]:
             await asyncio.sleep(1.5 if len(provider.requests) == 2 else 0)
         usage = Usage(100, 0)
-        return Reply((Text("done"),), usage=usage) if number == 5 else Reply(asks(look(str(number))).parts, usage=usage)
+        return (
+            Reply((Text("done"),), usage=usage)
+            if number == 5
+            else Reply(asks(look(str(number))).parts, usage=usage)
+        )
 
     async def program(caps: Budget) -> Any:
-        async with Agent(SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t"), budget=caps) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool(run)], at=Home(tmp_path, "t"), budget=caps
+        ) as agent:
             return await agent.send("go")
 
     provider = ScriptedProvider(answer)
     stopped = await program(caps)
     assert stopped.ended == ended
     assert len(provider.requests) == requests
-    assert len(stopped.turns) >= 3 and isinstance(stopped.turns[-1], ToolResults), "no call without its result"
+    assert len(stopped.turns) >= 3 and isinstance(stopped.turns[-1], ToolResults), (
+        "no call without its result"
+    )
     whole = await program(Budget(turns=50))
     assert (whole.text, whole.ended) == ("done", "answered")
     assert did == [*dict.fromkeys(did)], "nothing is done twice"
@@ -464,7 +558,9 @@ async def test_no_tool_is_begun_once_the_time_is_over() -> None:
         return Reply((Text("done"),)) if request.window.turns[1:] else asks(look("a"))
 
     provider = ScriptedProvider(answer)
-    agent = Agent(SEAT, provider=provider, tools=[tool(run)], budget=Budget(seconds=0.1), on_event=linger)
+    agent = Agent(
+        SEAT, provider=provider, tools=[tool(run)], budget=Budget(seconds=0.1), on_event=linger
+    )
     async with agent:
         assert ((await agent.send("go")).ended, did) == ("seconds", [])
         agent.budget = Budget()
@@ -482,7 +578,9 @@ async def test_a_raised_cap_goes_on_in_the_same_conversation() -> None:
 
 
 async def test_who_calls_no_tool_is_not_capped_and_a_cut_reply_says_so() -> None:
-    provider = scripted(Reply((Text("ha"), look("a")), stop="length"), Reply((Text("no"),), stop="refusal"))
+    provider = scripted(
+        Reply((Text("ha"), look("a")), stop="length"), Reply((Text("no"),), stop="refusal")
+    )
     async with Agent(SEAT, provider=provider, tools=[tool()]) as agent:
         cut, refused = await agent.send("one"), await agent.send("two")
     assert (cut.text, cut.ended, refused.ended) == ("ha", "length", "refusal")
@@ -499,7 +597,9 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
     for _ in range(2):
         async with workspace.open_store() as store:
             chain = Chain((provider,))
-            run = await Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
+            run = await Run.open(
+                "test", {}, name="x", workspace=workspace, store=store, chain=chain
+            )
             async with run:
                 left = await run.stage("talk", stage, out=text_file("talk.md"), reuse=False)
         assert left.value == "one two"
@@ -531,10 +631,14 @@ def test_the_door_has_sub_conversations_an_end_and_no_place_in_a_loop() -> None:
 
 def test_the_door_for_code_without_asyncio(tmp_path: Path) -> None:
     with SyncAgent(
-        Agent(SEAT, provider=scripted(asks(look("a")), "one"), tools=[tool()], at=Home(tmp_path, "t"))
+        Agent(
+            SEAT, provider=scripted(asks(look("a")), "one"), tools=[tool()], at=Home(tmp_path, "t")
+        )
     ) as on:
         assert on.send("hi").text == "one"
-    with SyncAgent(Agent(SEAT, provider=scripted("two"), tools=[tool()], at=Home(tmp_path, "t"))) as on:
+    with SyncAgent(
+        Agent(SEAT, provider=scripted("two"), tools=[tool()], at=Home(tmp_path, "t"))
+    ) as on:
         last = on.resume()
         assert last is not None and last.text == "one"
         assert on.send("and").text == "two"

@@ -1,4 +1,6 @@
-"""A person's leave for a tool call: typed, kept over JSON and restarts, given in the program or at the command line."""
+"""A person's leave for a tool call: typed, kept over JSON and restarts, given in the program or
+at the command line.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Mail:
 
 
 async def waiting(mail: Mail) -> Paused:
-    with pytest.raises(Paused, match=r"tool send needs a person's approval.*transom answer .* approve") as caught:
+    with pytest.raises(
+        Paused, match=r"tool send needs a person's approval.*transom answer .* approve"
+    ) as caught:
         await mail.run(asks(look("a"), look("bob", "2", "send")))
     return caught.value
 
@@ -51,7 +55,10 @@ async def waiting(mail: Mail) -> Paused:
 async def test_it_survives_json_and_a_restart(tmp_path: Path) -> None:
     mail = Mail(tmp_path)
     paused = await waiting(mail)
-    assert paused.question and (paused.question["tool"], paused.question["arguments"]) == ("send", '{"at":"bob"}')
+    assert paused.question and (paused.question["tool"], paused.question["arguments"]) == (
+        "send",
+        '{"at":"bob"}',
+    )
     with pytest.raises(Paused):
         await mail.run()
     assert mail.sent == []
@@ -69,7 +76,10 @@ async def test_who_is_refused_goes_on_without(tmp_path: Path, by: str, who: str)
     assert await mail.run("ok") == "ok"
     assert mail.sent == []
     told = json.loads(mail.told[1])
-    assert told == {"error": f"{who} refused this call: not to bob", "hint": "do not make it again; go on without it"}
+    assert told == {
+        "error": f"{who} refused this call: not to bob",
+        "hint": "do not make it again; go on without it",
+    }
 
 
 async def test_leave_is_for_one_call(tmp_path: Path) -> None:
@@ -91,7 +101,9 @@ async def test_the_very_same_call_made_again_is_a_question_of_its_own(tmp_path: 
     provider = scripted(asks(look("bob", "1", "send")), again, "ok")
     asking = tool(send, name="send", needs_approval=True, fresh=True)
     questions: list[str] = []
-    async with Agent(SEAT, provider=provider, tools=[asking], at=Home(tmp_path / ".transom", "mail")) as agent:
+    async with Agent(
+        SEAT, provider=provider, tools=[asking], at=Home(tmp_path / ".transom", "mail")
+    ) as agent:
         going = agent.send("go")
         while len(questions) < 4:
             try:
@@ -118,7 +130,11 @@ async def test_in_one_process_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("answer", "sent"), [("approve", ["bob"]), ("refuse", [])])
 def test_at_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str, sent: list[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    answer: str,
+    sent: list[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     mail = Mail(tmp_path)
@@ -129,7 +145,9 @@ def test_at_the_command_line(
     assert f"answer with: transom answer {request.run_id} --question " in capsys.readouterr().out
     assert main(["answer", request.run_id, answer, "--reason", "because"]) == 0
     again = "to go on, start the program that began it again; it goes on where it was"
-    assert capsys.readouterr().out.endswith(f"; {again}\n"), "what `transom resume` would only say, too"
+    assert capsys.readouterr().out.endswith(f"; {again}\n"), (
+        "what `transom resume` would only say, too"
+    )
     assert main(["resume", request.run_id]) == 2
     assert again in capsys.readouterr().err
     assert asyncio.run(mail.run("ok")) == "ok"
@@ -144,7 +162,9 @@ async def test_an_answer_counts_for_what_was_asked_and_for_nothing_else(tmp_path
     await waiting(other)
     with pytest.raises(InputError, match="waits for no answer"):
         await other.decide("approve", request)
-    with pytest.raises(InputError, match=r"'keep' is no answer to send.*say one of 1: approve; 2: refuse"):
+    with pytest.raises(
+        InputError, match=r"'keep' is no answer to send.*say one of 1: approve; 2: refuse"
+    ):
         await mail.decide("keep", request)
     await mail.decide("approve", request)
     with pytest.raises(InputError, match="waits for no answer"):
@@ -164,7 +184,9 @@ async def test_arguments_made_of_local_text_are_shown_to_whoever_decides_and_to_
     run_id, script = "", [asks(look("pin")), asks(look("pin HUSH-9471", "2", "send")), "ok"]
     for answers in [script, []][: 1 + again]:
         async with Agent(SEAT, provider=scripted(*answers), tools=tools, at=home) as agent:
-            with pytest.raises(Paused, match=r"the call is send\(\.\.\.\), in full: transom runs show") as caught:
+            with pytest.raises(
+                Paused, match=r"the call is send\(\.\.\.\), in full: transom runs show"
+            ) as caught:
                 await agent.send("go")
             assert "HUSH" not in str(caught.value)
             question, run_id = caught.value.question, caught.value.run_id

@@ -39,7 +39,10 @@ async def ask(
         got.append(await call(at, ROLE, [Block("ask", "?")], read, review=review))
         return got[0].value
 
-    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await desk.open_run(workspace, store) as run,
+    ):
         await run.stage("one", stage, out=text_file("one.md"), uses=[ROLE])
     return got[0], provider
 
@@ -66,7 +69,9 @@ async def test_two_unreadable_replies_are_an_error(tmp_path: Path) -> None:
         await ask(tmp_path, "hm", "hm")
 
 
-async def reviewed(tmp_path: Path, *answers: str | Exception) -> tuple[Answer[str], ScriptedProvider]:
+async def reviewed(
+    tmp_path: Path, *answers: str | Exception
+) -> tuple[Answer[str], ScriptedProvider]:
     return await ask(tmp_path, *answers, review=lambda text: ["too long"] * (len(text) - 3))
 
 
@@ -84,7 +89,9 @@ async def test_complaints_go_back_once_with_the_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("second", ["ok 12", "ok 123", "unreadable", ProviderError("down")])
-async def test_a_second_answer_counts_only_where_it_is_better(tmp_path: Path, second: str | Exception) -> None:
+async def test_a_second_answer_counts_only_where_it_is_better(
+    tmp_path: Path, second: str | Exception
+) -> None:
     answer, provider = await reviewed(tmp_path, "ok 34", second)
     assert (answer.value, len(provider.requests)) == ("ok 34", 2)
 
@@ -109,7 +116,10 @@ async def test_a_role_that_sees_no_retry_is_asked_once(tmp_path: Path) -> None:
     async def stage(at: Stage) -> str:
         return (await call(at, blind, [Block("ask", "?")], read)).value
 
-    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await desk.open_run(workspace, store) as run,
+    ):
         with pytest.raises(ReplyError, match="there is no ok"):
             await run.stage("one", stage, out=text_file("one.md"), uses=[blind])
     assert len(provider.requests) == 1

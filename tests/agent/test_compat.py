@@ -8,7 +8,9 @@ from transom.llm import Block, ScriptedProvider
 
 
 async def test_the_other_names_do_the_same() -> None:
-    provider = ScriptedProvider({SEAT.name: ["hello", "with more"], f"{SEAT.name}.sub": ["looked", "found 3"]})
+    provider = ScriptedProvider(
+        {SEAT.name: ["hello", "with more"], f"{SEAT.name}.sub": ["looked", "found 3"]}
+    )
     async with Agent(SEAT, provider=provider) as agent:
         assert (await agent.send_message("hi")).text == "hello"
         assert (await agent.send_message("and?", Block("extra", "a page"))).text == "with more"

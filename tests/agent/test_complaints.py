@@ -1,4 +1,6 @@
-"""Complaints about other frameworks, where no other test says it as plainly; see docs/complaints.md."""
+"""Complaints about other frameworks, where no other test says it as plainly; see
+docs/complaints.md.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ import pytest
 from tests.agent.helpers import SEAT, approve, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.errors import ContextOverflow, Paused, WindowOverflow
-from transom.llm import AssistantMessage, Reply, ScriptedProvider, Text, UserMessage, estimate_tokens, render
+from transom.llm import (
+    AssistantMessage,
+    Reply,
+    ScriptedProvider,
+    Text,
+    UserMessage,
+    estimate_tokens,
+    render,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "complaints.md"
@@ -35,7 +45,11 @@ def test_each_complaint_has_tests_that_exist(row: list[str]) -> None:
     assert complaint and here and named and re.sub(r"`[^`]*`|[ ,|]", "", held_by) == "", held_by
     for path, name in named:
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-        functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        functions = [
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
         assert name in functions and name.startswith("test_"), f"{path}::{name}"
 
 
@@ -77,8 +91,13 @@ async def test_what_stood_before_a_pause_is_not_done_again_after_it(tmp_path: Pa
         did.append(at)
         return f"did {at}"
 
-    tools = [tool(run, effect="idempotent"), tool(run, name="send", effect="once", needs_approval=True)]
-    asked = scripted(asks(look("first", "1")), asks(look("beside", "2"), look("bob", "3", "send")), "ok")
+    tools = [
+        tool(run, effect="idempotent"),
+        tool(run, name="send", effect="once", needs_approval=True),
+    ]
+    asked = scripted(
+        asks(look("first", "1")), asks(look("beside", "2"), look("bob", "3", "send")), "ok"
+    )
 
     async def program() -> str:
         async with Agent(SEAT, provider=asked, tools=tools, at=Home(tmp_path, "t")) as agent:
@@ -128,7 +147,12 @@ def test_a_release_of_another_package_that_is_broken_breaks_nothing_else(tmp_pat
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "src")])}
     environ["OPENAI_API_KEY"] = "unused"
     command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    said = "transom: openai:m: the package openai cannot be used as it is installed: a release that does not fit; "
+    said = (
+        "transom: openai:m: the package openai cannot be used as it is installed: a release that"
+        " does not fit; "
+    )
     assert done.stderr.splitlines()[-1].startswith(said), done.stderr

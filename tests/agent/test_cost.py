@@ -1,4 +1,6 @@
-"""The cost of a turn, as counts that are the same on every machine: calls, and bytes of the journal."""
+"""The cost of a turn, as counts that are the same on every machine: calls, and bytes of the
+journal.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ async def talk(folder: Path, turns: int) -> None:
         return Reply(parts, stop="end" if number is None else "tool_calls", usage=Usage(1, 1))
 
     home, caps = Home(folder, "cost"), Budget(turns=turns + 1)
-    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[tool(run)], at=home, budget=caps) as agent:
+    async with Agent(
+        SEAT, provider=ScriptedProvider(answer), tools=[tool(run)], at=home, budget=caps
+    ) as agent:
         assert (await agent.send("go")).text == "done"
 
 
@@ -72,7 +76,9 @@ async def kept(folder: Path) -> tuple[int, int, int]:
     )
 
 
-def test_a_turn_costs_few_calls_however_long_the_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_costs_few_calls_however_long_the_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Who commits, and with what, must not depend on how busy disk and processor are now.
     monkeypatch.setattr(committer, "_QUICK", math.inf)
     monkeypatch.setattr(writer, "_GATHERING", 3_600.0)

@@ -1,4 +1,6 @@
-"""Arguments that are nested beyond measure: told to the model, and never in the way of what was said."""
+"""Arguments that are nested beyond measure: told to the model, and never in the way of what was
+said.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,19 @@ def told(turns: Any) -> str:
 @pytest.mark.parametrize("levels", [LEVELS - 1, LEVELS, LEVELS + 1, 254, 300, 600, 5_000])
 async def test_a_provider_of_ones_own_may_nest_as_it_likes(tmp_path: Path, levels: int) -> None:
     ran: list[int] = []
-    async with opened(tmp_path, scripted(asks(ToolCall("1", "look", nested(levels))), "done"), ran) as agent:
+    async with opened(
+        tmp_path, scripted(asks(ToolCall("1", "look", nested(levels))), "done"), ran
+    ) as agent:
         response = await agent.send("go")
         assert (response.text, bool(ran)) == ("done", levels <= LEVELS)
         assert ("the arguments are no JSON object" in told(response.turns)) == (levels > LEVELS)
         view = agent.conversation()
         (call,) = agent.history()[1].tool_calls
-        assert (call.arguments == nested(levels)) if levels <= LEVELS else isinstance(call.arguments, str)
+        assert (
+            (call.arguments == nested(levels))
+            if levels <= LEVELS
+            else isinstance(call.arguments, str)
+        )
         assert agent.context().tool_calls == 1
     nobody = scripted()
     async with opened(tmp_path, nobody, ran) as agent:
@@ -56,12 +64,16 @@ async def test_a_provider_of_ones_own_may_nest_as_it_likes(tmp_path: Path, level
         assert (later.turns, agent.conversation(), nobody.requests) == (response.turns, view, [])
 
 
-async def test_a_journal_that_holds_such_a_call_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_journal_that_holds_such_a_call_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A message as it was kept before there was a bound."""
     ran: list[int] = []
     with monkeypatch.context() as before:
         before.setattr(provider, "is_deep", lambda _: False)
-        async with opened(tmp_path, scripted(asks(ToolCall("1", "look", nested(300))), "done"), ran) as agent:
+        async with opened(
+            tmp_path, scripted(asks(ToolCall("1", "look", nested(300))), "done"), ran
+        ) as agent:
             await agent.send("go")
     async with opened(tmp_path, scripted(), ran) as agent:
         later = await agent.resume()

@@ -27,8 +27,12 @@ def test_the_agent_of_earlier_names_has_whatever_an_agent_has() -> None:
 
 def test_what_nobody_waits_for_is_read_through_the_door(tmp_path: Path) -> None:
     told: list[Event] = []
-    provider = ScriptedProvider({SEAT.name: [asks(look("a")), "one", "two"], f"{SEAT.name}.sub": ["7", "In short, 7."]})
-    with SyncAgent(Agent(SEAT, provider=provider, at=Home(tmp_path / "home", "t"), on_event=told.append)) as door:
+    provider = ScriptedProvider(
+        {SEAT.name: [asks(look("a")), "one", "two"], f"{SEAT.name}.sub": ["7", "In short, 7."]}
+    )
+    with SyncAgent(
+        Agent(SEAT, provider=provider, at=Home(tmp_path / "home", "t"), on_event=told.append)
+    ) as door:
         assert (door.id, door.history(), door.conversation()) == (door.agent.id, [], None)
         given: ToolDefinition = tool()
         door.register_tool(given)

@@ -1,4 +1,5 @@
-"""Stopped at every place and gone on with: nothing is done or asked twice, and what was said is what is said otherwise.
+"""Stopped at every place and gone on with: nothing is done or asked twice, and what was said is
+what is said otherwise.
 
 The quick ones look at some places of each kind; the slow suite at all of them.
 """
@@ -57,7 +58,9 @@ def stops(scene: Scene, what: What) -> list[Stop]:
     made = []
     for then in ENDS.get(what, ["same", "new"]):
         answers: list[Answer] = (
-            ["redo", "keep"] if what in ("kill", "cancel", "cancel tool", "cancel tick") else ["redo"]
+            ["redo", "keep"]
+            if what in ("kill", "cancel", "cancel tool", "cancel tick")
+            else ["redo"]
         )
         made += [Stop(what, 0, then, answer) for answer in answers]
         if then == "new" and scene.lasting:
@@ -65,7 +68,9 @@ def stops(scene: Scene, what: What) -> list[Stop]:
     return made
 
 
-def tried(whole: Undisturbed, what: What, folder: Path, most: int, ways: int | None = None) -> dict[str, Any]:
+def tried(
+    whole: Undisturbed, what: What, folder: Path, most: int, ways: int | None = None
+) -> dict[str, Any]:
     """The faults, by the place.
 
     Args:
@@ -94,15 +99,19 @@ def test_a_stop_at_some_places_changes_nothing(scene: Scene, what: What, tmp_pat
     assert tried(undisturbed(scene, tmp_path), what, tmp_path, most=4, ways=1) == {}
 
 
-EVERY = [(scene, what) for scene in SCENES for what in KINDS] + [(scene, what) for scene in MORE for what in HELD]
+EVERY = [(scene, what) for scene in SCENES for what in KINDS] + [
+    (scene, what) for scene in MORE for what in HELD
+]
 EVERY += [(scene, "kill") for scene in OF_RUNS]
-EVERY.remove((AT_ONCE, "refuse"))  # where one's own was refused, that of another summary is opened, as the page says
+# where one's own was refused, that of another summary is opened, as the page says
+EVERY.remove((AT_ONCE, "refuse"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scene", "what"), EVERY, ids=lambda one: getattr(one, "name", one))
 def test_a_stop_at_every_place_changes_nothing(scene: Scene, what: What, tmp_path: Path) -> None:
-    most = 30 if what in ("cancel tick", "hear") else 1_000  # many turns of the event loop are at one place
+    # many turns of the event loop are at one place
+    most = 30 if what in ("cancel tick", "hear") else 1_000
     assert tried(undisturbed(scene, tmp_path), what, tmp_path, most) == {}
 
 
@@ -128,7 +137,11 @@ def test_random_courses_with_two_kills_come_to_what_they_should(tmp_path: Path) 
         pick, whole = Random(seed), undisturbed(random_scene(seed), tmp_path / "s")
         for _ in range(KILLS):
             stop = Stop(
-                "kill", pick.randint(1, len(whole.kills)), "new", resumes=pick.random() < 0.3, twice=pick.randint(2, 9)
+                "kill",
+                pick.randint(1, len(whole.kills)),
+                "new",
+                resumes=pick.random() < 0.3,
+                twice=pick.randint(2, 9),
             )
             if found := course(whole, stop, tmp_path / "s" / "c"):
                 wrong[f"{seed} {stop}"] = found
@@ -153,7 +166,9 @@ def killed(scene: Scene, world: World, at: int) -> None:
 @pytest.mark.slow
 @pytest.mark.fence
 @pytest.mark.parametrize("scene", [ONCE, DELEGATE], ids=lambda scene: scene.name)
-def test_a_copy_of_the_database_is_what_a_killed_process_leaves(scene: Scene, tmp_path: Path) -> None:
+def test_a_copy_of_the_database_is_what_a_killed_process_leaves(
+    scene: Scene, tmp_path: Path
+) -> None:
     whole = undisturbed(scene, tmp_path)
     for at in (4, len(whole.kills) // 2, len(whole.kills) - 1):
         world = World(tmp_path / f"real{at}")
@@ -177,7 +192,9 @@ def _ends(whole: Undisturbed, world: World) -> None:
     assert not wrong, wrong
 
 
-def test_a_conversation_that_another_process_has_open_is_busy_and_then_is_not(tmp_path: Path) -> None:
+def test_a_conversation_that_another_process_has_open_is_busy_and_then_is_not(
+    tmp_path: Path,
+) -> None:
     whole, world, (hears, says) = undisturbed(ONCE, tmp_path), World(tmp_path / "one"), os.pipe()
 
     def walk() -> None:
@@ -200,7 +217,9 @@ def test_a_conversation_that_another_process_has_open_is_busy_and_then_is_not(tm
     assert os.read(hears, 1) == b"x"
 
     async def beside() -> None:
-        async with Agent(ONCE.role, provider=ScriptedProvider({}), tools=[], at=Home(world.folder / "w", "talk")) as it:
+        async with Agent(
+            ONCE.role, provider=ScriptedProvider({}), tools=[], at=Home(world.folder / "w", "talk")
+        ) as it:
             with pytest.raises(RunBusy):
                 await it.resume()
 

@@ -1,4 +1,6 @@
-"""The first program of a newcomer: a text, a function, a name; and what is said where these are wrong."""
+"""The first program of a newcomer: a text, a function, a name; and what is said where these are
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ async def test_a_text_is_a_role_and_a_function_is_a_tool() -> None:
 
 async def test_functions_are_tools_wherever_tools_are_given() -> None:
     script: dict[str, list[Answer]] = {
-        "agent": [asks("read", task="Count the bolts."), asks("price", item="bolts"), "All is well."],
+        "agent": [
+            asks("read", task="Count the bolts."),
+            asks("price", item="bolts"),
+            "All is well.",
+        ],
         "reader": [asks("count", item="bolts"), "7 bolts."],
     }
     provider = ScriptedProvider(script)
@@ -83,7 +89,10 @@ async def test_a_provider_of_ones_own_is_named_by_its_class(own: str) -> None:
             assert (await agent.send("hi")).text == "heard"
             assert (await agent.send("hi again")).text == "heard"
             view = agent.conversation()
-            assert view and (agent.context().provider, view.metadata["by"]) == (name.lower(), [name.lower()])
+            assert view and (agent.context().provider, view.metadata["by"]) == (
+                name.lower(),
+                [name.lower()],
+            )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +114,9 @@ def test_a_class_that_is_none_is_told(own: str, name: str, told: str) -> None:
     ["hello", None, Reply("hello"), Reply(("hello",)), Reply((Text("a"),), usage=3)],  # type: ignore[arg-type]  # what is tried
 )
 @pytest.mark.parametrize("plain", [False, True])
-async def test_what_a_provider_returns_wrongly_is_one_clear_error(returned: Any, plain: bool) -> None:
+async def test_what_a_provider_returns_wrongly_is_one_clear_error(
+    returned: Any, plain: bool
+) -> None:
     provider = ScriptedProvider({})
 
     async def complete(request: object, *, on_delta: object = None) -> Any:
@@ -116,7 +127,8 @@ async def test_what_a_provider_returns_wrongly_is_one_clear_error(returned: Any,
 
     provider.complete = at_once if plain else complete  # type: ignore[method-assign]  # a provider of somebody else's
     with pytest.raises(
-        ProviderError, match=r"scripted: its complete\(\) returned .*; write async def complete, and"
+        ProviderError,
+        match=r"scripted: its complete\(\) returned .*; write async def complete, and",
     ) as caught:
         await Agent("You repeat.", provider=provider).send("hi")
     assert repr(returned)[:100] in str(caught.value)
@@ -127,7 +139,12 @@ def test_ordinary_mistakes_say_what_to_write() -> None:
     wrong: list[tuple[Any, list[Any], type[Exception], str]] = [
         (3, [], InputError, 'say "You know the stock.", or Role("clerk", "You know the stock.")'),
         ("You know.", [lambda item: item], ToolError, "its parameter item has no type hint"),
-        ("You know.", [count, count], ToolError, "count: there is a tool of that name already; give it another"),
+        (
+            "You know.",
+            [count, count],
+            ToolError,
+            "count: there is a tool of that name already; give it another",
+        ),
         ("You know.", ["count"], ToolError, "give the function itself, tools=[count]"),
     ]
     for role, tools, kind, told in wrong:

@@ -1,4 +1,6 @@
-"""A tool that must not run twice, begun and cut off: only a person knows what came of it, whatever follows."""
+"""A tool that must not run twice, begun and cut off: only a person knows what came of it,
+whatever follows.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,13 @@ class Till:
 
 def agent(folder: Path, till: Till | None, *replies: Any, turns: int = 9) -> Agent:
     tools = [tool(till.pay, name="pay", effect="once")] if till else []
-    return Agent(SEAT, provider=scripted(*replies), tools=tools, at=Home(folder, "t"), budget=Budget(turns=turns))
+    return Agent(
+        SEAT,
+        provider=scripted(*replies),
+        tools=tools,
+        at=Home(folder, "t"),
+        budget=Budget(turns=turns),
+    )
 
 
 async def cut_off(talking: Agent, till: Till) -> None:

@@ -1,4 +1,6 @@
-"""A kill anywhere, and the same program again: nothing that the journal has is asked or done a second time."""
+"""A kill anywhere, and the same program again: nothing that the journal has is asked or done a
+second time.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def approve_what_was_begun(work: Path) -> None:
         workspace, chain = Workspace.at(work / "w"), Chain((ScriptedProvider({}),))
         async with workspace.open_store() as store:
             inputs: dict[str, Any] = {"name": "talk", "role": "t.seat"}
-            async with await Run.open(KIND, inputs, name="talk", workspace=workspace, store=store, chain=chain) as run:
+            async with await Run.open(
+                KIND, inputs, name="talk", workspace=workspace, store=store, chain=chain
+            ) as run:
                 if run.state.waiting:
                     await run.decide("redo")
 

@@ -1,4 +1,6 @@
-"""A kept conversation keeps what was said: whatever fails, is cut off, or is another program the next day."""
+"""A kept conversation keeps what was said: whatever fails, is cut off, or is another program the
+next day.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 from transom.tools import ToolDefinition
 
-MENDED = replace(SEAT, prompt=(Block("role", "You see other things.", Tier.STABLE),), sees=frozenset({"role", "extra"}))
+MENDED = replace(
+    SEAT,
+    prompt=(Block("role", "You see other things.", Tier.STABLE),),
+    sees=frozenset({"role", "extra"}),
+)
 NOBODY = "nobody is asked"
 
 
@@ -47,13 +53,20 @@ async def test_another_prompt_tool_or_model_counts_from_the_next_message_on(
     tmp_path: Path, other: str, how: str
 ) -> None:
     did: list[object] = []
-    order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: did.append(given), effect="once")
+    order = ToolDefinition(
+        "order", "Orders.", {"type": "object"}, lambda given: did.append(given), effect="once"
+    )
     first = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
     async with Agent(SEAT, provider=first, tools=[order], at=Home(tmp_path, "x")) as agent:
         await agent.send("Order it.")
     role = MENDED if other == "prompt" else SEAT
-    tools = {"tools": [order, tool()], "description": [replace(order, description="Orders more.")]}.get(other, [order])
-    again = ScriptedProvider({SEAT.name: ["As I said."]}, name="another" if other == "model" else "scripted")
+    tools = {
+        "tools": [order, tool()],
+        "description": [replace(order, description="Orders more.")],
+    }.get(other, [order])
+    again = ScriptedProvider(
+        {SEAT.name: ["As I said."]}, name="another" if other == "model" else "scripted"
+    )
     async with Agent(role, provider=again, tools=tools, at=Home(tmp_path, "x")) as agent:
         last = await agent.resume() if how == "resume" else await agent.send("Order it.")
         assert (last and last.text, len(again.requests), len(did)) == ("Ordered.", 0, 1)
@@ -79,26 +92,42 @@ async def windows(folder: Path) -> list[dict[str, Any]]:
         return requests_of(store, store.read(stream))
 
 
-async def test_what_must_not_be_done_twice_is_in_the_journal_before_its_outcome_is_used(tmp_path: Path) -> None:
+async def test_what_must_not_be_done_twice_is_in_the_journal_before_its_outcome_is_used(
+    tmp_path: Path,
+) -> None:
     kept: list[list[str]] = []
 
     async def answer(request: Request) -> Reply:
         async with Workspace.at(tmp_path).open_store() as store:
             (stream,) = [name for name in store.streams() if name.startswith("run/")]
-            kept.append([one.kind for one in store.read(stream) if one.kind in ("tool_started", "tool_result")])
+            kept.append(
+                [
+                    one.kind
+                    for one in store.read(stream)
+                    if one.kind in ("tool_started", "tool_result")
+                ]
+            )
         return Reply((Text("Ordered."),)) if len(kept) == 2 else asks(ToolCall("1", "order", {}))
 
-    order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: "done", effect="once")
-    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=[order], at=Home(tmp_path, "x")) as agent:
+    order = ToolDefinition(
+        "order", "Orders.", {"type": "object"}, lambda given: "done", effect="once"
+    )
+    async with Agent(
+        SEAT, provider=ScriptedProvider(answer), tools=[order], at=Home(tmp_path, "x")
+    ) as agent:
         await agent.send("Order it.")
     assert kept == [[], ["tool_started", "tool_result"]]
 
 
-async def test_what_was_paid_for_or_decided_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_paid_for_or_decided_is_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     how: dict[str, set[bool]] = {}
     append = SqliteStore.append
 
-    async def watched(store: SqliteStore, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+    async def watched(
+        store: SqliteStore, stream: str, kind: str, data: Json, *, sync: bool = True
+    ) -> int:
         how.setdefault(kind, set()).add(sync)
         return await append(store, stream, kind, data, sync=sync)
 
@@ -157,7 +186,9 @@ async def test_other_words_at_a_place_are_refused_and_lose_nothing(tmp_path: Pat
 
 
 async def test_a_message_that_failed_is_followed_by_another(tmp_path: Path) -> None:
-    async with Agent(SEAT, provider=scripted("1", RequestRefused("no"), "3"), at=Home(tmp_path, "x")) as agent:
+    async with Agent(
+        SEAT, provider=scripted("1", RequestRefused("no"), "3"), at=Home(tmp_path, "x")
+    ) as agent:
         await agent.send("a")
         with pytest.raises(RequestRefused):
             await agent.send("b")
@@ -167,10 +198,18 @@ async def test_a_message_that_failed_is_followed_by_another(tmp_path: Path) -> N
     async with Agent(SEAT, provider=again, at=Home(tmp_path, "x")) as agent:
         last = await agent.resume()
         assert (last and last.text, said(agent)) == ("3", before)
-    assert before == [("user", "a"), ("assistant", "1"), ("user", "b"), ("user", "c"), ("assistant", "3")]
+    assert before == [
+        ("user", "a"),
+        ("assistant", "1"),
+        ("user", "b"),
+        ("user", "c"),
+        ("assistant", "3"),
+    ]
 
 
-async def test_a_call_that_was_cut_off_has_its_answer_before_something_else_is_said(tmp_path: Path) -> None:
+async def test_a_call_that_was_cut_off_has_its_answer_before_something_else_is_said(
+    tmp_path: Path,
+) -> None:
     begun = asyncio.Event()
 
     async def hang(at: str) -> str:
@@ -188,7 +227,12 @@ async def test_a_call_that_was_cut_off_has_its_answer_before_something_else_is_s
         assert (await agent.send("two")).text == "2"
         before = said(agent)
     turns = provider.requests[-1].window.turns
-    assert [type(turn) for turn in turns] == [UserMessage, AssistantMessage, ToolResults, UserMessage]
+    assert [type(turn) for turn in turns] == [
+        UserMessage,
+        AssistantMessage,
+        ToolResults,
+        UserMessage,
+    ]
     assert "cut off" in str(turns[2])
     again = scripted()
     async with Agent(SEAT, provider=again, tools=[tool(hang)], at=Home(tmp_path, "x")) as agent:
@@ -230,9 +274,14 @@ async def test_a_listener_that_fails_fails_no_delegation() -> None:
             raise BrokenPipeError("nobody listens")
 
     wanted = ToolCall("1", "delegate", {"purpose": "Is it there?"})
-    script: dict[str, list[Any]] = {SEAT.name: [asks(wanted), "so"], f"{SEAT.name}.sub": ["it is there"]}
+    script: dict[str, list[Any]] = {
+        SEAT.name: [asks(wanted), "so"],
+        f"{SEAT.name}.sub": ["it is there"],
+    }
     provider = ScriptedProvider(script)
-    async with Agent(replace(SEAT, strategy="sub_conversation"), provider=provider, on_event=listen) as agent:
+    async with Agent(
+        replace(SEAT, strategy="sub_conversation"), provider=provider, on_event=listen
+    ) as agent:
         with pytest.raises(BrokenPipeError):
             await agent.send("one")
         assert (await resumed(agent)).text == "so"
@@ -242,7 +291,9 @@ async def test_a_listener_that_fails_fails_no_delegation() -> None:
 
 async def test_what_is_first_used_twice_at_once_is_opened_once(tmp_path: Path) -> None:
     async with Agent(SEAT, provider=scripted("1", "2"), at=Home(tmp_path, "x")) as agent:
-        one, two, sub = await asyncio.gather(agent.send("a"), agent.send("b"), agent.open_sub("look"))
+        one, two, sub = await asyncio.gather(
+            agent.send("a"), agent.send("b"), agent.open_sub("look")
+        )
         assert (one.text, two.text, len(sub.history())) == ("1", "2", 0)
 
 
@@ -251,7 +302,13 @@ async def test_a_sub_conversation_has_the_caps_and_an_end(tmp_path: Path) -> Non
         return ScriptedProvider({SEAT.name: ["so"], f"{SEAT.name}.sub": [*answers]})
 
     calls = [asks(look(at)) for at in "abc"]
-    agent = Agent(SEAT, provider=provider(*calls, "7"), tools=[tool()], budget=Budget(turns=1), at=Home(tmp_path, "x"))
+    agent = Agent(
+        SEAT,
+        provider=provider(*calls, "7"),
+        tools=[tool()],
+        budget=Budget(turns=1),
+        at=Home(tmp_path, "x"),
+    )
     async with agent:
         sub = await agent.open_sub("look")
         assert (await sub.send("go")).ended == "turns"
@@ -268,7 +325,9 @@ async def test_a_sub_conversation_has_the_caps_and_an_end(tmp_path: Path) -> Non
         assert (await again.open_sub("other")).id != sub.id
 
 
-async def test_an_unanswered_message_is_answered_from_the_blocks_that_it_came_with(tmp_path: Path) -> None:
+async def test_an_unanswered_message_is_answered_from_the_blocks_that_it_came_with(
+    tmp_path: Path,
+) -> None:
     block = Block("extra", "seven")
     home = Home(tmp_path, "x")
     async with Agent(SEAT, provider=scripted("1", RequestRefused("no")), at=home) as agent:
@@ -289,7 +348,9 @@ async def test_an_unanswered_message_is_answered_from_the_blocks_that_it_came_wi
 @pytest.mark.parametrize("content", [None, 5, ["x"]])
 async def test_what_is_no_text_is_refused_before_it_is_kept(tmp_path: Path, content: Any) -> None:
     async with Agent(SEAT, provider=scripted("1"), at=Home(tmp_path, "x")) as agent:
-        with pytest.raises(InputError, match=f"a message is of type {type(content).__name__}; say it in text"):
+        with pytest.raises(
+            InputError, match=f"a message is of type {type(content).__name__}; say it in text"
+        ):
             await agent.send(content)
         assert agent.history() == []
         assert (await agent.send("half \ud800 a character")).text == "1"

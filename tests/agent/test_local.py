@@ -1,4 +1,6 @@
-"""Text that is marked local stays, either way: through sub-conversations, parts of what is kept, and replies."""
+"""Text that is marked local stays, either way: through sub-conversations, parts of what is kept,
+and replies.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,22 @@ def seat(name: str, *answers: Any, local: bool) -> ScriptedProvider:
     return ScriptedProvider({name: [*answers]}, name="there" if not local else "here", local=local)
 
 
-def two(main: Sequence[Any], sub: Sequence[Any], *, local: bool = False, policy: EgressPolicy | None = None) -> Any:
-    """The providers of a conversation and of its sub-conversations, and the chain of both: one here, one elsewhere."""
+def two(
+    main: Sequence[Any],
+    sub: Sequence[Any],
+    *,
+    local: bool = False,
+    policy: EgressPolicy | None = None,
+) -> Any:
+    """The providers of a conversation and of its sub-conversations, and the chain of both: one
+    here, one elsewhere.
+    """
     one, other = seat("t.seat", *main, local=local), seat("t.seat.sub", *sub, local=not local)
-    return one, other, Chain((one,), policy=policy or EgressPolicy(), seats={"t.seat.sub": Chain((other,))})
+    return (
+        one,
+        other,
+        Chain((one,), policy=policy or EgressPolicy(), seats={"t.seat.sub": Chain((other,))}),
+    )
 
 
 def delegates(purpose: str = "look") -> Reply:
@@ -42,10 +56,14 @@ def delegates(purpose: str = "look") -> Reply:
 
 
 def none_told(*providers: ScriptedProvider) -> bool:
-    return not any("SECRETNET" in sent(request) for provider in providers for request in provider.requests)
+    return not any(
+        "SECRETNET" in sent(request) for provider in providers for request in provider.requests
+    )
 
 
-@pytest.mark.parametrize("answer", [f"It says {SECRET}", ProviderError(f"500: {SECRET}")], ids=["answer", "failure"])
+@pytest.mark.parametrize(
+    "answer", [f"It says {SECRET}", ProviderError(f"500: {SECRET}")], ids=["answer", "failure"]
+)
 async def test_what_a_delegate_saw_here_reaches_nobody_elsewhere(answer: Any) -> None:
     main, _, chain = two([delegates(), "ok"], [asks(look("a", name="read_log")), answer])
     async with Agent(DELEGATING, provider=chain, tools=[READ_LOG]) as agent:
@@ -71,7 +89,11 @@ async def test_what_a_program_is_told_by_a_sub_conversation_is_as_local_as_that(
     policy = EgressPolicy(("background",)) if how == "policy" else None
     first = [asks(look("a", name="read_log"))] if how == "result" else []
     main, _, chain = two(["hello", "ok"], [*first, SECRET, f"In short, {SECRET}"], policy=policy)
-    seen = [] if how == "result" else [Block("background", SECRET, egress="local" if how == "block" else "any")]
+    seen = (
+        []
+        if how == "result"
+        else [Block("background", SECRET, egress="local" if how == "block" else "any")]
+    )
     home = Home(tmp_path, "t")
     async with Agent(SEAT, provider=chain, tools=[READ_LOG], at=home) as agent:
         await agent.send("hi")
@@ -88,15 +110,21 @@ async def test_what_a_program_is_told_by_a_sub_conversation_is_as_local_as_that(
     assert len(main.requests) == 1 and none_told(main)
 
 
-async def test_a_conversation_here_hands_nothing_that_it_saw_to_a_sub_conversation_elsewhere() -> None:
-    _, other, chain = two([asks(look("a", name="read_log")), delegates(f"Is it so that {SECRET}?")], [], local=True)
+async def test_a_conversation_here_hands_nothing_that_it_saw_to_a_sub_conversation_elsewhere() -> (
+    None
+):
+    _, other, chain = two(
+        [asks(look("a", name="read_log")), delegates(f"Is it so that {SECRET}?")], [], local=True
+    )
     async with Agent(DELEGATING, provider=chain, tools=[READ_LOG]) as agent:
         with pytest.raises(EgressError, match="block purpose is marked local"):
             await agent.send("go")
     assert other.requests == []
 
 
-async def test_a_part_of_what_is_local_is_local_and_so_is_what_is_said_of_a_part_that_is_not_there() -> None:
+async def test_a_part_of_what_is_local_is_local_and_so_is_what_is_said_of_a_part_that_is_not_there() -> (
+    None
+):
     names: list[str] = []
 
     def part(**what: str) -> Any:
@@ -110,7 +138,14 @@ async def test_a_part_of_what_is_local_is_local_and_so_is_what_is_said_of_a_part
     async def large(at: str) -> dict[str, Any]:
         return {SECRET: ["x " * 100_000]}
 
-    main = seat("t.seat", asks(look("a")), part(find="SECRETNET"), part(pointer="/nothing"), "ok", local=True)
+    main = seat(
+        "t.seat",
+        asks(look("a")),
+        part(find="SECRETNET"),
+        part(pointer="/nothing"),
+        "ok",
+        local=True,
+    )
     async with Agent(SEAT, provider=main, tools=[tool(large, egress="local")]) as agent:
         answer = await agent.send("go")
     came = [result for turn in answer.turns if hasattr(turn, "results") for result in turn.results]
@@ -162,7 +197,9 @@ class Stopped(BaseException):
     pass
 
 
-async def stopped_before_a_finding(store: SqliteStore, stream: str, kind: str, data: Any, **more: Any) -> int:
+async def stopped_before_a_finding(
+    store: SqliteStore, stream: str, kind: str, data: Any, **more: Any
+) -> int:
     if "sub" in data:
         raise Stopped
     return await APPEND(store, stream, kind, data, **more)
@@ -174,10 +211,15 @@ async def test_what_a_sub_conversation_was_given_makes_its_finding_local_althoug
 ) -> None:
     here = how == "failed"  # who is to answer in the sub-conversation
     script = [NetworkFailed("down")] * 2 if here else ["Nothing.", "Nothing more."]
-    main, sub = seat("t.seat", "hello", "ok", "ok", local=False), seat("t.seat.sub", *script, local=here)
+    main, sub = (
+        seat("t.seat", "hello", "ok", "ok", local=False),
+        seat("t.seat.sub", *script, local=here),
+    )
     policy = EgressPolicy(("background",)) if how == "policy" else EgressPolicy()
     chain = Chain((main,), policy=policy, seats={"t.seat.sub": Chain((sub,))})
-    given = Block("background", SECRET, trust="untrusted", egress="any" if how == "policy" else "local")
+    given = Block(
+        "background", SECRET, trust="untrusted", egress="any" if how == "policy" else "local"
+    )
     home = Home(tmp_path, "t")
     async with Agent(SEAT, provider=chain, at=home) as agent:
         await agent.send("hi")

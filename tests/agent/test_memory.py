@@ -1,4 +1,6 @@
-"""The strategy `memory`: recalled before each message, kept after each answer, and nothing twice."""
+"""The strategy `memory`: recalled before each message, kept after each answer, and nothing
+twice.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,15 @@ def answering(*answers: object) -> ScriptedProvider:
 
 async def kept(memory: SqliteMemory) -> list[tuple[str, str, object, str]]:
     found = await memory.retrieve("", 20)
-    return sorted((one.entry.id, one.entry.content, one.entry.metadata["sources"], one.entry.egress) for one in found)
+    return sorted(
+        (one.entry.id, one.entry.content, one.entry.metadata["sources"], one.entry.egress)
+        for one in found
+    )
 
 
-async def test_an_answer_is_kept_with_its_sources_and_recalled_by_another_conversation(tmp_path: Path) -> None:
+async def test_an_answer_is_kept_with_its_sources_and_recalled_by_another_conversation(
+    tmp_path: Path,
+) -> None:
     memory = SqliteMemory.open(tmp_path / "memory.db")
     told = "The gateway waits for Ada's approval."
     provider = answering(asks(look("ledger")), told, "As said.", "Ada's, I was told.")
@@ -35,9 +42,12 @@ async def test_an_answer_is_kept_with_its_sources_and_recalled_by_another_conver
     async def said(at: str) -> str:
         return "pending: Ada"
 
-    for _ in range(2):  # the program is run again: it is answered from the journal, and nothing is kept twice
+    # the program is run again: it is answered from the journal, and nothing is kept twice
+    for _ in range(2):
         home = Home(tmp_path / "w", "monday")
-        async with Agent(ROLE, provider=provider, tools=[tool(said)], at=home, sources=[Recall(memory)]) as agent:
+        async with Agent(
+            ROLE, provider=provider, tools=[tool(said)], at=home, sources=[Recall(memory)]
+        ) as agent:
             await agent.send("What does the gateway wait for?")
             await agent.send("Sure?")
         entries = await kept(memory)
@@ -48,7 +58,9 @@ async def test_an_answer_is_kept_with_its_sources_and_recalled_by_another_conver
         assert entries[0][0].endswith(" message 1")
         assert entries[0][2] == ['look {"at":"ledger"}']
     assert len(provider.requests) == 3
-    async with Agent(ROLE, provider=provider, at=Home(tmp_path / "w", "tuesday"), sources=[Recall(memory)]) as other:
+    async with Agent(
+        ROLE, provider=provider, at=Home(tmp_path / "w", "tuesday"), sources=[Recall(memory)]
+    ) as other:
         await other.send("Whose approval does the gateway wait for?")
     (block,) = [one for one in provider.requests[-1].window.blocks if one.name == "memory"]
     assert told in block.text
@@ -60,10 +72,14 @@ async def test_an_answer_is_kept_with_its_sources_and_recalled_by_another_conver
     assert found.memory.seconds.max > 0
 
 
-async def test_what_was_answered_before_a_kill_is_kept_when_the_program_runs_again(tmp_path: Path) -> None:
+async def test_what_was_answered_before_a_kill_is_kept_when_the_program_runs_again(
+    tmp_path: Path,
+) -> None:
     """The answer stands in the journal, and the process ended before its memory had it."""
     home = Home(tmp_path / "w", "monday")
-    async with Agent(replace(ROLE, strategy="truncate"), provider=answering("It waits."), at=home) as agent:
+    async with Agent(
+        replace(ROLE, strategy="truncate"), provider=answering("It waits."), at=home
+    ) as agent:
         await agent.send("And the gateway?")
     memory = SqliteMemory.open(None)
     async with Agent(ROLE, provider=answering(), at=home, sources=[Recall(memory)]) as agent:
@@ -71,7 +87,9 @@ async def test_what_was_answered_before_a_kill_is_kept_when_the_program_runs_aga
     assert [content for _, content, *_ in await kept(memory)] == ["It waits."]
 
 
-async def test_a_memory_that_breaks_stops_nothing_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_memory_that_breaks_stops_nothing_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     memory = SqliteMemory.open(tmp_path / "memory.db")
     recall = Recall(memory)
     async with Agent(ROLE, provider=answering("one", "two"), sources=[recall]) as agent:

@@ -27,9 +27,25 @@ from transom.tools import ToolDefinition
 
 FIELDS: dict[type[Any], set[str]] = {
     Message: {"role", "content", "timestamp", "metadata"},
-    Conversation: {"id", "system_prompt", "messages", "created_at", "metadata", "sub_conversations"},
+    Conversation: {
+        "id",
+        "system_prompt",
+        "messages",
+        "created_at",
+        "metadata",
+        "sub_conversations",
+    },
     SubConversation: {
-        *("id", "parent_id", "purpose", "system_prompt", "messages", "summary", "created_at", "completed_at"),
+        *(
+            "id",
+            "parent_id",
+            "purpose",
+            "system_prompt",
+            "messages",
+            "summary",
+            "created_at",
+            "completed_at",
+        ),
         *("metadata", "sub_conversations"),
     },
     ToolCall: {"id", "name", "arguments", "timestamp"},
@@ -49,7 +65,12 @@ values = st.recursive(
 metadata = st.dictionaries(st.text(), values, max_size=3)
 calls = st.builds(ToolCall, id=st.text(), name=st.text(), arguments=values, timestamp=times)
 results = st.builds(
-    ToolResult, tool_call_id=st.text(), content=st.text(), success=st.booleans(), timestamp=times, metadata=metadata
+    ToolResult,
+    tool_call_id=st.text(),
+    content=st.text(),
+    success=st.booleans(),
+    timestamp=times,
+    metadata=metadata,
 )
 messages = st.builds(
     Message,
@@ -93,7 +114,11 @@ def test_they_have_the_agreed_fields_and_never_change(model: type[BaseModel]) ->
         message.content = "b"  # type: ignore[misc]  # it is frozen
 
 
-inside: dict[str, Any] = {"by": "m", "tool_calls": [{"id": "1", "arguments": {"x": [1, {"y": 2}]}}], "empty": {}}
+inside: dict[str, Any] = {
+    "by": "m",
+    "tool_calls": [{"id": "1", "arguments": {"x": [1, {"y": 2}]}}],
+    "empty": {},
+}
 ATTEMPTS: dict[str, Callable[[Any], object]] = {
     "a value": lambda view: view.metadata.update(by="somebody else"),
     "an item": lambda view: operator.setitem(view.metadata, "by", "somebody else"),
@@ -106,7 +131,9 @@ ATTEMPTS: dict[str, Callable[[Any], object]] = {
     "below": lambda view: operator.setitem(view.metadata["tool_calls"][0]["arguments"], "x", 5),
     "in an empty one": lambda view: operator.setitem(view.metadata["empty"], "x", 5),
     "the last list": lambda view: view.metadata["tool_calls"][0]["arguments"]["x"].append(3),
-    "in it": lambda view: operator.setitem(view.metadata["tool_calls"][0]["arguments"]["x"][1], "y", 3),
+    "in it": lambda view: operator.setitem(
+        view.metadata["tool_calls"][0]["arguments"]["x"][1], "y", 3
+    ),
     "a list": lambda view: view.metadata["tool_calls"].extend([1]),
     "its first": lambda view: view.metadata["tool_calls"].insert(0, 1),
     "its last": lambda view: view.metadata["tool_calls"].pop(),
@@ -130,11 +157,15 @@ def test_nothing_inside_them_changes_either(attempt: str, made: str) -> None:
         view = Message.model_validate_json(view.model_dump_json())
     if made == "copied":
         view = copy.deepcopy(pickle.loads(pickle.dumps(view)))
-    with pytest.raises(TypeError, match=r"this never changes; dict\(\.\.\.\) and list\(\.\.\.\) make a copy"):
+    with pytest.raises(
+        TypeError, match=r"this never changes; dict\(\.\.\.\) and list\(\.\.\.\) make a copy"
+    ):
         ATTEMPTS[attempt](view)
     given["tool_calls"].clear()
     assert view.metadata == inside, "nor does what it was made of change it"
-    assert json.loads(json.dumps(view.metadata)) == view.model_dump(mode="json")["metadata"] == inside
+    assert (
+        json.loads(json.dumps(view.metadata)) == view.model_dump(mode="json")["metadata"] == inside
+    )
 
 
 def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
@@ -148,11 +179,15 @@ def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
 
 
 def test_a_tool_is_defined_by_its_four_fields() -> None:
-    assert {"name", "description", "parameters", "handler"} <= set(ToolDefinition.__dataclass_fields__)
+    assert {"name", "description", "parameters", "handler"} <= set(
+        ToolDefinition.__dataclass_fields__
+    )
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-called = st.builds(Called, texts, st.sampled_from(["look", "leap"]), st.dictionaries(texts, values, max_size=2))
+called = st.builds(
+    Called, texts, st.sampled_from(["look", "leap"]), st.dictionaries(texts, values, max_size=2)
+)
 replies = st.lists(
     st.builds(
         lambda text, calls: Reply((Text(text), *calls), stop="tool_calls" if calls else "end"),
@@ -167,11 +202,15 @@ replies = st.lists(
 @given(st.lists(st.tuples(texts.filter(str.strip), replies), min_size=1, max_size=3))
 @settings(max_examples=20, deadline=None)
 def test_any_conversation_is_told_by_its_journal(sends: list[tuple[str, list[Reply]]]) -> None:
-    """All that was asked and said is in the history, in order and word for word, before and after a restart."""
+    """All that was asked and said is in the history, in order and word for word, before and
+    after a restart.
+    """
 
     async def talk(folder: Path, *, fresh: bool) -> tuple[Conversation, list[Any]]:
         script = [reply for _, said in sends for reply in [*said, "end"]]
-        agent = Agent(SEAT, provider=scripted(*script if fresh else ()), tools=[tool()], at=Home(folder, "t"))
+        agent = Agent(
+            SEAT, provider=scripted(*script if fresh else ()), tools=[tool()], at=Home(folder, "t")
+        )
         turns: list[Any] = []
         async with agent:
             for text, _ in sends:
@@ -186,12 +225,25 @@ def test_any_conversation_is_told_by_its_journal(sends: list[tuple[str, list[Rep
         again, turns_again = asyncio.run(talk(Path(folder), fresh=False))
     assert (again, turns_again) == (view, turns)
     assert Conversation.model_validate_json(view.model_dump_json()) == view
-    told = [(message.role, message.content) for message in view.messages if not message.tool_results]
+    told = [
+        (message.role, message.content) for message in view.messages if not message.tool_results
+    ]
     assert told == [
         one
         for text, said in sends
-        for one in [("user", text), *(("assistant", reply.text) for reply in said), ("assistant", "end")]
+        for one in [
+            ("user", text),
+            *(("assistant", reply.text) for reply in said),
+            ("assistant", "end"),
+        ]
     ]
-    made = [(one.id, one.name, one.arguments) for message in view.messages for one in message.tool_calls]
-    assert made == [(one.id, one.name, one.arguments) for _, said in sends for reply in said for one in reply.calls]
+    made = [
+        (one.id, one.name, one.arguments) for message in view.messages for one in message.tool_calls
+    ]
+    assert made == [
+        (one.id, one.name, one.arguments)
+        for _, said in sends
+        for reply in said
+        for one in reply.calls
+    ]
     assert len(made) == sum(len(message.tool_results) for message in view.messages)

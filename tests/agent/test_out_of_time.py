@@ -1,4 +1,6 @@
-"""A `once` tool that ran out of its time may be running still: it is not begun again before a person says so."""
+"""A `once` tool that ran out of its time may be running still: it is not begun again before a
+person says so.
+"""
 
 from __future__ import annotations
 
@@ -40,20 +42,35 @@ async def say(root: Path, slow: Slow, *answers: Reply | str, **more: Any) -> Res
 
 
 def told(response: Response) -> list[str]:
-    return [one.content for turn in response.turns if isinstance(turn, ToolResults) for one in turn.results]
+    return [
+        one.content
+        for turn in response.turns
+        if isinstance(turn, ToolResults)
+        for one in turn.results
+    ]
 
 
-def answer(paused: pytest.ExceptionInfo[Paused], word: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def answer(
+    paused: pytest.ExceptionInfo[Paused], word: str, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
     monkeypatch.chdir(folder)
     assert main(["answer", paused.value.run_id, word]) == 0
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["one by one", "in one reply"])
-def test_the_same_call_waits_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, together: bool) -> None:
+def test_the_same_call_waits_for_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, together: bool
+) -> None:
     root, slow = tmp_path / ".transom", Slow(1)
-    calls = [asks(look("a", "1"), look("a", "2"))] if together else [asks(look("a", "1")), asks(look("a", "2"))]
+    calls = (
+        [asks(look("a", "1"), look("a", "2"))]
+        if together
+        else [asks(look("a", "1")), asks(look("a", "2"))]
+    )
     for replies in (calls, []):
-        with pytest.raises(Paused, match="was begun, and whether it was carried out is not known") as paused:
+        with pytest.raises(
+            Paused, match="was begun, and whether it was carried out is not known"
+        ) as paused:
             asyncio.run(say(root, slow, *replies))
     assert slow.begun == ["a"]
     answer(paused, "keep", monkeypatch, tmp_path)
@@ -76,15 +93,23 @@ def test_a_person_has_it_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("at", "effect"), [("b", "once"), ("a", "idempotent")])
-async def test_other_calls_and_those_that_may_be_repeated_ask_nobody(tmp_path: Path, at: str, effect: str) -> None:
+async def test_other_calls_and_those_that_may_be_repeated_ask_nobody(
+    tmp_path: Path, at: str, effect: str
+) -> None:
     slow = Slow(1)
-    response = await say(tmp_path, slow, asks(look("a", "1")), asks(look(at, "2")), "ok", effect=effect)
+    response = await say(
+        tmp_path, slow, asks(look("a", "1")), asks(look(at, "2")), "ok", effect=effect
+    )
     assert slow.begun == ["a", at]
     assert told(response)[1] == f"did {at}"
 
 
-def test_what_was_done_after_all_is_in_doubt_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tool that is run again for the same call: it came to its end, and the next one begins it as any other."""
+def test_what_was_done_after_all_is_in_doubt_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that is run again for the same call: it came to its end, and the next one begins it
+    as any other.
+    """
     root, slow = tmp_path / ".transom", Slow(1)
     with pytest.raises(Paused) as paused:
         asyncio.run(say(root, slow, asks(look("a", "1")), asks(look("a", "2")), fresh=True))

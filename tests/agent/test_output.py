@@ -1,4 +1,6 @@
-"""Answers that follow a schema: the repair is a call of its own, journaled with its window, never paid for twice."""
+"""Answers that follow a schema: the repair is a call of its own, journaled with its window,
+never paid for twice.
+"""
 
 from __future__ import annotations
 
@@ -33,23 +35,35 @@ from transom.llm import (
 )
 from transom.llm.codec import request_from_json
 
-COUNT: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+COUNT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+}
 COUNTER: Role = replace(SEAT, output=COUNT)
 GOOD = '{"n": 7}'
 
 
 async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
-    """It is sent with each request, so it is counted, and what does not fit beside it is not sent."""
+    """It is sent with each request, so it is counted, and what does not fit beside it is not
+    sent.
+    """
     properties: dict[str, Any] = {
-        f"field_{number}": {"type": "string", "description": "What was found. " * 5} for number in range(40)
+        f"field_{number}": {"type": "string", "description": "What was found. " * 5}
+        for number in range(40)
     }
     wide = replace(SEAT, output={"type": "object", "properties": properties})
     history = History.of([UserMessage("How many?")])
-    plain, made = (go_on(role, [], history, budget=WindowBudget(total=40_000)) for role in (SEAT, wide))
-    untaught = Capabilities(structured_output=False)  # whose server does not hold to a schema: it is told in words
+    plain, made = (
+        go_on(role, [], history, budget=WindowBudget(total=40_000)) for role in (SEAT, wide)
+    )
+    # whose server does not hold to a schema: it is told in words
+    untaught = Capabilities(structured_output=False)
     seen = ScriptedProvider(lambda request: "{}", caps=untaught)
     await Chain((seen,)).answer(made.request)
-    assert made.tokens == estimate_tokens(render(seen.requests[0]).as_text()) > plain.tokens + 1_000, "as it is sent"
+    assert (
+        made.tokens == estimate_tokens(render(seen.requests[0]).as_text()) > plain.tokens + 1_000
+    ), "as it is sent"
     small = WindowBudget(total=20_000)
     assert go_on(SEAT, [], history, budget=small).tokens == plain.tokens
     with pytest.raises(WindowOverflow, match="stable_prefix 17"):
@@ -61,14 +75,18 @@ async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
 
 
 @pytest.mark.slow
-async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_kept(tmp_path: Path) -> None:
+async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_kept(
+    tmp_path: Path,
+) -> None:
     events: list[Event] = []
     runs: list[str] = []
 
     async def program(*answers: Any) -> tuple[Any, list[Request]]:
         provider = scripted(*answers)
         home = Home(tmp_path / ".transom", "t")
-        async with Agent(COUNTER, provider=provider, tools=[tool()], at=home, on_event=events.append) as agent:
+        async with Agent(
+            COUNTER, provider=provider, tools=[tool()], at=home, on_event=events.append
+        ) as agent:
             response = await agent.send("How many?")
             runs.append(agent.context().run_id)
             return response, provider.requests
@@ -86,8 +104,12 @@ async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_ke
     assert (tuple(before), answer) == (asked.window.turns, AssistantMessage((Text("seven"),)))
     assert isinstance(complaint, UserMessage) and "it is no JSON" in complaint.text
     assert response.usage.output_tokens == 30, "both were paid for"
-    assert answer in response.turns, "an answer that was mended stays in the history until it is folded"
-    assert [type(event) for event in events if isinstance(event, ReplyReceived)] == [ReplyReceived] * 3
+    assert answer in response.turns, (
+        "an answer that was mended stays in the history until it is folded"
+    )
+    assert [type(event) for event in events if isinstance(event, ReplyReceived)] == [
+        ReplyReceived
+    ] * 3
     assert any(isinstance(event, ReplyDelta) and isinstance(event.piece, Again) for event in events)
     again, requests = await program()
     assert (again.text, again.usage, requests) == (GOOD, response.usage, [])
@@ -97,7 +119,9 @@ async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_ke
 
 
 async def test_a_kill_between_the_two_costs_one_call() -> None:
-    """The first answer is in the journal when the second cannot be had; asked again, only the second is."""
+    """The first answer is in the journal when the second cannot be had; asked again, only the
+    second is.
+    """
     provider = scripted("seven", ProviderError("away"), GOOD)
     async with Agent(COUNTER, provider=provider) as agent:
         with pytest.raises(ProviderError, match="away"):
@@ -121,7 +145,9 @@ async def test_a_kill_between_the_two_is_gone_on_with(tmp_path: Path) -> None:
 async def test_what_cannot_be_mended_is_an_error_and_the_conversation_goes_on() -> None:
     provider = scripted("seven", '{"n": "7"}', GOOD)
     async with Agent(COUNTER, provider=provider) as agent:
-        with pytest.raises(ReplyError, match=r"t\.seat: the answer does not follow .*, nor does its repair: \$\.n"):
+        with pytest.raises(
+            ReplyError, match=r"t\.seat: the answer does not follow .*, nor does its repair: \$\.n"
+        ):
             await agent.send("How many?")
         assert (await agent.send("Once more.")).text == GOOD
 
@@ -156,10 +182,15 @@ async def test_an_answer_that_python_alone_would_read_does_not_follow(answer: st
 
 @pytest.mark.parametrize(
     ("tree", "answer"),
-    [({"type": "array", "items": {"$ref": "#/$defs/t"}}, "[" * 400 + "]" * 400), ({"$ref": "#/$defs/t"}, "{}")],
+    [
+        ({"type": "array", "items": {"$ref": "#/$defs/t"}}, "[" * 400 + "]" * 400),
+        ({"$ref": "#/$defs/t"}, "{}"),
+    ],
     ids=["a deep answer", "a schema that goes round"],
 )
-async def test_an_answer_that_cannot_be_checked_does_not_follow(tree: dict[str, Any], answer: str) -> None:
+async def test_an_answer_that_cannot_be_checked_does_not_follow(
+    tree: dict[str, Any], answer: str
+) -> None:
     round_about = replace(SEAT, output={"$defs": {"t": tree}, "$ref": "#/$defs/t"})
     async with Agent(round_about, provider=scripted(answer, answer)) as agent:
         with pytest.raises(ReplyError, match="nested too deeply"):

@@ -1,4 +1,6 @@
-"""Messages and results that are too long: a conversation goes on after them, in this life and in the next one."""
+"""Messages and results that are too long: a conversation goes on after them, in this life and in
+the next one.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def agent(folder: Path, provider: ScriptedProvider, **more: Any) -> Agent:
 async def test_a_message_that_can_never_fit_is_not_said(tmp_path: Path) -> None:
     async with agent(tmp_path, scripted("1", "2")) as talk:
         assert (await talk.send("a")).text == "1"
-        with pytest.raises(WindowOverflow, match=r"the message has about \d+ tokens, and role t.seat has room for"):
+        with pytest.raises(
+            WindowOverflow, match=r"the message has about \d+ tokens, and role t.seat has room for"
+        ):
             await talk.send(LONG)
         assert [message.content for message in talk.history()] == ["a", "1"]
         assert (await talk.send("b")).text == "2"
@@ -46,15 +50,21 @@ async def test_a_message_that_can_never_fit_is_not_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("beside", [(), (Block("extra", "rows"),)], ids=["alone", "with blocks"])
 @pytest.mark.parametrize("content", ["", " ", "\n\t", "\u3000"], ids=repr)
-async def test_a_blank_message_is_not_said(tmp_path: Path, content: str, beside: tuple[Block, ...]) -> None:
-    """A server takes no conversation that holds one, so that nothing could be said after it either."""
+async def test_a_blank_message_is_not_said(
+    tmp_path: Path, content: str, beside: tuple[Block, ...]
+) -> None:
+    """A server takes no conversation that holds one, so that nothing could be said after it
+    either.
+    """
     provider = scripted("ok")
     async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t")) as agent:
         with pytest.raises(InputError, match="the message is blank; say what is to be done"):
             await agent.send(content, *beside)
         assert agent.history() == []
         assert (await agent.send("go")).text == "ok"
-    assert [turn for request in provider.requests for turn in request.window.turns] == [UserMessage("go")]
+    assert [turn for request in provider.requests for turn in request.window.turns] == [
+        UserMessage("go")
+    ]
 
 
 async def test_messages_without_an_answer_make_room_for_the_next_one(tmp_path: Path) -> None:
@@ -76,10 +86,14 @@ async def test_a_journal_with_a_message_that_is_too_long_is_left_behind(tmp_path
         with pytest.raises(RequestRefused):
             await talk.send("long")
     with closing(sqlite3.connect(tmp_path / "state.db")) as database, database:
-        (data,) = database.execute("SELECT data FROM records WHERE kind = 'user_message'").fetchone()
+        (data,) = database.execute(
+            "SELECT data FROM records WHERE kind = 'user_message'"
+        ).fetchone()
         told = json.loads(data)
         told["text"] = LONG
-        database.execute("UPDATE records SET data = ? WHERE kind = 'user_message'", [json.dumps(told)])
+        database.execute(
+            "UPDATE records SET data = ? WHERE kind = 'user_message'", [json.dumps(told)]
+        )
     async with agent(tmp_path, scripted("1")) as talk:
         with pytest.raises(WindowOverflow, match="the window of role"):
             await talk.resume()
@@ -94,26 +108,40 @@ async def test_a_journal_with_a_message_that_is_too_long_is_left_behind(tmp_path
 
 
 def calls(number: int, count: int, tool: str = "look") -> Reply:
-    return asks(*(ToolCall(f"{number}-{at}", tool, {"at": f"{number}-{at}"}) for at in range(count)))
+    return asks(
+        *(ToolCall(f"{number}-{at}", tool, {"at": f"{number}-{at}"}) for at in range(count))
+    )
 
 
 def contents(turns: Sequence[Turn]) -> list[str]:
-    return [result.content for turn in turns if isinstance(turn, ToolResults) for result in turn.results]
+    return [
+        result.content for turn in turns if isinstance(turn, ToolResults) for result in turn.results
+    ]
 
 
 async def yields(at: str) -> str:
-    return f"{at}: small" if at.endswith("-0") else f"{at}: " + "some words of a report, " * (60 if at == "1-1" else 90)
+    return (
+        f"{at}: small"
+        if at.endswith("-0")
+        else f"{at}: " + "some words of a report, " * (60 if at == "1-1" else 90)
+    )
 
 
 @pytest.mark.parametrize("journal", ["whole", "without the outlines"])
-async def test_results_of_one_reply_are_held_to_a_bound_together(tmp_path: Path, journal: str) -> None:
+async def test_results_of_one_reply_are_held_to_a_bound_together(
+    tmp_path: Path, journal: str
+) -> None:
     many = [tool(yields)]
-    async with agent(tmp_path, scripted(calls(1, 6), *[RequestRefused("no")] * 2), tools=many) as talk:
+    async with agent(
+        tmp_path, scripted(calls(1, 6), *[RequestRefused("no")] * 2), tools=many
+    ) as talk:
         with pytest.raises(RequestRefused):
             await talk.send("go")
     if journal != "whole":  # killed before they were kept
         with closing(sqlite3.connect(tmp_path / "state.db")) as database, database:
-            assert database.execute("DELETE FROM records WHERE data LIKE '%\"kept\"%'").rowcount == 5
+            assert (
+                database.execute("DELETE FROM records WHERE data LIKE '%\"kept\"%'").rowcount == 5
+            )
     provider = scripted("done")
     async with agent(tmp_path, provider, tools=many) as talk:
         assert (await talk.send("go")).text == "done"
@@ -130,7 +158,9 @@ async def test_results_of_one_reply_are_held_to_a_bound_together(tmp_path: Path,
         assert talk.history() == view
 
 
-async def test_a_listener_is_told_once_of_each_and_a_repeated_call_has_the_outline(tmp_path: Path) -> None:
+async def test_a_listener_is_told_once_of_each_and_a_repeated_call_has_the_outline(
+    tmp_path: Path,
+) -> None:
     heard: list[Event] = []
     again = asks(ToolCall("again", "look", {"at": "1-3"}))
     provider = scripted(calls(1, 6), again, "done")
@@ -144,7 +174,9 @@ async def test_a_listener_is_told_once_of_each_and_a_repeated_call_has_the_outli
 
 
 @pytest.mark.parametrize("how", ["large", "many", "failing"])
-async def test_no_number_of_calls_ends_where_going_on_does_not_help(tmp_path: Path, how: str) -> None:
+async def test_no_number_of_calls_ends_where_going_on_does_not_help(
+    tmp_path: Path, how: str
+) -> None:
     async def run(at: str) -> str:
         if how == "failing":
             raise ToolRefused("words of an error " * 300)
@@ -162,7 +194,10 @@ async def test_no_number_of_calls_ends_where_going_on_does_not_help(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["read_slice", "delegate"])
 def test_names_of_the_runtimes_own_tools_are_refused_at_once(name: str) -> None:
-    with pytest.raises(ToolError, match=rf"{name}: the runtime has a tool of that name, which .*another name.*prefix"):
+    with pytest.raises(
+        ToolError,
+        match=rf"{name}: the runtime has a tool of that name, which .*another name.*prefix",
+    ):
         Agent(SEAT, provider=scripted(), tools=[tool(name=name)])
     with pytest.raises(ToolError, match="the runtime has a tool of that name"):
         Agent(SEAT, provider=scripted()).register_tool(tool(name=name))

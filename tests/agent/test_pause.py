@@ -1,4 +1,6 @@
-"""A model that says nothing is asked once to go on; a server that pauses in the middle is an error."""
+"""A model that says nothing is asked once to go on; a server that pauses in the middle is an
+error.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ async def test_a_server_that_pauses_for_tools_of_its_own_is_an_error() -> None:
 SIGNED = {"type": "thinking", "thinking": "hm", "signature": "s"}
 
 
-@pytest.mark.parametrize("last", ["It is a.", ""], ids=["then it answers", "then it has nothing to say"])
+@pytest.mark.parametrize(
+    "last", ["It is a.", ""], ids=["then it answers", "then it has nothing to say"]
+)
 @pytest.mark.parametrize("thoughts", [[], [SIGNED]], ids=["nothing", "thinking alone"])
 async def test_a_model_of_anthropics_that_says_nothing_is_asked_once_to_go_on(
     last: str, thoughts: list[Any], tmp_path: Path
@@ -41,14 +45,20 @@ async def test_a_model_of_anthropics_that_says_nothing_is_asked_once_to_go_on(
 
     def answer(wire: Wire, seen: Seen) -> None:
         at = len(server.seen)
-        body = ANTHROPIC.whole([asks(look("a")).calls[0]] if at == 1 else [Text(last if at == 3 else "")])
-        body["content"] = [block for block in body["content"] if block.get("text") != ""] or thoughts
+        body = ANTHROPIC.whole(
+            [asks(look("a")).calls[0]] if at == 1 else [Text(last if at == 3 else "")]
+        )
+        body["content"] = [
+            block for block in body["content"] if block.get("text") != ""
+        ] or thoughts
         wire.answer(200, json.dumps(body).encode())
 
     async def program(*messages: str) -> list[Any]:
         provider = connect("anthropic:m", HostedSettings(base_url=server.url), stream=False)
         try:
-            async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t")) as agent:
+            async with Agent(
+                SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t")
+            ) as agent:
                 return [await agent.send(message) for message in messages]
         finally:
             await provider.aclose()
@@ -62,5 +72,7 @@ async def test_a_model_of_anthropics_that_says_nothing_is_asked_once_to_go_on(
         assert [block["type"] for block in urged["content"]] == ["tool_result", "text"]
         assert "go on" in urged["content"][-1]["text"]
         again, more = await program("go", "and now?")
-        assert (again.text, again.usage, len(server.seen)) == (last, response.usage, 5), "both are in the journal"
+        assert (again.text, again.usage, len(server.seen)) == (last, response.usage, 5), (
+            "both are in the journal"
+        )
         assert more.text == "", "it said nothing to the second, and was asked to go on"

@@ -1,4 +1,6 @@
-"""Dollars: what a reply costs by a dated list that can be laid over, and a cap that ends with the work so far."""
+"""Dollars: what a reply costs by a dated list that can be laid over, and a cap that ends with
+the work so far.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ def test_the_published_list_is_dated_and_a_users_lies_over_it(mine: Prices) -> N
 
 def test_a_name_stands_for_its_snapshots(mine: Prices) -> None:
     usage = Usage(1_000_000)
-    dated = ("anthropic:claude-sonnet-4-5-20250929", "openai:gpt-4o-2024-08-06", "corp:model-20260101")
+    dated = (
+        "anthropic:claude-sonnet-4-5-20250929",
+        "openai:gpt-4o-2024-08-06",
+        "corp:model-20260101",
+    )
     assert [mine.of(usage, name) for name in dated] == [3.0, 2.5, 2.0]
     assert mine.of(usage, "openai:gpt-4o-audio-preview") is None
     assert mine.of(usage, "openai:gpt-4.1-mini") == 0.4
@@ -78,18 +84,24 @@ def test_a_list_that_is_none_says_where(tmp_path: Path) -> None:
         Prices.load(path)
 
 
-async def test_a_cap_in_dollars_ends_with_the_work_so_far_and_can_be_raised(tmp_path: Path, mine: Prices) -> None:
+async def test_a_cap_in_dollars_ends_with_the_work_so_far_and_can_be_raised(
+    tmp_path: Path, mine: Prices
+) -> None:
     dollar = Usage(0, 100_000)
 
     async def program(usd: float, *answers: Any) -> Any:
         provider = corp(*answers)
         caps = Budget(usd=usd, prices=mine)
-        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), budget=caps) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool()], at=Home(tmp_path, "t"), budget=caps
+        ) as agent:
             return await agent.send("go"), len(provider.requests)
 
     stopped, asked = await program(1.5, calls("a", dollar), calls("b", dollar), calls("c", dollar))
     assert (stopped.ended, stopped.usd, asked) == ("usd", 2.0, 2)
-    assert len(stopped.turns) == 3 and isinstance(stopped.turns[-1], ToolResults), "no call without its result"
+    assert len(stopped.turns) == 3 and isinstance(stopped.turns[-1], ToolResults), (
+        "no call without its result"
+    )
     whole, asked = await program(9, Reply((Text("done"),), usage=dollar))
     assert (whole.text, whole.ended, whole.usd, asked) == ("done", "answered", 3.0, 1)
 
@@ -101,17 +113,28 @@ async def test_a_cap_in_dollars_holds_a_call_too(tmp_path: Path, mine: Prices) -
 
     async def stage(at: Stage, prices: Prices | None) -> str:
         role = replace(SEAT, tools=box.specs)
-        return (await call(at, role, [], str, tools=box, budget=Budget(usd=1.5, prices=prices))).value
+        return (
+            await call(at, role, [], str, tools=box, budget=Budget(usd=1.5, prices=prices))
+        ).value
 
-    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await desk.open_run(workspace, store) as run,
+    ):
         with pytest.raises(InputError, match="no price"):
-            await run.stage("one", partial(stage, prices=None), out=text_file("one.md"), uses=[SEAT])
+            await run.stage(
+                "one", partial(stage, prices=None), out=text_file("one.md"), uses=[SEAT]
+            )
         with pytest.raises(Paused, match=r"the cap of 1\.5 usd is reached"):
-            await run.stage("two", partial(stage, prices=mine), out=text_file("two.md"), uses=[SEAT])
+            await run.stage(
+                "two", partial(stage, prices=mine), out=text_file("two.md"), uses=[SEAT]
+            )
     assert len(desk.provider.requests) == 2  # type: ignore[attr-defined]  # the scripted one
 
 
-async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothing(mine: Prices) -> None:
+async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothing(
+    mine: Prices,
+) -> None:
     dollar = Usage(0, 100_000)
     answers = [Reply((Text("x"),), usage=dollar) for _ in range(4)]
     async with Agent(SEAT, provider=corp(*answers)) as agent:
@@ -124,7 +147,9 @@ async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothin
 
 
 def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
-    with pytest.raises(InputError, match=r"corp:model: no price of it is known \(2026-\d\d-\d\d\), so its cost"):
+    with pytest.raises(
+        InputError, match=r"corp:model: no price of it is known \(2026-\d\d-\d\d\), so its cost"
+    ):
         Agent(SEAT, provider=corp(), budget=Budget(usd=1))
     Agent(SEAT, provider=corp(), budget=Budget(usd=1, prices=mine))
     Agent(SEAT, provider=ScriptedProvider({}), budget=Budget(usd=1))
@@ -136,9 +161,13 @@ def test_without_a_price_an_agent_does_not_begin(mine: Prices) -> None:
 
 async def test_a_server_on_this_machine_costs_nothing_whatever_the_list_says(mine: Prices) -> None:
     for name in ("corp:model", "corp:unheard-of"):
-        answers: dict[str, list[Any]] = {SEAT.name: [calls("a", Usage(10**6, 10**6)), calls("b", Usage(1, 1)), "done"]}
+        answers: dict[str, list[Any]] = {
+            SEAT.name: [calls("a", Usage(10**6, 10**6)), calls("b", Usage(1, 1)), "done"]
+        }
         provider = ScriptedProvider(answers, name=name, local=True)
-        async with Agent(SEAT, provider=provider, tools=[tool()], budget=Budget(usd=0.01, prices=mine)) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool()], budget=Budget(usd=0.01, prices=mine)
+        ) as agent:
             response = await agent.send("go")
         assert (response.ended, response.usd) == ("answered", 0.0)
 
@@ -155,10 +184,15 @@ async def test_a_server_that_tells_its_cost_needs_no_price_and_must_tell_it() ->
 @pytest.mark.parametrize("name", ["corp", "corp:model"])
 async def test_a_cap_holds_whatever_its_provider_is_called(name: str, tmp_path: Path) -> None:
     listed = tmp_path / "listed.yaml"
-    listed.write_text(f'schema: transom.prices/1\nas_of: "2026-11-01"\nmodels:\n  "{name}": {{input: 1, output: 1}}\n')
+    listed.write_text(
+        f'schema: transom.prices/1\nas_of: "2026-11-01"\nmodels:\n  "{name}": {{input: 1, output:'
+        " 1}\n"
+    )
     answers = [Reply((Text("a"),), "end", Usage(10**6, 10**5), name) for _ in range(3)]
     provider = ScriptedProvider({SEAT.name: answers}, name=name, local=False)
-    async with Agent(SEAT, provider=provider, budget=Budget(usd=1, prices=Prices.load(listed))) as agent:
+    async with Agent(
+        SEAT, provider=provider, budget=Budget(usd=1, prices=Prices.load(listed))
+    ) as agent:
         first, second = await agent.send("go"), await agent.send("go")
     assert (first.ended, first.usd, second.ended) == ("answered", 1.1, "usd")
     assert len(provider.requests) == 1
@@ -181,19 +215,25 @@ def test_openrouters_cost_is_read_and_nonsense_is_not() -> None:
 
 
 def dear(*answers: Reply, name: str = "openai:gpt-4.1", **more: Any) -> ScriptedProvider:
-    return ScriptedProvider({SEAT.name: list(answers), f"{SEAT.name}.sub": list(answers)}, name=name, **more)
+    return ScriptedProvider(
+        {SEAT.name: list(answers), f"{SEAT.name}.sub": list(answers)}, name=name, **more
+    )
 
 
 def took(tokens: int, **more: Any) -> Reply:
     return Reply((Text("x"),), usage=Usage(tokens, **more))
 
 
-async def test_what_a_conversation_cost_is_told_without_a_cap_and_after_a_restart(tmp_path: Path) -> None:
+async def test_what_a_conversation_cost_is_told_without_a_cap_and_after_a_restart(
+    tmp_path: Path,
+) -> None:
     price = Prices.load().of(Usage(1_000_000), "openai:gpt-4.1")
     assert price
     lives = []
     for answers in ([took(1_000_000), took(500_000)], []):
-        async with Agent(SEAT, provider=dear(*answers, local=False), at=Home(tmp_path, "t")) as agent:
+        async with Agent(
+            SEAT, provider=dear(*answers, local=False), at=Home(tmp_path, "t")
+        ) as agent:
             assert agent.context().usd == 0.0
             spent = [(await agent.send("1")).usd, (await agent.send("2")).usd]
             assert agent.context().usd == spent[-1]

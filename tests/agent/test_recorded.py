@@ -48,7 +48,10 @@ def tools() -> list[ToolDefinition]:
 
 
 async def said(agent: Agent) -> tuple[list[str], Any]:
-    texts = [(await agent.send("What is it?")).text, (await agent.send("Sure?", Block("extra", "of now"))).text]
+    texts = [
+        (await agent.send("What is it?")).text,
+        (await agent.send("Sure?", Block("extra", "of now"))).text,
+    ]
     return texts, [message.content for message in agent.history()]
 
 
@@ -70,7 +73,9 @@ def test_an_agent_is_recorded_and_played_by_name(capsys: pytest.CaptureFixture[s
     first = asyncio.run(talk(model(), "monday"))
     assert recorded("monday") == recorded("monday") == 0, "an older one is replaced"
     assert "4 calls of run " in capsys.readouterr().out
-    assert "read_slice" in str(first[1]), "the window of the model matters: the long result was kept elsewhere"
+    assert "read_slice" in str(first[1]), (
+        "the window of the model matters: the long result was kept elsewhere"
+    )
     assert asyncio.run(talk("replay:calls.json", "tuesday")) == first
     Path("notes.md").write_text("mine")
     assert main(["runs", "record", "monday", "notes.md"]) == 2
@@ -78,9 +83,13 @@ def test_an_agent_is_recorded_and_played_by_name(capsys: pytest.CaptureFixture[s
 
     async def others() -> None:
         async with Agent(SEAT, provider="replay:calls.json", tools=tools()) as played:
-            with pytest.raises(ReplayMiss, match=r"(?s)nearest differs.*transom runs record RUN FILE"):
+            with pytest.raises(
+                ReplayMiss, match=r"(?s)nearest differs.*transom runs record RUN FILE"
+            ):
                 await played.send("Something else")
-        async with Agent(replace(SEAT, name="t.other"), provider=ReplayProvider("calls.json")) as other:
+        async with Agent(
+            replace(SEAT, name="t.other"), provider=ReplayProvider("calls.json")
+        ) as other:
             with pytest.raises(ReplayMiss, match=r"no call of role t.other.*record it again"):
                 await other.send("hello")
 
@@ -102,7 +111,9 @@ def test_sub_conversations_are_in_it() -> None:
 
 
 @pytest.mark.parametrize("how", ["block", "result"])
-def test_what_is_local_gets_in_only_where_somebody_says_so(how: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_local_gets_in_only_where_somebody_says_so(
+    how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     blocks = (Block("extra", "SECRETNET u_core/x", egress="local"),) if how == "block" else ()
 
     async def run(at: str) -> str:
@@ -123,7 +134,9 @@ def test_what_is_local_gets_in_only_where_somebody_says_so(how: str, capsys: pyt
     assert asyncio.run(program(ReplayProvider("calls.json"), "two")) == "It is a."
 
 
-def test_keys_stand_in_no_recording(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_stand_in_no_recording(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CORP_TOKEN", "hunter2-hunter2")
 
     async def program(provider: Any, name: str, *messages: str) -> str:
@@ -138,9 +151,13 @@ def test_keys_stand_in_no_recording(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     asyncio.run(program(scripted("It is hunter2-hunter2."), "one", asking, "Say it."))
     assert recorded("one") == 2
     assert "call 2 (t.seat): the reply holds a key" in capsys.readouterr().err
-    assert asyncio.run(program(ReplayProvider("calls.json"), "two", asking)) == "Fine.", "it is found by its digest"
+    assert asyncio.run(program(ReplayProvider("calls.json"), "two", asking)) == "Fine.", (
+        "it is found by its digest"
+    )
 
 
 def test_rules_say_whom_they_answer() -> None:
-    with pytest.raises(InputError, match=r"provider: rules answer only the roles of transom check; use replay:PATH"):
+    with pytest.raises(
+        InputError, match=r"provider: rules answer only the roles of transom check; use replay:PATH"
+    ):
         Agent(SEAT, provider="rules")

@@ -1,4 +1,6 @@
-"""A tool handler cannot talk in a conversation of its own run; one that asks an agent of another home returns it."""
+"""A tool handler cannot talk in a conversation of its own run; one that asks an agent of another
+home returns it.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,18 @@ ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "thrown away"])
-async def test_a_handler_that_talks_in_its_own_run_is_one_error(act: Act, kept: bool, tmp_path: Path) -> None:
+async def test_a_handler_that_talks_in_its_own_run_is_one_error(
+    act: Act, kept: bool, tmp_path: Path
+) -> None:
     async def talks() -> str:
         return str(await act(agent))
 
-    agent = Agent(SEAT, provider=calls_once(), tools=[tool(talks)], at=Home(tmp_path / "w", "a") if kept else None)
+    agent = Agent(
+        SEAT,
+        provider=calls_once(),
+        tools=[tool(talks)],
+        at=Home(tmp_path / "w", "a") if kept else None,
+    )
     async with agent:
         with pytest.raises(RunError, match=REFUSED) as caught:
             await asyncio.wait_for(agent.send("go"), 5)
@@ -65,7 +74,9 @@ async def test_a_handler_cannot_talk_in_a_sub_conversation_of_its_run(tmp_path: 
     async def talks() -> str:
         return str((await sub.send("more")).text)
 
-    async with Agent(SEAT, provider=calls_once(), tools=[tool(talks)], at=Home(tmp_path / "w", "a")) as agent:
+    async with Agent(
+        SEAT, provider=calls_once(), tools=[tool(talks)], at=Home(tmp_path / "w", "a")
+    ) as agent:
         sub = await agent.open_sub("look into it")
         with pytest.raises(RunError, match=REFUSED):
             await agent.send("go")
@@ -80,7 +91,9 @@ async def test_a_handler_begins_no_stage_and_no_agent_in_its_run(tmp_path: Path)
             for at in (stage.named("inner"), stage):
                 with pytest.raises(RunError, match=REFUSED):
                     Agent(SEAT, at=at)
-            with pytest.raises(RunError, match="a tool handler cannot begin a stage of its own run"):
+            with pytest.raises(
+                RunError, match="a tool handler cannot begin a stage of its own run"
+            ):
                 await run.stage("inner", work, out=text_file("inner.md"))
             seen.append("refused")
             return "refused"
@@ -90,7 +103,9 @@ async def test_a_handler_begins_no_stage_and_no_agent_in_its_run(tmp_path: Path)
 
     async with workspace.open_store() as store:
         chain = Chain((calls_once(),))
-        async with await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain) as run:
+        async with await Run.open(
+            "test", {}, name="t", workspace=workspace, store=store, chain=chain
+        ) as run:
             made = await run.stage("talk", work, out=text_file("talk.md"))
     assert made.value == "refused"
     assert seen == ["refused"]
@@ -108,7 +123,9 @@ async def test_a_task_that_outlives_its_call_is_no_part_of_it(tmp_path: Path) ->
         return "begun"
 
     over = asyncio.Event()
-    async with Agent(SEAT, provider=calls_once(), tools=[tool(begins)], at=Home(tmp_path / "w", "a")) as agent:
+    async with Agent(
+        SEAT, provider=calls_once(), tools=[tool(begins)], at=Home(tmp_path / "w", "a")
+    ) as agent:
         assert (await agent.send("go")).text == "begun"
         over.set()
         assert "begun" in await asyncio.wait_for(later[0], 5)
@@ -125,12 +142,20 @@ def test_a_plain_handler_is_refused_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("local", [True, False], ids=["local", "any"])
-async def test_what_an_agent_of_another_home_answers_is_returned_as_local_as_it_is(local: bool, tmp_path: Path) -> None:
+async def test_what_an_agent_of_another_home_answers_is_returned_as_local_as_it_is(
+    local: bool, tmp_path: Path
+) -> None:
     async def asks() -> str:
-        async with Agent(SEAT, provider=ScriptedProvider(lambda request: "It is 7."), at=Home(tmp_path, "b")) as other:
-            return (await other.send("what?", Block("extra", "7", egress="local" if local else "any"))).text
+        async with Agent(
+            SEAT, provider=ScriptedProvider(lambda request: "It is 7."), at=Home(tmp_path, "b")
+        ) as other:
+            return (
+                await other.send("what?", Block("extra", "7", egress="local" if local else "any"))
+            ).text
 
-    async with Agent(SEAT, provider=calls_once(local=False), tools=[tool(asks)], at=Home(tmp_path, "a")) as agent:
+    async with Agent(
+        SEAT, provider=calls_once(local=False), tools=[tool(asks)], at=Home(tmp_path, "a")
+    ) as agent:
         if local:
             with pytest.raises(EgressError):
                 await agent.send("go")
@@ -138,7 +163,9 @@ async def test_what_an_agent_of_another_home_answers_is_returned_as_local_as_it_
             assert (await agent.send("go")).text == "It is 7."
 
 
-async def test_what_a_local_conversation_calls_asks_no_remote_model_elsewhere(tmp_path: Path) -> None:
+async def test_what_a_local_conversation_calls_asks_no_remote_model_elsewhere(
+    tmp_path: Path,
+) -> None:
     async def asks() -> str:
         remote = ScriptedProvider(lambda request: "Yes.", local=False)
         async with Agent(SEAT, provider=remote, at=Home(tmp_path, "b")) as far:
@@ -146,5 +173,7 @@ async def test_what_a_local_conversation_calls_asks_no_remote_model_elsewhere(tm
                 await far.send("what of 7?")
         return "not asked"
 
-    async with Agent(SEAT, provider=calls_once(), tools=[tool(asks)], at=Home(tmp_path, "a")) as agent:
+    async with Agent(
+        SEAT, provider=calls_once(), tools=[tool(asks)], at=Home(tmp_path, "a")
+    ) as agent:
         assert (await agent.send("go", Block("extra", "7", egress="local"))).text == "not asked"

@@ -1,4 +1,6 @@
-"""The providers of an agent by a name and the settings, each role by its own model; against a real server."""
+"""The providers of an agent by a name and the settings, each role by its own model; against a
+real server.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ class Desk:
         self.folder, self.server = folder, server
 
     def settle(self, **more: Any) -> None:
-        llm = {"openai": {"base_url": f"{self.server.url}/v1", "context_tokens": 100_000}, **more.pop("llm", {})}
+        llm = {
+            "openai": {"base_url": f"{self.server.url}/v1", "context_tokens": 100_000},
+            **more.pop("llm", {}),
+        }
         (self.folder / "transom.yaml").write_text(json.dumps({**more, "llm": llm}), "utf-8")
 
     @property
@@ -70,16 +75,24 @@ async def test_one_string_names_provider_and_model(desk: Desk) -> None:
 
 
 async def test_without_a_string_the_settings_name_who_answers(desk: Desk) -> None:
-    desk.settle(execution={"enable_streaming": False}, llm={"agent": {"provider": "openai", "model": "big"}})
+    desk.settle(
+        execution={"enable_streaming": False}, llm={"agent": {"provider": "openai", "model": "big"}}
+    )
     assert await said(Agent(SEAT)) == "big here"
-    assert await said(Agent(SEAT, provider="openai:told")) == "told here", "what the program says counts more"
-    desk.settle(execution={"enable_streaming": False}, model="openai:all", llm={"agent": {"model": "mine"}})
+    assert await said(Agent(SEAT, provider="openai:told")) == "told here", (
+        "what the program says counts more"
+    )
+    desk.settle(
+        execution={"enable_streaming": False}, model="openai:all", llm={"agent": {"model": "mine"}}
+    )
     assert await said(Agent(SEAT)) == "mine here"
 
 
 WRONG = {
     "opnai:big": "provider: unknown provider 'opnai:big'; use replay:PATH, anthropic:NAME, ",
-    "anthropic:claude-sonnet-4-5": "anthropic:claude-sonnet-4-5: there is no key: ANTHROPIC_API_KEY is not set",
+    "anthropic:claude-sonnet-4-5": (
+        "anthropic:claude-sonnet-4-5: there is no key: ANTHROPIC_API_KEY is not set"
+    ),
     "openai": "openai: this provider needs the name of a model; say openai:NAME",
     "replay:none.json": "none.json: cannot read the recording",
     "openai:big,olama:b": "provider: unknown provider 'olama:b'; use replay:PATH",
@@ -95,7 +108,9 @@ def test_a_wrong_name_says_what_to_write(desk: Desk, name: str) -> None:
     assert WRONG[name] in str(caught.value)
 
 
-MINE = "schema: transom.prices/1\nas_of: 2026-01-31\nmodels:\n  openai:corp: {input: 2, output: 10}\n"
+MINE = (
+    "schema: transom.prices/1\nas_of: 2026-01-31\nmodels:\n  openai:corp: {input: 2, output: 10}\n"
+)
 
 
 async def test_a_price_list_of_ones_own_is_a_setting(desk: Desk) -> None:
@@ -113,7 +128,9 @@ async def test_a_price_list_of_ones_own_is_a_setting(desk: Desk) -> None:
 
 def test_settings_that_are_wrong_say_so_before_anything_begins(desk: Desk) -> None:
     desk.settle(llm={"agent": {"modell": "x"}})
-    with pytest.raises(SettingsError, match=r"unknown setting llm\.agent\.modell; did you mean llm\.agent\.model\?"):
+    with pytest.raises(
+        SettingsError, match=r"unknown setting llm\.agent\.modell; did you mean llm\.agent\.model\?"
+    ):
         Agent(SEAT, provider="openai:big")
     Agent(SEAT, provider=ScriptedProvider({}))  # who brings an object needs no settings
 
@@ -128,7 +145,9 @@ async def test_each_role_has_its_own_model(desk: Desk) -> None:
     )
     answers = iter([whole(ToolCall("1", "delegate", {"purpose": "Look."})), whole(Text("found"))])
     desk.server.answer = lambda wire, seen: wire.answer(200, next(answers, whole(Text("done"))))
-    async with Agent(DELEGATING, provider="openai:big", at=Home(desk.folder / "kept", "t")) as agent:
+    async with Agent(
+        DELEGATING, provider="openai:big", at=Home(desk.folder / "kept", "t")
+    ) as agent:
         assert (await agent.send("go")).text == "done"
         sub = await agent.open_sub("Count.")
         assert (await sub.send("How many?")).text == "done"
@@ -139,11 +158,15 @@ async def test_each_role_has_its_own_model(desk: Desk) -> None:
 async def test_two_scripted_providers_answer_each_its_role(tmp_path: Path) -> None:
     sub = f"{SEAT.name}.sub"
 
-    async def program(big: list[Any], small: list[Any]) -> tuple[ScriptedProvider, ScriptedProvider]:
+    async def program(
+        big: list[Any], small: list[Any]
+    ) -> tuple[ScriptedProvider, ScriptedProvider]:
         first = ScriptedProvider({SEAT.name: big}, name="big")
         second = ScriptedProvider({sub: small}, name="small")
         chain = Chain((first,), seats={sub: Chain((second,))})
-        async with Agent(DELEGATING, provider=chain, tools=[tool()], at=Home(tmp_path, "t")) as agent:
+        async with Agent(
+            DELEGATING, provider=chain, tools=[tool()], at=Home(tmp_path, "t")
+        ) as agent:
             assert (await agent.send("go")).text == "done"
             view = agent.conversation()
             assert view is not None and view.metadata["by"] == ["big"]
@@ -189,8 +212,12 @@ async def test_limits_are_kept_in_the_agents_own_store(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-async def test_limits_hold_among_the_agents_of_a_workspace_and_among_those_without_one(desk: Desk) -> None:
-    """An agent that has spent the minute elsewhere waits here: under another name, in another loop."""
+async def test_limits_hold_among_the_agents_of_a_workspace_and_among_those_without_one(
+    desk: Desk,
+) -> None:
+    """An agent that has spent the minute elsewhere waits here: under another name, in another
+    loop.
+    """
     desk.settle(execution={"enable_streaming": False}, llm={})
     limited = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "3"})
 
@@ -217,12 +244,22 @@ async def test_a_sub_conversation_may_have_another_vendor(desk: Desk) -> None:
     (ollama,) = [dialect for dialect in DIALECTS if dialect.name == "ollama"]
     desk.settle(
         execution={"enable_streaming": False},
-        llm={"sub_conversation": {"provider": "ollama", "model": "small"}, "ollama": {"base_url": desk.server.url}},
+        llm={
+            "sub_conversation": {"provider": "ollama", "model": "small"},
+            "ollama": {"base_url": desk.server.url},
+        },
     )
 
     def answer(wire: Wire, seen: Seen) -> None:
         small = json.dumps(ollama.whole([Text("small here")])).encode()
-        wire.answer(200, small if "messages" in seen.body and "options" in seen.body else whole(Text("big here")))
+        wire.answer(
+            200,
+            (
+                small
+                if "messages" in seen.body and "options" in seen.body
+                else whole(Text("big here"))
+            ),
+        )
 
     desk.server.answer = answer
     async with Agent(SEAT, provider="openai:big") as agent:
@@ -232,7 +269,9 @@ async def test_a_sub_conversation_may_have_another_vendor(desk: Desk) -> None:
     assert [body["model"] for body in desk.bodies] == ["big", "small"]
 
 
-@pytest.mark.parametrize(("strategy", "tools"), [("truncate", ["look"]), ("sub_conversation", ["look", "delegate"])])
+@pytest.mark.parametrize(
+    ("strategy", "tools"), [("truncate", ["look"]), ("sub_conversation", ["look", "delegate"])]
+)
 async def test_the_strategy_is_a_setting(desk: Desk, strategy: str, tools: list[str]) -> None:
     desk.settle(execution={"enable_streaming": False}, llm={"agent": {"strategy": strategy}})
     async with Agent(SEAT, provider="openai:big", tools=[tool()]) as agent:

@@ -40,10 +40,14 @@ class Bank:
             self.paid.append(str(arguments["at"]))
             return "wired"
 
-        return [ToolDefinition("wire", "Wires.", AT, wire, effect="once", needs_approval=self.leave)]
+        return [
+            ToolDefinition("wire", "Wires.", AT, wire, effect="once", needs_approval=self.leave)
+        ]
 
     async def life(self, *answers: Any) -> str:
-        async with Agent(SEAT, provider=scripted(*answers), tools=self.tools(), at=self.at) as agent:
+        async with Agent(
+            SEAT, provider=scripted(*answers), tools=self.tools(), at=self.at
+        ) as agent:
             return (await agent.send("pay the rent")).text
 
     async def killed(self) -> None:
@@ -76,7 +80,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_call_that_was_shown_is_the_one_that_is_approved(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_call_that_was_shown_is_the_one_that_is_approved(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bank = Bank(here)
     shown = paused(bank, BOTH)
     assert 'the call is wire({"at":"rent"})' in str(shown)
@@ -85,13 +91,16 @@ def test_the_call_that_was_shown_is_the_one_that_is_approved(here: Path, capsys:
     assert main(approve) == 0
     said = capsys.readouterr().out
     assert said.startswith(
-        'approve wire({"at":"rent"}); waiting for an answer, too: wire({"at":"mallory"}) (--question '
+        'approve wire({"at":"rent"}); waiting for an answer, too: wire({"at":"mallory"})'
+        " (--question "
     )
     other = paused(bank)
     assert bank.paid == ["rent"]
     assert 'the call is wire({"at":"mallory"})' in str(other)
     assert main(commands(other)[1]) == 0
-    assert capsys.readouterr().out.startswith('refuse wire({"at":"mallory"}); to go on, start the program')
+    assert capsys.readouterr().out.startswith(
+        'refuse wire({"at":"mallory"}); to go on, start the program'
+    )
     assert asyncio.run(bank.life("ok")) == "ok"
     assert bank.paid == ["rent"]
 
@@ -105,7 +114,10 @@ def test_an_answer_that_could_be_to_either_is_to_neither(
     assert main(["answer", run, word]) == 2
     error = capsys.readouterr().err
     assert "2 answers are waited for" in error
-    assert re.search(r'--question \w{8}: wire\(\{"at":"rent"\}\); --question \w{8}: wire\(\{"at":"mallory"\}\);', error)
+    assert re.search(
+        r'--question \w{8}: wire\(\{"at":"rent"\}\); --question \w{8}: wire\(\{"at":"mallory"\}\);',
+        error,
+    )
     for call in ("0" * 8, "a"):
         assert main(["answer", run, word, "--question", call]) == 2
         assert "waits for no answer" in capsys.readouterr().err
@@ -114,13 +126,19 @@ def test_an_answer_that_could_be_to_either_is_to_neither(
 
 
 @pytest.mark.slow
-def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_that_wait_are_shown_whole_and_each_by_itself(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bank, long = Bank(here), "x" * 2_000 + " and the rest to mallory"
     error = paused(bank, asks(look(long, "1", "wire"), look("rent", "2", "wire")))
-    assert "mallory" not in str(error) and f"in full: transom runs show {error.run_id}" in str(error)
+    assert "mallory" not in str(error) and f"in full: transom runs show {error.run_id}" in str(
+        error
+    )
     assert main(["runs", "show", error.run_id]) == 0
     text = capsys.readouterr().out
-    assert f'May this tool call be carried out? wire({{"at":"{long}"}}) (in conversation/main)' in text
+    assert (
+        f'May this tool call be carried out? wire({{"at":"{long}"}}) (in conversation/main)' in text
+    )
     for word in ("approve", "refuse"):
         assert main(["answer", error.run_id, word]) == 2
         assert "... (2,0" in capsys.readouterr().err, "what is cut says so"
@@ -128,17 +146,35 @@ def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: py
     one, two = json.loads(capsys.readouterr().out)["waiting"]
     assert (one["tool"], two["arguments"]) == ("wire", '{"at":"rent"}')
     assert (
-        f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve, or refuse\n" in text
+        f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve,"
+        " or refuse\n" in text
     )
-    answered = ["answer", error.run_id, "approve", "--question", two["fingerprint"], "--format", "json"]
-    done = subprocess.run([sys.executable, "-m", "transom", *answered], capture_output=True, check=True)
-    assert json.loads(done.stdout)["call"] == {name: two[name] for name in ("tool", "arguments", "fingerprint")}
+    answered = [
+        "answer",
+        error.run_id,
+        "approve",
+        "--question",
+        two["fingerprint"],
+        "--format",
+        "json",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "transom", *answered], capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["call"] == {
+        name: two[name] for name in ("tool", "arguments", "fingerprint")
+    }
     assert main(["runs", "show", error.run_id, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["status"], [left["fingerprint"] for left in found["waiting"]]) == ("paused", [one["fingerprint"]])
+    assert (found["status"], [left["fingerprint"] for left in found["waiting"]]) == (
+        "paused",
+        [one["fingerprint"]],
+    )
 
 
-def test_of_two_calls_that_were_begun_each_has_its_own_answer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_two_calls_that_were_begun_each_has_its_own_answer(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bank = Bank(here, leave=False)
     asyncio.run(bank.killed())
     error = paused(bank)
@@ -147,9 +183,13 @@ def test_of_two_calls_that_were_begun_each_has_its_own_answer(here: Path, capsys
     assert main(["answer", error.run_id, "redo"]) == 2
     assert "2 answers are waited for" in capsys.readouterr().err
     assert main(["runs", "show", error.run_id]) == 0
-    assert 'This call was begun; was it carried out? wire({"at":"mallory"})' in capsys.readouterr().out
+    assert (
+        'This call was begun; was it carried out? wire({"at":"mallory"})' in capsys.readouterr().out
+    )
     assert main(keep) == 0
-    assert capsys.readouterr().out.startswith('keep wire({"at":"rent"}); waiting for an answer, too: wire(')
+    assert capsys.readouterr().out.startswith(
+        'keep wire({"at":"rent"}); waiting for an answer, too: wire('
+    )
     other = paused(bank)
     assert 'the call is wire({"at":"mallory"})' in str(other)
     assert main(redo) == 2, "that one has its answer"
@@ -158,12 +198,16 @@ def test_of_two_calls_that_were_begun_each_has_its_own_answer(here: Path, capsys
     assert bank.paid == ["mallory"]
 
 
-def test_a_call_that_was_given_up_waits_for_nobody(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_call_that_was_given_up_waits_for_nobody(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Leave for it would be taken, and nothing would come of it."""
     bank = Bank(here)
 
     async def life(*answers: Any) -> str:
-        async with Agent(SEAT, provider=scripted(*answers), tools=bank.tools(), at=bank.at) as agent:
+        async with Agent(
+            SEAT, provider=scripted(*answers), tools=bank.tools(), at=bank.at
+        ) as agent:
             with pytest.raises(Paused) as caught:
                 await agent.send("pay the rent")
             assert (await agent.send("never mind")).text == "ok"
@@ -178,7 +222,9 @@ def test_a_call_that_was_given_up_waits_for_nobody(here: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("opened", [True, False], ids=["by the program", "by a call"])
-async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(tmp_path: Path, opened: bool) -> None:
+async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(
+    tmp_path: Path, opened: bool
+) -> None:
     bank = Bank(tmp_path)
     delegates = asks(ToolCall("1", "delegate", {"purpose": "pay"}))
     said: list[str | Reply] = ["ok"] if opened else [delegates, "ok"]
@@ -193,10 +239,15 @@ async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(tmp_path
         assert (await agent.send("never mind")).text == "ok"
     async with Workspace.at(bank.at.workspace).open_store() as store:
         state = fold(store.read(f"run/{caught.value.run_id}"))
-    assert [one["arguments"] for one in state.waiting.values()] == ['{"at":"rent"}', '{"at":"mallory"}'] * opened
+    assert [one["arguments"] for one in state.waiting.values()] == [
+        '{"at":"rent"}',
+        '{"at":"mallory"}',
+    ] * opened
 
 
-async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_other(tmp_path: Path) -> None:
+async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_other(
+    tmp_path: Path,
+) -> None:
     bank = Bank(tmp_path)
 
     def answer(request: Request) -> str | Reply:
@@ -212,7 +263,9 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
                 else:
                     await agent.send(who)
 
-        came = await asyncio.gather(*(one(who) for who in ("ann", "bob", "sub")), return_exceptions=True)
+        came = await asyncio.gather(
+            *(one(who) for who in ("ann", "bob", "sub")), return_exceptions=True
+        )
         for error in came:
             if isinstance(error, BaseException):
                 raise error
@@ -222,10 +275,14 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
         workspace = Workspace.at(tmp_path / ".transom")
         chain = Chain((ScriptedProvider(answer),))
         async with workspace.open_store() as store:
-            run = await Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
+            run = await Run.open(
+                "test", {}, name="x", workspace=workspace, store=store, chain=chain
+            )
             async with run:
                 if decide:
-                    waiting = {one["arguments"]: one["fingerprint"] for one in run.state.waiting.values()}
+                    waiting = {
+                        one["arguments"]: one["fingerprint"] for one in run.state.waiting.values()
+                    }
                     assert len(waiting) == {"ann": 3, "bob": 1, "from inside": 2}[decide]
                     call = waiting[f'{{"at":"{decide}"}}'][:8]
                     if len(waiting) > 1:
@@ -241,7 +298,9 @@ async def test_agents_of_one_stage_and_their_sub_conversations_wait_beside_each_
             await walk(who)
         assert len(bank.paid) == number and bank.paid[-1] == who
         assert caught.value.question and caught.value.question["kind"] == "approval"
-        assert caught.value.question["arguments"] not in [f'{{"at":"{paid}"}}' for paid in bank.paid]
+        assert caught.value.question["arguments"] not in [
+            f'{{"at":"{paid}"}}' for paid in bank.paid
+        ]
     assert await walk("bob") == "all paid"
     assert sorted(bank.paid) == ["ann", "bob", "from inside"]
 
@@ -254,7 +313,10 @@ async def test_leave_is_given_where_the_call_was_asked_for_whoever_gives_it(tmp_
         async with Agent(SEAT, at=stage, tools=bank.tools()) as agent:
             return (await agent.send("pay")).text
 
-    workspace, chain = Workspace.at(tmp_path / ".transom"), Chain((scripted(asks(look("rent", "1", "wire")), "ok"),))
+    workspace, chain = (
+        Workspace.at(tmp_path / ".transom"),
+        Chain((scripted(asks(look("rent", "1", "wire")), "ok"),)),
+    )
     async with workspace.open_store() as store:
         run = await Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
         async with run:

@@ -18,7 +18,9 @@ from transom.tools.definition import Effect
 
 
 def tools(did: list[str]) -> list[ToolDefinition]:
-    """A tool that may be called at any time, one that must not run twice, and one that a person lets run."""
+    """A tool that may be called at any time, one that must not run twice, and one that a person
+    lets run.
+    """
 
     def named(name: str, effect: Effect) -> ToolDefinition:
         def run(arguments: Arguments) -> Json:
@@ -35,20 +37,28 @@ async def test_plain_calls_beside_some_that_must_not_run_twice(tmp_path: Path, n
     did: list[str] = []
     calls = [look(str(number), str(number), name) for number, name in enumerate(names.split())]
     for answers in ([asks(*calls), "ok"], []):
-        async with Agent(SEAT, provider=scripted(*answers), tools=tools(did), at=Home(tmp_path, "x")) as agent:
+        async with Agent(
+            SEAT, provider=scripted(*answers), tools=tools(did), at=Home(tmp_path, "x")
+        ) as agent:
             assert (await agent.send("go")).text == "ok"
     assert sorted(did) == sorted(f"{name} {number}" for number, name in enumerate(names.split()))
 
 
 @pytest.mark.parametrize("names", ["order look pay", "order look pay pay", "look pay order"])
-async def test_a_call_that_waits_for_a_person_beside_some_that_do_not(tmp_path: Path, names: str) -> None:
+async def test_a_call_that_waits_for_a_person_beside_some_that_do_not(
+    tmp_path: Path, names: str
+) -> None:
     did: list[str] = []
     calls = [look(str(number), str(number), name) for number, name in enumerate(names.split())]
-    async with Agent(SEAT, provider=scripted(asks(*calls)), tools=tools(did), at=Home(tmp_path, "x")) as agent:
+    async with Agent(
+        SEAT, provider=scripted(asks(*calls)), tools=tools(did), at=Home(tmp_path, "x")
+    ) as agent:
         with pytest.raises(Paused) as caught:
             await agent.send("go")
         await approve(agent, caught.value)
-    async with Agent(SEAT, provider=scripted("ok"), tools=tools(did), at=Home(tmp_path, "x")) as agent:
+    async with Agent(
+        SEAT, provider=scripted("ok"), tools=tools(did), at=Home(tmp_path, "x")
+    ) as agent:
         assert (await agent.send("go")).text == "ok"
     assert sorted(did) == sorted(f"{name} {number}" for number, name in enumerate(names.split()))
 
@@ -65,7 +75,9 @@ async def test_three_things_that_are_looked_into_at_once(tmp_path: Path) -> None
         return f"found {purpose}" if came else asks(look(purpose), look(purpose, "2", "pay"))
 
     role = replace(SEAT, strategy="sub_conversation")
-    async with Agent(role, provider=ScriptedProvider(answer), tools=tools(did), at=Home(tmp_path, "x")) as agent:
+    async with Agent(
+        role, provider=ScriptedProvider(answer), tools=tools(did), at=Home(tmp_path, "x")
+    ) as agent:
         assert (await agent.send("go")).text == "ok"
     assert sorted(did) == ["look q0", "look q1", "look q2", "pay q0", "pay q1", "pay q2"]
 
@@ -77,9 +89,13 @@ async def test_sub_conversations_that_a_program_talks_with_at_once(tmp_path: Pat
         number = len(request.window.turns)
         if number > 5 or not request.role.endswith(".sub"):
             return "ok"
-        return asks(look(f"a{number}"), look(f"b{number}", "2", "pay"), look(f"c{number}", "3", "pay"))
+        return asks(
+            look(f"a{number}"), look(f"b{number}", "2", "pay"), look(f"c{number}", "3", "pay")
+        )
 
-    async with Agent(SEAT, provider=ScriptedProvider(answer), tools=tools(did), at=Home(tmp_path, "x")) as agent:
+    async with Agent(
+        SEAT, provider=ScriptedProvider(answer), tools=tools(did), at=Home(tmp_path, "x")
+    ) as agent:
         await agent.send("go")
         subs = [await agent.open_sub(f"q{number}") for number in range(4)]
         said = await asyncio.gather(*(sub.send("go") for sub in subs))

@@ -1,4 +1,6 @@
-"""Names of what is kept and of events: a model reads them in parts, and a sub-conversation what its parent kept."""
+"""Names of what is kept and of events: a model reads them in parts, and a sub-conversation what
+its parent kept.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +47,30 @@ async def test_a_wrong_name_is_told_what_there_is() -> None:
     async with Agent(SEAT, provider=provider, tools=[tool(large)]) as agent:
         assert (await agent.send("go")).text == "ok"
     name = kept(provider.requests[1])
-    for request, wrong, last in ((provider.requests[2], "look", 1), (provider.requests[3], "event 9", 2)):
+    for request, wrong, last in (
+        (provider.requests[2], "look", 1),
+        (provider.requests[3], "event 9", 2),
+    ):
         hint = f"there is {name}, event 1 to event {last}"
-        assert json.loads(told(request)[0]) == {"error": f"nothing is kept as '{wrong}'", "hint": hint}
+        assert json.loads(told(request)[0]) == {
+            "error": f"nothing is kept as '{wrong}'",
+            "hint": hint,
+        }
 
 
 async def test_a_sub_conversation_reads_what_its_parent_kept_by_its_name() -> None:
     def hand_on(request: Request) -> Reply:
-        return asks(ToolCall("d", "delegate", {"purpose": f"Which is row 3000 of {kept(request)}?"}))
+        return asks(
+            ToolCall("d", "delegate", {"purpose": f"Which is row 3000 of {kept(request)}?"})
+        )
 
     def read(request: Request) -> Reply:
         name = request.window.text("purpose").split(" of ")[1].rstrip("?")
         return reads(name, first_line=3_001, last_line=3_001)
 
-    provider = by_role([asks(look("large")), hand_on, "ok"], ["In brief: fine.", read, "Row 3000 has 0.03000."])
+    provider = by_role(
+        [asks(look("large")), hand_on, "ok"], ["In brief: fine.", read, "Row 3000 has 0.03000."]
+    )
     small = Settings.model_validate({"window": {"tokens": 30_000}})
     async with Agent(DELEGATING, provider=Setup(provider, small), tools=[tool(large)]) as agent:
         assert (await agent.send("go")).text == "ok"
@@ -66,7 +78,9 @@ async def test_a_sub_conversation_reads_what_its_parent_kept_by_its_name() -> No
     assert told(provider.requests[-1])[0].startswith("Row 3000 has 0.03000.")
 
 
-async def test_names_are_the_same_when_results_are_folded_and_in_a_later_life(tmp_path: Path) -> None:
+async def test_names_are_the_same_when_results_are_folded_and_in_a_later_life(
+    tmp_path: Path,
+) -> None:
     def folded(request: Request) -> Reply:
         assert "events 1 to" in sent(request) and "saw 2" not in sent(request)
         return reads("event 3")
@@ -75,7 +89,9 @@ async def test_names_are_the_same_when_results_are_folded_and_in_a_later_life(tm
     for life, main in enumerate([[*calls, "so far"], [folded, reads("event 60"), "ok"]]):
         provider = by_role(main, [])
         home, caps = Home(tmp_path, "t"), Budget(turns=99)
-        async with Agent(SEAT, provider=provider, tools=[tool(large)], at=home, budget=caps) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool(large)], at=home, budget=caps
+        ) as agent:
             if life:
                 await agent.resume()
             assert (await agent.send("And?" if life else "go")).text == main[-1]

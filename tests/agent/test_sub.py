@@ -1,4 +1,6 @@
-"""Sub-conversations: by the loop for a large result, by the model, by a program; each archived and traceable."""
+"""Sub-conversations: by the loop for a large result, by the model, by a program; each archived
+and traceable.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def came(request: Request) -> str:
 async def test_a_large_result_is_kept_and_read_in_parts(tmp_path: Path) -> None:
     async def program(*answers: Any) -> list[Request]:
         provider = by_role(list(answers), [])
-        async with Agent(SEAT, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")
+        ) as agent:
             assert (await agent.send("go")).text == "ok"
         return provider.requests
 
@@ -64,10 +68,15 @@ async def test_a_large_result_is_kept_and_read_in_parts(tmp_path: Path) -> None:
         told = came(request)
         assert "It is kept whole as" in told and len(told) < len(LARGE) / 5
         name.append(told.split("kept whole as ")[1].split(".")[0])
-        return asks(ToolCall("2", "read_slice", {"source": name[0], "first_line": 3001, "last_line": 3002}))
+        return asks(
+            ToolCall("2", "read_slice", {"source": name[0], "first_line": 3001, "last_line": 3002})
+        )
 
     requests = await program(asks(look("large")), read, "ok")
-    assert came(requests[2]).splitlines()[1:] == ["row 3000: the ratio is 0.03000", "row 3001: the ratio is 0.03001"]
+    assert came(requests[2]).splitlines()[1:] == [
+        "row 3000: the ratio is 0.03000",
+        "row 3001: the ratio is 0.03001",
+    ]
     assert [[spec.name for spec in request.tools] for request in requests] == [
         ["look"],
         ["look", "read_slice"],
@@ -82,23 +91,35 @@ async def test_a_large_result_is_kept_and_read_in_parts(tmp_path: Path) -> None:
     ("strategy", "roles", "tools"),
     [
         ("truncate", ["t.seat", "t.seat"], ["look", "read_slice"]),
-        ("sub_conversation", ["t.seat", "t.seat.sub", "t.seat"], ["look", "delegate", "read_slice"]),
+        (
+            "sub_conversation",
+            ["t.seat", "t.seat.sub", "t.seat"],
+            ["look", "delegate", "read_slice"],
+        ),
     ],
 )
 async def test_the_strategy_decides_what_the_loop_does_with_a_large_result(
     strategy: Strategy, roles: list[str], tools: list[str]
 ) -> None:
     provider = by_role([asks(look("large")), "ok"], ["Row 17 has 0.00017."])
-    async with Agent(replace(SEAT, strategy=strategy), provider=provider, tools=[tool(large)]) as agent:
+    async with Agent(
+        replace(SEAT, strategy=strategy), provider=provider, tools=[tool(large)]
+    ) as agent:
         assert (await agent.send("go")).text == "ok"
     assert [request.role for request in provider.requests] == roles
     assert [spec.name for spec in provider.requests[-1].tools] == tools
-    assert ("Row 17 has 0.00017." in came(provider.requests[-1])) == (strategy == "sub_conversation")
+    assert ("Row 17 has 0.00017." in came(provider.requests[-1])) == (
+        strategy == "sub_conversation"
+    )
 
 
-async def test_the_journal_has_what_the_model_was_told_in_place_of_a_large_result(tmp_path: Path) -> None:
+async def test_the_journal_has_what_the_model_was_told_in_place_of_a_large_result(
+    tmp_path: Path,
+) -> None:
     provider = by_role([asks(look("large")), "ok", "yes"], ["Row 17 has 0.00017."])
-    async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
+    async with Agent(
+        DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")
+    ) as agent:
         await agent.send("go")
         await agent.send("sure?")
     told = [[turn.to_json() for turn in request.window.turns] for request in provider.requests]
@@ -106,7 +127,9 @@ async def test_the_journal_has_what_the_model_was_told_in_place_of_a_large_resul
 
 
 def test_a_memory_that_there_is_not_is_said_before_anything_begins() -> None:
-    with pytest.raises(InputError, match=r"t\.seat: its strategy is memory, and there is no memory; .*sources="):
+    with pytest.raises(
+        InputError, match=r"t\.seat: its strategy is memory, and there is no memory; .*sources="
+    ):
         Agent(replace(SEAT, strategy="memory"), provider=by_role([], []))
 
 
@@ -132,7 +155,9 @@ async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_
         and "You look things up" not in sent(looked)
     )
     told = came(last)
-    assert "Row 17 has the ratio 0.00017" in told and "7.5" not in told, "a number that the source has not is struck"
+    assert "Row 17 has the ratio 0.00017" in told and "7.5" not in told, (
+        "a number that the source has not is struck"
+    )
     assert len(told) < 5_000
     assert isinstance(sub, SubConversation)
     assert (sub.parent_id, sub.metadata["how"]) == (view.id, "model")
@@ -150,7 +175,9 @@ async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_
     assert (again.requests, view_again, sub_again) == ([], view, sub), "nothing is asked again"
 
 
-@pytest.mark.parametrize("failure", [ProviderError("away"), Reply((Text("half"),), stop="length"), " "], ids=str)
+@pytest.mark.parametrize(
+    "failure", [ProviderError("away"), Reply((Text("half"),), stop="length"), " "], ids=str
+)
 async def test_a_summary_that_fails_is_an_extract_that_says_so(failure: Any) -> None:
     provider = by_role([asks(look("large")), "ok"], [failure])
     async with Agent(DELEGATING, provider=provider, tools=[tool(large)]) as agent:
@@ -167,10 +194,18 @@ async def test_the_model_delegates(tmp_path: Path) -> None:
     def delegate(purpose: str) -> Reply:
         return asks(ToolCall("9", "delegate", {"purpose": purpose}))
 
-    main = [asks(look("a", "7")), delegate("Is a there?"), delegate("And b?"), delegate("Is a there?"), "ok"]
+    main = [
+        asks(look("a", "7")),
+        delegate("Is a there?"),
+        delegate("And b?"),
+        delegate("Is a there?"),
+        "ok",
+    ]
     sub = [asks(look("b")), "It saw b.", ProviderError("away")]
     provider = by_role(main, sub)
-    async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
+    async with Agent(
+        DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")
+    ) as agent:
         assert (await agent.send("go")).text == "ok"
         view = agent.conversation()
     asked = [request for request in provider.requests if request.role == SEAT.name]
@@ -179,12 +214,16 @@ async def test_the_model_delegates(tmp_path: Path) -> None:
     assert "not made again" in came(asked[4]), "the same errand is not run twice"
     inner = [request for request in provider.requests if request.role != SEAT.name]
     assert "saw b" in sent(inner[1])
-    assert "delegate" not in [spec.name for spec in inner[0].tools], "a sub-conversation opens no further ones"
+    assert "delegate" not in [spec.name for spec in inner[0].tools], (
+        "a sub-conversation opens no further ones"
+    )
     assert view is not None and len(view.sub_conversations) == 2
 
 
 async def test_a_program_opens_one_and_is_told_a_summary() -> None:
-    provider = by_role(["first", "last"], ["There are 3 of 9.", "In short: 3 of 5, and 9 elsewhere."])
+    provider = by_role(
+        ["first", "last"], ["There are 3 of 9.", "In short: 3 of 5, and 9 elsewhere."]
+    )
     async with Agent(SEAT, provider=provider, tools=[tool(large)]) as agent:
         await agent.send("one")
         sub = await agent.open_sub("Count them.", "There may be 5.")
@@ -201,14 +240,20 @@ async def test_a_program_opens_one_and_is_told_a_summary() -> None:
     assert [block.name for block in first.window.blocks] == ["sub_role", "purpose", "background"]
     last = provider.requests[-1]
     finding = last.window.turns[2]
-    assert isinstance(finding, UserMessage) and "3 of 5" in finding.text and "<untrusted-" in finding.text
+    assert (
+        isinstance(finding, UserMessage)
+        and "3 of 5" in finding.text
+        and "<untrusted-" in finding.text
+    )
     assert "How many?" not in sent(last), "what was said there stays there"
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "temporary"])
 async def test_one_that_was_closed_can_be_completed(kept: bool, tmp_path: Path) -> None:
     """It is an agent, so whoever talks in it writes `async with`."""
-    provider = by_role(["ok"], ["There are 3 of 5.", "There are 2 of 7.", "In short: 3 of 5, 2 of 7."])
+    provider = by_role(
+        ["ok"], ["There are 3 of 5.", "There are 2 of 7.", "In short: 3 of 5, 2 of 7."]
+    )
     async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t") if kept else None) as agent:
         async with await agent.open_sub("Count them.") as sub:
             await sub.send("How many of the 5? There are 3.")
@@ -227,7 +272,11 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
     provider = ScriptedProvider(
         {
             SEAT.name: ["last"],
-            f"{SEAT.name}.sub.sub": [asks(ask), "TICKET-12 is open.", "TICKET-12, u_core/u_alu; call_77."],
+            f"{SEAT.name}.sub.sub": [
+                asks(ask),
+                "TICKET-12 is open.",
+                "TICKET-12, u_core/u_alu; call_77.",
+            ],
             f"{SEAT.name}.sub": ["In short."],
         }
     )
@@ -252,7 +301,9 @@ def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
 
     role: Role = sub_role(SEAT, ModelSeat())
     assert not role.sees & SEAT.sees
-    assert sub_role(SEAT, ModelSeat(), tokens=100).settings.max_tokens == 200, "what is handed back is short"
+    assert sub_role(SEAT, ModelSeat(), tokens=100).settings.max_tokens == 200, (
+        "what is handed back is short"
+    )
     assert sub_role(SEAT, ModelSeat(max_tokens=55), tokens=100).settings.max_tokens == 55
     assert role.settings.max_tokens <= SEAT.settings.max_tokens
 
@@ -260,8 +311,12 @@ def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
 MADE_UP = "The slack is 0.7777 in u_made/up_1, and 93 fail."
 
 
-@pytest.mark.parametrize("refused", [False, True], ids=["asks well", "is refused with its own words"])
-async def test_what_a_delegate_without_sources_says_is_held_to_what_its_tools_yielded(refused: bool) -> None:
+@pytest.mark.parametrize(
+    "refused", [False, True], ids=["asks well", "is refused with its own words"]
+)
+async def test_what_a_delegate_without_sources_says_is_held_to_what_its_tools_yielded(
+    refused: bool,
+) -> None:
     async def slack(at: str) -> str:
         return "slack is 0.5 in u_core/alu_2, 14 fail"
 
@@ -297,32 +352,48 @@ async def test_lines_that_stand_for_a_summary_have_nothing_that_was_made_up() ->
 
 
 async def test_a_number_that_a_refusal_repeats_is_no_evidence_for_it() -> None:
-    """The runtime says what it did not find; so a model could have had any number of its own said to it."""
+    """The runtime says what it did not find; so a model could have had any number of its own
+    said to it.
+    """
 
     def find(request: Request) -> Reply:
         (name,) = set(re.findall(r"kept whole as (result-\w+)", sent(request)))
-        return asks(ToolCall("f", "read_slice", {"source": name, "find": "slack 93.75 of u_made/up_1"}))
+        return asks(
+            ToolCall("f", "read_slice", {"source": name, "find": "slack 93.75 of u_made/up_1"})
+        )
 
-    provider = by_role([asks(look("large")), "ok"], [find, "The slack is 93.75 in u_made/up_1; row 17 has 0.00017."])
+    provider = by_role(
+        [asks(look("large")), "ok"],
+        [find, "The slack is 93.75 in u_made/up_1; row 17 has 0.00017."],
+    )
     small = Setup(provider, Settings.model_validate({"window": {"tokens": 30_000}}))
     async with Agent(DELEGATING, provider=small, tools=[tool(large)]) as agent:
         assert (await agent.send("go")).text == "ok"
-    (refusal,) = [turn for turn in provider.requests[2].window.turns if isinstance(turn, ToolResults)]
+    (refusal,) = [
+        turn for turn in provider.requests[2].window.turns if isinstance(turn, ToolResults)
+    ]
     assert "93.75" in refusal.results[0].content and refusal.results[0].is_error
     assert f"The slack is {STRUCK} in {STRUCK}; row 17 has 0.00017." in came(provider.requests[-1])
 
 
 async def test_what_is_read_beside_a_large_result_may_be_named_too() -> None:
-    provider = by_role([asks(look("large")), "ok"], [asks(look("gate_8", "2")), "Row 17 has 0.00017; gate_8, gate_9."])
+    provider = by_role(
+        [asks(look("large")), "ok"],
+        [asks(look("gate_8", "2")), "Row 17 has 0.00017; gate_8, gate_9."],
+    )
     async with Agent(DELEGATING, provider=provider, tools=[tool(large)]) as agent:
         assert (await agent.send("go")).text == "ok"
     told = came(provider.requests[-1])
     assert "0.00017; gate_8, [struck" in told
 
 
-async def test_a_number_of_seventeen_places_beside_a_stamp_of_milliseconds_is_only_looked_up() -> None:
+async def test_a_number_of_seventeen_places_beside_a_stamp_of_milliseconds_is_only_looked_up() -> (
+    None
+):
     async def log(at: str) -> str:
-        return "\n".join(f"{1_700_000_000_000 + number} {at} is {number / 10}" for number in range(4_000))
+        return "\n".join(
+            f"{1_700_000_000_000 + number} {at} is {number / 10}" for number in range(4_000)
+        )
 
     provider = by_role([asks(look("load")), "ok"], ["The mean of load is 0.30000000000000004."])
     async with Agent(DELEGATING, provider=provider, tools=[tool(log)]) as agent:
@@ -343,7 +414,8 @@ async def test_summaries_of_one_reply_take_together_what_one_may() -> None:
     last = provider.requests[-1].window.turns[-1]
     assert isinstance(last, ToolResults)
     sizes = [TokenCorrection().count(one.content) for one in last.results]
-    # The bound is 15 % of the window by what was learned of the model meanwhile, which counts a little less than this.
+    # The bound is 15 % of the window by what was learned of the model meanwhile, which counts a
+    # little less than this.
     assert len(sizes) == 4 and 2_000 < sum(sizes) <= 1.2 * 3_000
 
 
@@ -379,7 +451,9 @@ async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["the loop", "the program"])
-async def test_what_is_large_is_gone_through_once_in_a_thread(monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+async def test_what_is_large_is_gone_through_once_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     """The text may be outlined, or stand whole in the window that it is summed up from."""
     large = "\n".join(f"row_{number}: the ratio is 0.{number:05d}" for number in range(3_400))
     most, here = 100_000, threading.get_ident()
@@ -416,4 +490,6 @@ async def test_what_is_large_is_gone_through_once_in_a_thread(monkeypatch: pytes
             assert STRUCK in str(provider.requests[-1].window.turns)
     assert not [name for name, in_loop in seen if in_loop]
     assert [name for name, _ in seen].count("_numbers_of") == 1
-    assert by == "the program" or provider.requests[1].window.blocks[-1].text == large, "it had it whole"
+    assert by == "the program" or provider.requests[1].window.blocks[-1].text == large, (
+        "it had it whole"
+    )

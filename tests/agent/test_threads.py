@@ -24,7 +24,9 @@ def test_a_server_that_asks_one_to_wait_is_waited_for_by_all() -> None:
 
     def answer(wire: Wire, _: Seen) -> None:
         if refused.acquire(blocking=False):
-            wire.answer(429, json.dumps(OpenAI().error("rate", "slowly")).encode(), {"retry-after": "0.5"})
+            wire.answer(
+                429, json.dumps(OpenAI().error("rate", "slowly")).encode(), {"retry-after": "0.5"}
+            )
         else:
             wire.answer(200, json.dumps(OpenAI().whole([Text("fine")])).encode())
 
@@ -35,7 +37,9 @@ def test_a_server_that_asks_one_to_wait_is_waited_for_by_all() -> None:
             said.extend(agent.send(f"{number}").text for number in range(3))
 
     with LocalServer(answer) as server:
-        shared = connect("openai:m-1", OpenAISettings(base_url=f"{server.url}/v1"), stream=False, environ={})
+        shared = connect(
+            "openai:m-1", OpenAISettings(base_url=f"{server.url}/v1"), stream=False, environ={}
+        )
         threads = [threading.Thread(target=talk, daemon=True) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -45,13 +49,19 @@ def test_a_server_that_asks_one_to_wait_is_waited_for_by_all() -> None:
     assert len(server.seen) >= 10
 
 
-def beside(door: SyncAgent, words: str, entered: threading.Event, go: threading.Event, said: list[str]) -> None:
-    """While a thread says something, whose `entered` is set in the middle of it, another one is refused."""
+def beside(
+    door: SyncAgent, words: str, entered: threading.Event, go: threading.Event, said: list[str]
+) -> None:
+    """While a thread says something, whose `entered` is set in the middle of it, another one is
+    refused.
+    """
     thread = threading.Thread(target=lambda: said.append(door.send(words).text), daemon=True)
     thread.start()
     try:
         assert entered.wait(30)
-        with pytest.raises(RunError, match=r"something is under way in it, in another thread.*one thing at a time"):
+        with pytest.raises(
+            RunError, match=r"something is under way in it, in another thread.*one thing at a time"
+        ):
             door.send("beside")
     finally:
         go.set()

@@ -53,7 +53,12 @@ class Talk:
         self.workspace = Workspace.at(tmp_path / ".transom")
 
     async def answer(
-        self, *, role: Role = TOOL_ROLE, max_turns: int = 5, blocks: Sequence[Block] = ASK, effect: str = "pure"
+        self,
+        *,
+        role: Role = TOOL_ROLE,
+        max_turns: int = 5,
+        blocks: Sequence[Block] = ASK,
+        effect: str = "pure",
     ) -> Answer[str]:
         got: list[Answer[str]] = []
         box = Toolbox(self.ledger.tools(effect), max_turns=max_turns)
@@ -97,7 +102,9 @@ async def test_calls_are_carried_out_in_turns_and_the_answer_tells_them(tmp_path
         ({"at": "a"}, "saw a"),
         ({"at": "b"}, "saw b"),
     ]
-    assert answer.request.window.turns[0] == AssistantMessage((Text("First."), look("a"), Opaque({"sig": "s"})))
+    assert answer.request.window.turns[0] == AssistantMessage(
+        (Text("First."), look("a"), Opaque({"sig": "s"}))
+    )
     assert talk.journal == [
         *(
             "opened",
@@ -125,7 +132,9 @@ async def test_each_request_begins_with_the_bytes_of_the_one_before(tmp_path: Pa
     assert "<untrusted-" in texts[1]
 
 
-async def test_calls_of_one_reply_are_carried_out_together_and_answered_in_order(tmp_path: Path) -> None:
+async def test_calls_of_one_reply_are_carried_out_together_and_answered_in_order(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, asks(look("slow"), look("b"), look("c")), "ok")
     answer = await talk.answer()
     assert talk.ledger.carried_out == ["b", "c", "slow"]
@@ -134,7 +143,9 @@ async def test_calls_of_one_reply_are_carried_out_together_and_answered_in_order
 
 
 async def test_what_is_wrong_with_a_call_goes_back_beside_the_others(tmp_path: Path) -> None:
-    calls = asks(look("a"), ToolCall("2", "leap", {}), ToolCall("3", "look", {"on": 1}), look("break", "4"))
+    calls = asks(
+        look("a"), ToolCall("2", "leap", {}), ToolCall("3", "look", {"on": 1}), look("break", "4")
+    )
     answer = await Talk(tmp_path, calls, "ok").answer()
     assert [(came.id, came.is_error) for _, came in calls_of(answer)] == [
         ("1", False),
@@ -142,7 +153,9 @@ async def test_what_is_wrong_with_a_call_goes_back_beside_the_others(tmp_path: P
         ("3", True),
         ("4", True),
     ]
-    assert json.loads(calls_of(answer)[3][1].content)["error"] == "the tool failed: ValueError: broken"
+    assert (
+        json.loads(calls_of(answer)[3][1].content)["error"] == "the tool failed: ValueError: broken"
+    )
 
 
 async def test_turns_are_capped_with_one_last_request_that_says_so(tmp_path: Path) -> None:
@@ -162,15 +175,24 @@ async def test_who_goes_on_calling_ends_with_the_work_so_far(tmp_path: Path) -> 
     later = Talk(tmp_path, asks(look("d")), "ok after all")
     answer = await later.answer(max_turns=4)
     assert answer.value == "ok after all"
-    assert later.ledger.carried_out == ["d"], "what was paid for is not asked again; what was refused stays refused"
+    assert later.ledger.carried_out == ["d"], (
+        "what was paid for is not asked again; what was refused stays refused"
+    )
 
 
-async def test_a_reply_that_cannot_be_read_is_asked_for_again_with_what_was_found(tmp_path: Path) -> None:
+async def test_a_reply_that_cannot_be_read_is_asked_for_again_with_what_was_found(
+    tmp_path: Path,
+) -> None:
     talk = Talk(tmp_path, asks(look("a")), "hm", asks(look("b")), "ok")
     answer = await talk.answer()
     assert (answer.value, len(talk.provider.requests)) == ("ok", 4)
     assert [len(request.window.turns) for request in talk.provider.requests] == [0, 2, 2, 4]
-    assert [bool(request.window.text("retry")) for request in talk.provider.requests] == [False, False, True, True]
+    assert [bool(request.window.text("retry")) for request in talk.provider.requests] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 async def test_half_a_call_is_not_carried_out(tmp_path: Path) -> None:
@@ -191,7 +213,10 @@ async def test_a_role_without_tools_that_calls_one_is_told_so(tmp_path: Path) ->
         got.append(await call(at, plain, ASK, read))
         return got[0].value
 
-    async with SqliteStore.open(talk.workspace.database) as store, await talk.desk.open_run(talk.workspace, store) as r:
+    async with (
+        SqliteStore.open(talk.workspace.database) as store,
+        await talk.desk.open_run(talk.workspace, store) as r,
+    ):
         await r.stage("two", stage, out=text_file("two.md"), uses=[plain])
     assert "there are no tools" in calls_of(got[0])[0][1].content
 
@@ -242,14 +267,24 @@ def journal(work: Path) -> tuple[list[str], int]:
             return [record for stream in store.streams("run/") for record in store.read(stream)]
 
     found = asyncio.run(records())
-    replies = [f"asked after {2 * record.data['ordinal']}" for record in found if record.kind == "model_reply"]
-    tools = [f"did {record.data['outcome']['note']['at']}" for record in found if record.kind == "tool_result"]
+    replies = [
+        f"asked after {2 * record.data['ordinal']}"
+        for record in found
+        if record.kind == "model_reply"
+    ]
+    tools = [
+        f"did {record.data['outcome']['note']['at']}"
+        for record in found
+        if record.kind == "tool_result"
+    ]
     return replies + tools, len(found)
 
 
 @pytest.mark.slow
 @pytest.mark.fence
-def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_carried_out_again(tmp_path: Path) -> None:
+def test_after_a_kill_anywhere_nothing_journaled_is_asked_or_carried_out_again(
+    tmp_path: Path,
+) -> None:
     whole = tmp_path / "0"
     whole.mkdir()
     assert walk(whole, 0) == 0

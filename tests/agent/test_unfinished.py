@@ -22,9 +22,13 @@ from transom.tools import ToolDefinition
 OTHER = Role("t.other", (Block("role", "You.", Tier.STABLE),), frozenset({"role"}))
 
 
-async def say(work: Path, name: str, provider: Provider, *tools: ToolDefinition, **more: Any) -> str:
+async def say(
+    work: Path, name: str, provider: Provider, *tools: ToolDefinition, **more: Any
+) -> str:
     """Send one message, whatever comes of it."""
-    async with Agent(more.pop("role", SEAT), provider=provider, tools=tools, at=Home(work, name), **more) as agent:
+    async with Agent(
+        more.pop("role", SEAT), provider=provider, tools=tools, at=Home(work, name), **more
+    ) as agent:
         try:
             return (await agent.send("Well?")).ended
         except (NetworkFailed, Paused) as error:
@@ -38,7 +42,9 @@ def cut_off(work: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    assert os.WIFSIGNALED(attempt(lambda: asyncio.run(say(work, "cut off", ScriptedProvider(answer)))))
+    assert os.WIFSIGNALED(
+        attempt(lambda: asyncio.run(say(work, "cut off", ScriptedProvider(answer))))
+    )
 
 
 async def names(work: Path) -> list[str]:
@@ -53,7 +59,10 @@ def test_what_somebody_waits_for_is_found_and_finished(tmp_path: Path) -> None:
         leave = tool(needs_approval=True)
         assert await say(work, "answered", scripted("yes")) == "answered"
         assert await say(work, "failed", scripted(NetworkFailed("cut"))) == "NetworkFailed"
-        assert await say(work, "capped", scripted(asks(look("a"))), tool(), budget=Budget(tokens=0)) == "tokens"
+        assert (
+            await say(work, "capped", scripted(asks(look("a"))), tool(), budget=Budget(tokens=0))
+            == "tokens"
+        )
         assert await say(work, "waits", scripted(asks(look("a"))), leave) == "Paused"
         await say(work, "failed", ScriptedProvider({"t.other": [NetworkFailed("cut")]}), role=OTHER)
         async with Agent(SEAT, provider=scripted(), at=Home(work, "silent")) as agent:
@@ -90,7 +99,9 @@ def all_rows(store: SqliteStore) -> list[Any]:
     return sorted(rows, key=lambda row: str(row["name"]))
 
 
-async def test_many_conversations_share_a_database_that_the_program_has_open(tmp_path: Path) -> None:
+async def test_many_conversations_share_a_database_that_the_program_has_open(
+    tmp_path: Path,
+) -> None:
     async with Workspace.at(tmp_path).open_store() as store:
         before = handles()
         homes = [Home(tmp_path, f"talk {number}", store) for number in range(20)]

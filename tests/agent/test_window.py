@@ -1,4 +1,6 @@
-"""The content of an agent's windows: as its settings and its model have it; estimates that usage corrects."""
+"""The content of an agent's windows: as its settings and its model have it; estimates that usage
+corrects.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ from transom.runs import Workspace
 
 def numbered(count: int, *last: Any) -> ScriptedProvider:
     """A model that calls so many times, each time something else, and then answers."""
-    return ScriptedProvider({SEAT.name: [*(asks(look(str(n), f"c{n}")) for n in range(count)), *(last or ("done",))]})
+    return ScriptedProvider(
+        {SEAT.name: [*(asks(look(str(n), f"c{n}")) for n in range(count)), *(last or ("done",))]}
+    )
 
 
 async def windows(calls: int, **window: int) -> list[Request]:
@@ -50,20 +54,37 @@ async def windows(calls: int, **window: int) -> list[Request]:
 
 
 async def test_an_overflow_names_the_setting_that_heals_it(tmp_path: Path) -> None:
-    """Windows stay as they are in a life, so that a later one makes the same; the setting goes before what is known."""
-    most = 9_000  # more than is guessed of such a server, and less than a window has where nobody knows
+    """Windows stay as they are in a life, so that a later one makes the same; the setting goes
+    before what is known.
+    """
+    # more than is guessed of such a server, and less than a window has where nobody knows
+    most = 9_000
 
     def answer(wire: Wire, seen: Seen) -> None:
         if (size := len(json.dumps(seen.body["messages"])) // 4) <= most:
-            wire.answer(200, json.dumps(type(OPENAI)(size).whole((Text("noted. " + "word " * 100),))).encode())
+            wire.answer(
+                200,
+                json.dumps(type(OPENAI)(size).whole((Text("noted. " + "word " * 100),))).encode(),
+            )
             return
-        said = {"message": "the request exceeds the available context size", "n_prompt_tokens": size, "n_ctx": most}
-        wire.answer(400, json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", **said}}).encode())
+        said = {
+            "message": "the request exceeds the available context size",
+            "n_prompt_tokens": size,
+            "n_ctx": most,
+        }
+        wire.answer(
+            400,
+            json.dumps(
+                {"error": {"code": 400, "type": "exceed_context_size_error", **said}}
+            ).encode(),
+        )
 
     def life(server: LocalServer, context_tokens: int | None = None) -> Agent:
         settings = OpenAISettings(base_url=f"{server.url}/v1", context_tokens=context_tokens)
         setup = Setup(connect("openai:small", settings, stream=False, environ={}), Settings())
-        return Agent(replace(SEAT, settings=CallSettings(256)), provider=setup, at=Home(tmp_path, "t"))
+        return Agent(
+            replace(SEAT, settings=CallSettings(256)), provider=setup, at=Home(tmp_path, "t")
+        )
 
     with LocalServer(answer) as server:
         async with life(server) as agent:
@@ -80,14 +101,24 @@ async def test_an_overflow_names_the_setting_that_heals_it(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("told", "hint"),
     [
-        ("prompt is too long: 9000 tokens > 8000 maximum", "set llm.anthropic.context_tokens: 8000 "),
-        ("prompt is too long: 210000 tokens > 200000 maximum", "set llm.anthropic.context_tokens to less than 200000"),
+        (
+            "prompt is too long: 9000 tokens > 8000 maximum",
+            "set llm.anthropic.context_tokens: 8000 ",
+        ),
+        (
+            "prompt is too long: 210000 tokens > 200000 maximum",
+            "set llm.anthropic.context_tokens to less than 200000",
+        ),
         ("prompt is too long", "say how large its window is (llm.anthropic.context_tokens)"),
     ],
 )
-async def test_the_hint_of_an_overflow_fits_what_is_known_of_the_window(told: str, hint: str) -> None:
+async def test_the_hint_of_an_overflow_fits_what_is_known_of_the_window(
+    told: str, hint: str
+) -> None:
     (dialect,) = [one for one in DIALECTS if one.name == "anthropic"]
-    with LocalServer(lambda wire, _: wire.answer(400, json.dumps(dialect.error("x", told)).encode())) as server:
+    with LocalServer(
+        lambda wire, _: wire.answer(400, json.dumps(dialect.error("x", told)).encode())
+    ) as server:
         provider = dialect.provider(server.url, seconds=20, stream=False)
         with pytest.raises(ContextOverflow) as caught:
             await provider.complete(Request("r", Window((Block("ask", "Look."),))))
@@ -141,7 +172,9 @@ async def test_what_was_folded_can_be_read_back_word_for_word(tmp_path: Path) ->
             assert (await agent.send("go")).text == "done"
             return agent.history()
 
-    provider = numbered(8, read("r1", "event 2"), read("r2", "event 8"), read("r3", "event 99"), "done")
+    provider = numbered(
+        8, read("r1", "event 2"), read("r2", "event 8"), read("r3", "event 99"), "done"
+    )
     told = await program(provider)
     assert "read as event and its number" in note(provider.requests[7])
     gone, live, none = (
@@ -150,7 +183,9 @@ async def test_what_was_folded_can_be_read_back_word_for_word(tmp_path: Path) ->
         if message.tool_calls == () and message.tool_results
         if message.tool_results[0].metadata["name"] == "read_slice"
     )
-    assert "saw 1" in gone.content and "saw 2" not in gone.content, "event 1 is the message with its call"
+    assert "saw 1" in gone.content and "saw 2" not in gone.content, (
+        "event 1 is the message with its call"
+    )
     assert "saw 7" in live.content
     assert not none.success and "event 1 to event 10" in none.content
     assert await program(ScriptedProvider({})) == told, "a resumed conversation reads the same"
@@ -170,7 +205,9 @@ async def test_the_shares_are_settings() -> None:
 
 
 async def test_a_window_that_is_only_guessed_refuses_nothing() -> None:
-    provider = ScriptedProvider({SEAT.name: ["done"]}, caps=Capabilities(8_000, context_known=False))
+    provider = ScriptedProvider(
+        {SEAT.name: ["done"]}, caps=Capabilities(8_000, context_known=False)
+    )
     async with Agent(SEAT, provider=provider) as agent:
         assert share_of_window(await agent.send("hi"))[1] == pytest.approx(90_000 - 16_384, abs=9)
 
@@ -193,14 +230,19 @@ async def test_a_setting_of_the_window_goes_before_what_the_model_says(tmp_path:
 
 
 TEXTS = (
-    "The run of the corner slow_0v72 ended with 14 warnings and no error; see the summary of the day. ",
+    (
+        "The run of the corner slow_0v72 ended with 14 warnings and no error; see the summary of"
+        " the day. "
+    ),
     "endpoint core/alu/reg_q[31] slack -0.132 clock main 1.250 derate 0.05 path 4711 violated\n",
     '{"corner": "ss_0p72v_m40c", "count": 128, "worst": -0.0715, "met": false},\n',
 )
 
 
 def counted(body: Any) -> int:
-    """The tokens that the server counts in a request: half as much again as usual, more for numbers and marks."""
+    """The tokens that the server counts in a request: half as much again as usual, more for
+    numbers and marks.
+    """
     said = [message["content"] or "" for message in body["messages"]]
     called = [json.dumps(message.get("tool_calls", "")) for message in body["messages"]]
     whole = "".join([*said, *called, json.dumps(body["tools"])])
@@ -208,14 +250,21 @@ def counted(body: Any) -> int:
     return int(1.5 * (words * 0.22 + (len(whole) - words) * 0.55)) + 6 * len(body["messages"])
 
 
-async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(tmp_path: Path) -> None:
+async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(
+    tmp_path: Path,
+) -> None:
     reported: list[int] = []
 
     def answer(wire: Wire, seen: Seen) -> None:
         reported.append(counted(seen.body))
         number = len(reported)
-        parts = [ToolCall(f"c{number}", "look", {"at": str(number)})] if number < 14 else [Text("done")]
-        body = {**OPENAI.whole(parts), "usage": {"prompt_tokens": reported[-1], "completion_tokens": 5}}
+        parts = (
+            [ToolCall(f"c{number}", "look", {"at": str(number)})] if number < 14 else [Text("done")]
+        )
+        body = {
+            **OPENAI.whole(parts),
+            "usage": {"prompt_tokens": reported[-1], "completion_tokens": 5},
+        }
         wire.answer(200, json.dumps(body).encode())
 
     async def found(at: str) -> str:
@@ -224,12 +273,16 @@ async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(
     with LocalServer(answer) as server:
         settings = OpenAISettings(base_url=f"{server.url}/v1", context_tokens=200_000)
         provider = connect("openai:m", settings, stream=False)
-        async with Agent(SEAT, provider=provider, tools=[tool(found)], at=Home(tmp_path, "t")) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool(found)], at=Home(tmp_path, "t")
+        ) as agent:
             assert (await agent.send("go")).text == "done"
         await provider.aclose()
     async with Workspace.at(tmp_path).open_store() as store:
         (stream,) = store.streams("run/")
-        kept: list[Any] = [record.data for record in store.read(stream) if record.kind == "model_reply"]
+        kept: list[Any] = [
+            record.data for record in store.read(stream) if record.kind == "model_reply"
+        ]
     estimates = [sum(used for used, _limit in record["shares"].values()) for record in kept]
     off = [abs(estimate / real - 1) for estimate, real in zip(estimates, reported, strict=True)]
     assert len(off) == 14 and max(off[5:]) <= 0.10, off

@@ -35,7 +35,9 @@ def refused(dialect: Dialect, messages: list[Any]) -> str | None:
         if isinstance(dialect, OpenAI) and content is None and "tool_calls" not in message:
             return "Invalid value for 'content': expected a string, got null."
         if isinstance(dialect, Anthropic):
-            if not content or any(block["type"] == "text" and not block["text"].strip() for block in content):
+            if not content or any(
+                block["type"] == "text" and not block["text"].strip() for block in content
+            ):
                 return "messages must have non-empty content"
             if content[-1]["type"] in ("thinking", "redacted_thinking"):
                 return f"The final block in an assistant message cannot be `{content[-1]['type']}`."
@@ -71,5 +73,9 @@ async def test_what_is_said_next_is_answered(dialect: Dialect, wordless: Any) ->
             assert (await agent.send("Well?")).ended in ("length", "refusal")
             assert (await agent.send("And now?")).text == "fine"
         await provider.aclose()
-    asked = [json.dumps(message) for message in server.seen[-1].body["messages"] if message["role"] == "user"]
+    asked = [
+        json.dumps(message)
+        for message in server.seen[-1].body["messages"]
+        if message["role"] == "user"
+    ]
     assert "Well?" in asked[0] and "And now?" in asked[-1]

@@ -38,14 +38,27 @@ _PARAMETERS = {
 }
 LOOK = ToolSpec("look", "Looks.", _PARAMETERS)  # type: ignore[arg-type]  # a plain dict is Json
 TOOL_ROLE = Role(
-    "t.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "task", "now", "retry"}), tools=(LOOK,)
+    "t.seat",
+    (Block("role", "You.", Tier.STABLE),),
+    frozenset({"role", "task", "now", "retry"}),
+    tools=(LOOK,),
 )
 
 
 def calls_of(answer: Answer[str]) -> list[tuple[ToolCall, ToolResult]]:
     """Each call that was made before an answer, with its result."""
-    made = [call for turn in answer.request.window.turns if isinstance(turn, AssistantMessage) for call in turn.calls]
-    came = [result for turn in answer.request.window.turns if isinstance(turn, ToolResults) for result in turn.results]
+    made = [
+        call
+        for turn in answer.request.window.turns
+        if isinstance(turn, AssistantMessage)
+        for call in turn.calls
+    ]
+    came = [
+        result
+        for turn in answer.request.window.turns
+        if isinstance(turn, ToolResults)
+        for result in turn.results
+    ]
     return list(zip(made, came, strict=True))
 
 
@@ -62,7 +75,13 @@ class EventLog:
         kind = cast("Literal['pure', 'idempotent', 'once']", effect)
         return [
             ToolDefinition(
-                LOOK.name, LOOK.description, LOOK.parameters, self._look, kind, fresh=True, recall=self.recalled.append
+                LOOK.name,
+                LOOK.description,
+                LOOK.parameters,
+                self._look,
+                kind,
+                fresh=True,
+                recall=self.recalled.append,
             )
         ]
 
@@ -95,7 +114,13 @@ async def _walk(session: Session, work: Path) -> None:
         turns = len(request.window.turns)
         log(f"asked after {turns}")
         if turns == 0:
-            return Reply((Text("Two."), ToolCall("1", "look", {"at": "a"}), ToolCall("1", "look", {"at": "b"})))
+            return Reply(
+                (
+                    Text("Two."),
+                    ToolCall("1", "look", {"at": "a"}),
+                    ToolCall("1", "look", {"at": "b"}),
+                )
+            )
         if turns == 2:
             return Reply((ToolCall("1", "look", {"at": "c"}), ToolCall("", "look", {"at": "d"})))
         return Reply((Text("ok"),))
@@ -103,7 +128,9 @@ async def _walk(session: Session, work: Path) -> None:
     ledger = EventLog(log)
 
     async def stage(at: Stage) -> str:
-        answered = await call(at, TOOL_ROLE, [Block("task", "Look.")], str, tools=Toolbox(ledger.tools()))
+        answered = await call(
+            at, TOOL_ROLE, [Block("task", "Look.")], str, tools=Toolbox(ledger.tools())
+        )
         told = [f"{made.arguments} {came.content}" for made, came in calls_of(answered)]
         return "\n".join([answered.value, *told])
 

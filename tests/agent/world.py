@@ -64,8 +64,12 @@ class World:
 
         return answer
 
-    def live(self, folder: Path, answer: Callable[[Request], Any], tools: list[ToolDefinition]) -> Agent:
-        self.agent = Agent(SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(folder, "t"))
+    def live(
+        self, folder: Path, answer: Callable[[Request], Any], tools: list[ToolDefinition]
+    ) -> Agent:
+        self.agent = Agent(
+            SEAT, provider=ScriptedProvider(answer), tools=tools, at=Home(folder, "t")
+        )
         return self.agent
 
 

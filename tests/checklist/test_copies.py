@@ -1,4 +1,6 @@
-"""Copies of a run's files: what a person changed there goes back into the run, and nothing of theirs is overwritten."""
+"""Copies of a run's files: what a person changed there goes back into the run, and nothing of
+theirs is overwritten.
+"""
 
 from __future__ import annotations
 

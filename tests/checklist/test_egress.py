@@ -1,4 +1,6 @@
-"""Log text never leaves the machine where a user says so: canaries, and a provider that is not on this machine."""
+"""Log text never leaves the machine where a user says so: canaries, and a provider that is not
+on this machine.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from transom.checklist.pipeline import Places, checker_of
 from transom.cli.session import build_chain
 from transom.config import load_settings
 from transom.errors import EgressError, SettingsError
-from transom.llm import Block, Chain, EgressPolicy, Request, ScriptedProvider, ToolResult, ToolResults, Window, render
+from transom.llm import (
+    Block,
+    Chain,
+    EgressPolicy,
+    Request,
+    ScriptedProvider,
+    ToolResult,
+    ToolResults,
+    Window,
+    render,
+)
 from transom.llm.naming import Surroundings
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore
@@ -31,7 +43,9 @@ def policy_of(folder: Path, text: str, **environ: str) -> EgressPolicy:
 
 
 async def built(folder: Path, policy: EgressPolicy, *, local: bool = False) -> tuple[str, str]:
-    """Build a checker with a scripted provider: all that it was sent, and the error that stopped it."""
+    """Build a checker with a scripted provider: all that it was sent, and the error that stopped
+    it.
+    """
     (folder / "power.rpt").write_text(f"{REPORT}canarylog\n")
     (folder / "BLOCK-1.yaml").write_text(ITEM)
     item = load_item(folder / "BLOCK-1.yaml")
@@ -40,7 +54,9 @@ async def built(folder: Path, policy: EgressPolicy, *, local: bool = False) -> t
     said = ""
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((provider,), policy)
-        async with await Run.open("check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain) as run:
+        async with await Run.open(
+            "check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain
+        ) as run:
             try:
                 await checker_of(run, SPEC, item, Places(), manner(), folder=None)
             except EgressError as error:
@@ -53,7 +69,11 @@ KEPT = {
     "by name": ("{egress: {local_blocks: [available_files, log_snippets]}}", {}, "available_files"),
     "by pattern": ("{egress: {local_blocks: ['*_files', 'log_*']}}", {}, "available_files"),
     "a variable": ("", {"TRANSOM_EGRESS__LOGS": "local"}, "available_files"),
-    "a list in a variable": ("", {"TRANSOM_EGRESS__LOCAL_BLOCKS": "log_snippets, section_2"}, "log_snippets"),
+    "a list in a variable": (
+        "",
+        {"TRANSOM_EGRESS__LOCAL_BLOCKS": "log_snippets, section_2"},
+        "log_snippets",
+    ),
 }
 
 
@@ -61,12 +81,17 @@ KEPT = {
 async def test_log_text_stays_here(how: str, tmp_path: Path) -> None:
     text, environ, block = KEPT[how]
     sent, said = await built(tmp_path, policy_of(tmp_path, text, **environ))
-    assert said.startswith(f"checklist.parser: block {block} is marked local and would reach the remote provider far; ")
+    assert said.startswith(
+        f"checklist.parser: block {block} is marked local and would reach the remote provider far; "
+    )
     assert not [word for word in CANARIES if word in sent]
 
 
 async def test_it_is_sent_where_nobody_minds_and_where_it_stays_here_anyway(tmp_path: Path) -> None:
-    for name, policy, local in (("any", EgressPolicy(), False), ("near", EgressPolicy(keep_untrusted=True), True)):
+    for name, policy, local in (
+        ("any", EgressPolicy(), False),
+        ("near", EgressPolicy(keep_untrusted=True), True),
+    ):
         (tmp_path / name).mkdir()
         sent, said = await built(tmp_path / name, policy, local=local)
         assert said == ""
@@ -96,6 +121,10 @@ def test_a_name_that_keeps_nothing_is_an_error(tmp_path: Path) -> None:
         policy_of(tmp_path, "egress:\n  local_blocks: [log_snippet]\n")
     said = "egress.local_blocks: no role sees a block 'log_snippet'; did you mean log_snippets?"
     assert str(caught.value) == f"{tmp_path}/transom.yaml:2: {said}"
-    for text in ("egress: {logs: never}", "egress: {local_blocks: ['']}", "egress: {local_blocks: 3}"):
+    for text in (
+        "egress: {logs: never}",
+        "egress: {local_blocks: ['']}",
+        "egress: {local_blocks: 3}",
+    ):
         with pytest.raises(SettingsError, match=r"transom\.yaml:1: egress\."):
             policy_of(tmp_path, text)

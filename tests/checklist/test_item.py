@@ -1,4 +1,6 @@
-"""Reading an item: what is meant is read with a warning, what could change a verdict is an error with file:line."""
+"""Reading an item: what is meant is read with a warning, what could change a verdict is an error
+with file:line.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ def item(text: str, *, strict: bool = False) -> Item:
 def test_a_whole_item_is_read(tmp_path: Path) -> None:
     path = write(
         tmp_path,
-        HEAD + "requirements:\n  value: 2\n  pattern_items: ['2025', 'regex:^a.c$']\n"
-        "waivers:\n  value: 2\n  waive_items: ['x*', {pattern: y, reason: eco, owner: ann, expires: 2026-01-31}]\n"
-        "  waive_reasons: [first, ignored]\n"
-        "input_files:\n- ${LOG_ROOT}/a.log\n- b.log\n",
+        HEAD
+        + "requirements:\n  value: 2\n  pattern_items: ['2025', 'regex:^a.c$']\nwaivers:\n  value:"
+        " 2\n  waive_items: ['x*', {pattern: y, reason: eco, owner: ann, expires: 2026-01-31}]\n "
+        " waive_reasons: [first, ignored]\ninput_files:\n- ${LOG_ROOT}/a.log\n- b.log\n",
     )
     read = load_item(path)
     assert read.item_id == "CHK-1"
@@ -43,7 +45,10 @@ def test_a_whole_item_is_read(tmp_path: Path) -> None:
         Waiver(pattern="x*", reason="first"),
         Waiver(pattern="y", reason="eco", owner="ann", expires="2026-01-31"),
     )
-    assert [(name.written, name.line) for name in read.input_files] == [("${LOG_ROOT}/a.log", 10), ("b.log", 11)]
+    assert [(name.written, name.line) for name in read.input_files] == [
+        ("${LOG_ROOT}/a.log", 10),
+        ("b.log", 11),
+    ]
     assert read.warnings == ()
 
 
@@ -56,7 +61,13 @@ def test_a_whole_item_is_read(tmp_path: Path) -> None:
         ("b/with space.yaml", HEAD, "with-space"),
         ("Prüfung é.yaml", HEAD, "Prufung-e"),
     ],
-    ids=["stem", "folder of a file called item", "its own id first", "made safe for file names", "without accents"],
+    ids=[
+        "stem",
+        "folder of a file called item",
+        "its own id first",
+        "made safe for file names",
+        "without accents",
+    ],
 )
 def test_the_item_id(tmp_path: Path, name: str, text: str, expected: str) -> None:
     read = load_item(write(tmp_path, text, name))
@@ -72,18 +83,33 @@ BAD: list[tuple[str, str | bytes, int | None, str]] = [
     ("a scalar", "hello\n", 1, "is a single value"),
     ("broken YAML", HEAD + "requirements: [a\n", 2, "not valid YAML"),
     ("unclosed quote", HEAD + "input_files: ['a.log]\n", 2, "close the quotation mark"),
-    ("colon in the text", "description: Confirm: the clocks\n", 1, 'put a text with ": " in quotes'),
+    (
+        "colon in the text",
+        "description: Confirm: the clocks\n",
+        1,
+        'put a text with ": " in quotes',
+    ),
     ("tab", HEAD + "requirements:\n\tvalue: 1\n", 3, "indent with spaces"),
     ("two documents", HEAD + "---\n" + HEAD, 2, "a file has one document"),
     ("Latin-1", HEAD.encode() + b"input_files: ['a\xe9.log']\n", 2, "is not UTF-8 (byte 0xe9)"),
     ("UTF-16", HEAD.encode("utf-16"), 1, "is not UTF-8"),
     ("control character", HEAD + "input_files: ['a\x01']\n", 2, "control character"),
-    ("alias as a pattern", HEAD + "requirements:\n  value: 1\n  pattern_items: [*SPEF*]\n", 4, '"*SPEF*"'),
+    (
+        "alias as a pattern",
+        HEAD + "requirements:\n  value: 1\n  pattern_items: [*SPEF*]\n",
+        4,
+        '"*SPEF*"',
+    ),
     ("anchor twice", "description: &a x\ninput_files: [&a b, *a]\n", 2, "defined twice"),
     ("duplicate key", HEAD + "description: again\n", 2, "is already in line 1"),
     ("unknown key", HEAD + "requirments: {value: N/A}\n", 2, "did you mean requirements?"),
     ("unknown key far from all", HEAD + "zzz: 1\n", 2, "the keys here are"),
-    ("unknown nested key", HEAD + "waivers:\n  value: 0\n  waive_item: []\n", 4, "did you mean waive_items?"),
+    (
+        "unknown nested key",
+        HEAD + "waivers:\n  value: 0\n  waive_item: []\n",
+        4,
+        "did you mean waive_items?",
+    ),
     ("key is null", HEAD + "~: 1\n", 2, "a key is empty"),
     ("tag", HEAD + "input_files: !!python/object/apply:os.system [x]\n", 2, "is not supported"),
     ("no description", FILES, 1, "there is no description"),
@@ -93,46 +119,145 @@ BAD: list[tuple[str, str | bytes, int | None, str]] = [
     ("description is a list", "description: [a]\n", 1, "not a text"),
     ("item id with a slash", "item_id: a/b\n" + HEAD, 1, "is not a name"),
     ("requirements is a list", HEAD + "requirements: [a]\n", 2, "not a mapping"),
-    ("value zero", HEAD + "requirements:\n  value: 0\n  pattern_items: []\n", 3, "requirements.value is 0"),
-    ("value zero beside patterns", HEAD + "requirements: {value: 0, pattern_items: [a]}\n", 2, "value is 0"),
+    (
+        "value zero",
+        HEAD + "requirements:\n  value: 0\n  pattern_items: []\n",
+        3,
+        "requirements.value is 0",
+    ),
+    (
+        "value zero beside patterns",
+        HEAD + "requirements: {value: 0, pattern_items: [a]}\n",
+        2,
+        "value is 0",
+    ),
     ("value negative", HEAD + "requirements: {value: -1, pattern_items: [a]}\n", 2, "value is -1"),
-    ("value without patterns", HEAD + "requirements:\n  value: 2\n  pattern_items: []\n", 3, "is empty"),
-    ("value a fraction", HEAD + "requirements: {value: 1.5, pattern_items: [a]}\n", 2, "a whole number"),
+    (
+        "value without patterns",
+        HEAD + "requirements:\n  value: 2\n  pattern_items: []\n",
+        3,
+        "is empty",
+    ),
+    (
+        "value a fraction",
+        HEAD + "requirements: {value: 1.5, pattern_items: [a]}\n",
+        2,
+        "a whole number",
+    ),
     ("value true", HEAD + "requirements: {value: true, pattern_items: [a]}\n", 2, "a whole number"),
-    ("value a list", HEAD + "requirements: {value: [1], pattern_items: [a]}\n", 2, "a whole number"),
-    ("N/A beside patterns", HEAD + "requirements:\n  value: N/A\n  pattern_items: [a]\n", 4, "has 1"),
-    ("no value beside patterns", HEAD + "requirements:\n  pattern_items: [a]\n", 3, "N/A or missing"),
+    (
+        "value a list",
+        HEAD + "requirements: {value: [1], pattern_items: [a]}\n",
+        2,
+        "a whole number",
+    ),
+    (
+        "N/A beside patterns",
+        HEAD + "requirements:\n  value: N/A\n  pattern_items: [a]\n",
+        4,
+        "has 1",
+    ),
+    (
+        "no value beside patterns",
+        HEAD + "requirements:\n  pattern_items: [a]\n",
+        3,
+        "N/A or missing",
+    ),
     ("pattern empty", HEAD + "requirements: {value: 1, pattern_items: ['']}\n", 2, "is empty"),
     ("pattern null", HEAD + "requirements:\n  value: 1\n  pattern_items:\n  -\n", 5, "is empty"),
-    ("pattern only bars", HEAD + "requirements: {value: 1, pattern_items: [' | ']}\n", 2, "contained in everything"),
-    ("pattern a mapping", HEAD + "requirements:\n  value: 1\n  pattern_items:\n  - regex: ^a\n", 5, "'regex:^a'"),
+    (
+        "pattern only bars",
+        HEAD + "requirements: {value: 1, pattern_items: [' | ']}\n",
+        2,
+        "contained in everything",
+    ),
+    (
+        "pattern a mapping",
+        HEAD + "requirements:\n  value: 1\n  pattern_items:\n  - regex: ^a\n",
+        5,
+        "'regex:^a'",
+    ),
     (
         "pattern two keys",
         HEAD + "requirements: {value: 1, pattern_items: [{a: 1, b: 2}]}\n",
         2,
         "a pattern is a mapping",
     ),
-    ("pattern a list", HEAD + "requirements: {value: 1, pattern_items: [[a]]}\n", 2, "a pattern is a list"),
+    (
+        "pattern a list",
+        HEAD + "requirements: {value: 1, pattern_items: [[a]]}\n",
+        2,
+        "a pattern is a list",
+    ),
     ("patterns a text", HEAD + "requirements: {value: 1, pattern_items: a}\n", 2, "is not a list"),
-    ("pattern regex", HEAD + "requirements:\n  value: 1\n  pattern_items:\n  - 'regex:['\n", 5, "'regex:[' is invalid"),
-    ("any_of empty", HEAD + "requirements: {value: 1, pattern_items: [{any_of: []}]}\n", 2, "any_of is empty"),
-    ("any_of regex", HEAD + "requirements: {value: 1, pattern_items: [{any_of: ['regex:(']}]}\n", 2, "invalid"),
-    ("waivers negative", HEAD + "waivers: {value: -2, waive_items: [a]}\n", 2, "waivers.value is -2"),
+    (
+        "pattern regex",
+        HEAD + "requirements:\n  value: 1\n  pattern_items:\n  - 'regex:['\n",
+        5,
+        "'regex:[' is invalid",
+    ),
+    (
+        "any_of empty",
+        HEAD + "requirements: {value: 1, pattern_items: [{any_of: []}]}\n",
+        2,
+        "any_of is empty",
+    ),
+    (
+        "any_of regex",
+        HEAD + "requirements: {value: 1, pattern_items: [{any_of: ['regex:(']}]}\n",
+        2,
+        "invalid",
+    ),
+    (
+        "waivers negative",
+        HEAD + "waivers: {value: -2, waive_items: [a]}\n",
+        2,
+        "waivers.value is -2",
+    ),
     ("waivers without items", HEAD + "waivers: {value: 1, waive_items: []}\n", 2, "is empty"),
     ("N/A beside waivers", HEAD + "waivers: {value: N/A, waive_items: [a]}\n", 2, "has 1"),
     ("waiver blank", HEAD + "waivers: {value: 1, waive_items: ['  ']}\n", 2, "is empty"),
-    ("waiver only bars", HEAD + "waivers: {value: 1, waive_items: ['||']}\n", 2, "would waive everything"),
+    (
+        "waiver only bars",
+        HEAD + "waivers: {value: 1, waive_items: ['||']}\n",
+        2,
+        "would waive everything",
+    ),
     ("waiver regex", HEAD + "waivers: {value: 1, waive_items: ['regex:(a|b']}\n", 2, "is invalid"),
-    ("waiver any_of", HEAD + "waivers: {value: 1, waive_items: [{any_of: [a]}]}\n", 2, "is a mapping"),
-    ("waiver no pattern", HEAD + "waivers: {value: 1, waive_items: [{pattern: , reason: a}]}\n", 2, "no pattern"),
-    ("waiver date", HEAD + "waivers: {value: 1, waive_items: [{pattern: a, expires: soon}]}\n", 2, "not a date"),
-    ("waiver key", HEAD + "waivers: {value: 1, waive_items: [{pattern: a, until: x}]}\n", 2, "unknown key until"),
+    (
+        "waiver any_of",
+        HEAD + "waivers: {value: 1, waive_items: [{any_of: [a]}]}\n",
+        2,
+        "is a mapping",
+    ),
+    (
+        "waiver no pattern",
+        HEAD + "waivers: {value: 1, waive_items: [{pattern: , reason: a}]}\n",
+        2,
+        "no pattern",
+    ),
+    (
+        "waiver date",
+        HEAD + "waivers: {value: 1, waive_items: [{pattern: a, expires: soon}]}\n",
+        2,
+        "not a date",
+    ),
+    (
+        "waiver key",
+        HEAD + "waivers: {value: 1, waive_items: [{pattern: a, until: x}]}\n",
+        2,
+        "unknown key until",
+    ),
     ("input a mapping", HEAD + "input_files:\n- a: b\n", 3, "is a mapping"),
 ]
 
 
-@pytest.mark.parametrize(("text", "line", "part"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
-def test_bad_input_is_one_error_with_its_line(tmp_path: Path, text: str | bytes, line: int | None, part: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "line", "part"), [row[1:] for row in BAD], ids=[row[0] for row in BAD]
+)
+def test_bad_input_is_one_error_with_its_line(
+    tmp_path: Path, text: str | bytes, line: int | None, part: str
+) -> None:
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
         load_item(path)
@@ -170,10 +295,30 @@ WARNED: list[tuple[str, str, int, str]] = [
     ("value null", HEAD + FILES + "requirements:\n  value:\n", 4, "write `value: N/A`"),
     ("section null", HEAD + FILES + "waivers:\n", 3, "waivers: {value: N/A, waive_items: []}"),
     ("list N/A", HEAD + FILES + "waivers: {value: N/A, waive_items: N/A}\n", 3, "waive_items: []"),
-    ("quoted number", HEAD + FILES + 'requirements: {value: "1", pattern_items: [a]}\n', 3, "without quotes"),
-    ("count differs", HEAD + FILES + "requirements: {value: 3, pattern_items: [a]}\n", 3, "the list counts"),
-    ("bare number", HEAD + FILES + "requirements:\n  value: 1\n  pattern_items:\n  - 2025\n", 6, 'quotes: "2025"'),
-    ("reasons short", HEAD + FILES + "waivers: {value: 1, waive_items: [a], waive_reasons: [x, y]}\n", 3, "2 waive"),
+    (
+        "quoted number",
+        HEAD + FILES + 'requirements: {value: "1", pattern_items: [a]}\n',
+        3,
+        "without quotes",
+    ),
+    (
+        "count differs",
+        HEAD + FILES + "requirements: {value: 3, pattern_items: [a]}\n",
+        3,
+        "the list counts",
+    ),
+    (
+        "bare number",
+        HEAD + FILES + "requirements:\n  value: 1\n  pattern_items:\n  - 2025\n",
+        6,
+        'quotes: "2025"',
+    ),
+    (
+        "reasons short",
+        HEAD + FILES + "waivers: {value: 1, waive_items: [a], waive_reasons: [x, y]}\n",
+        3,
+        "2 waive",
+    ),
     (
         "split regex",
         HEAD + FILES + "requirements: {value: 1, pattern_items: ['regex:^(M|O)$']}\n",
@@ -183,8 +328,12 @@ WARNED: list[tuple[str, str, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "line", "part"), [row[1:] for row in WARNED], ids=[row[0] for row in WARNED])
-def test_slips_are_read_as_meant_with_a_warning_and_are_errors_when_strict(text: str, line: int, part: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "line", "part"), [row[1:] for row in WARNED], ids=[row[0] for row in WARNED]
+)
+def test_slips_are_read_as_meant_with_a_warning_and_are_errors_when_strict(
+    text: str, line: int, part: str
+) -> None:
     (notice,) = item(text).warnings
     assert notice.line == line
     assert part in notice.message
@@ -195,7 +344,9 @@ def test_slips_are_read_as_meant_with_a_warning_and_are_errors_when_strict(text:
 
 
 def test_a_bare_number_keeps_the_digits_that_were_written() -> None:
-    read = item(HEAD + FILES + "requirements: {value: 3, pattern_items: [010, 20.10, 2025-01-02]}\n")
+    read = item(
+        HEAD + FILES + "requirements: {value: 3, pattern_items: [010, 20.10, 2025-01-02]}\n"
+    )
     assert read.requirements is not None
     assert read.requirements.pattern_items == ("010", "20.10", "2025-01-02")
 
@@ -214,18 +365,31 @@ def test_a_missing_section_is_told_apart_from_not_applicable() -> None:
 
 
 def test_alternatives_as_a_list_keep_their_meaning() -> None:
-    read = item(HEAD + FILES + "requirements: {value: 1, pattern_items: [{any_of: ['regex:^MET$', 'regex:^OK$']}]}\n")
+    read = item(
+        HEAD
+        + FILES
+        + "requirements: {value: 1, pattern_items: [{any_of: ['regex:^MET$', 'regex:^OK$']}]}\n"
+    )
     assert read.requirements is not None
     assert read.requirements.pattern_items == (AnyOf(any_of=("regex:^MET$", "regex:^OK$")),)
 
 
 def test_under_a_global_waiver_items_are_comments_not_patterns() -> None:
-    read = item(HEAD + FILES + "waivers: {value: 0, waive_items: ['regex:[ is fine here'], waive_reasons: [a, why]}\n")
+    read = item(
+        HEAD
+        + FILES
+        + "waivers: {value: 0, waive_items: ['regex:[ is fine here'], waive_reasons: [a, why]}\n"
+    )
     assert read.waivers is not None
     assert read.waivers.value == 0
-    assert [(w.pattern, w.reason) for w in read.waivers.waive_items] == [("regex:[ is fine here", "a"), ("why", None)]
+    assert [(w.pattern, w.reason) for w in read.waivers.waive_items] == [
+        ("regex:[ is fine here", "a"),
+        ("why", None),
+    ]
 
 
-@pytest.mark.parametrize("text", ["description: x\r\ninput_files:\r\n- a.log\r\n", "\ufeffdescription: x\n" + FILES])
+@pytest.mark.parametrize(
+    "text", ["description: x\r\ninput_files:\r\n- a.log\r\n", "\ufeffdescription: x\n" + FILES]
+)
 def test_windows_line_ends_and_byte_order_marks(tmp_path: Path, text: str) -> None:
     assert load_item(write(tmp_path, text)).input_files[0].written == "a.log"

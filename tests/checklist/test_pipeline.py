@@ -1,4 +1,6 @@
-"""The pipeline through its own functions: generated code that misbehaves, with a scripted model and short limits."""
+"""The pipeline through its own functions: generated code that misbehaves, with a scripted model
+and short limits.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, EXAMPLES, POINTS, REPORT, SECTION1
+from tests.checklist.build.atoms_for_tests import (
+    ATOM_A,
+    CHECKER,
+    EXAMPLES,
+    POINTS,
+    REPORT,
+    SECTION1,
+)
 from tests.checklist.test_visibility import EXAMPLE, replies
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.inputs import BuildSettings
@@ -34,10 +43,17 @@ from transom.sandbox import Limits, Sandbox
 from transom.store import SqliteStore
 
 ITEM = "description: Confirm that each block's power is reported.\ninput_files: [power.rpt]\n"
-CHECK_LOGIC = "## 2. Check Logic\n\n### 2.1 Block power is reported\n\n- **Required fields**: `block.power`\n\n"
+CHECK_LOGIC = (
+    "## 2. Check Logic\n\n### 2.1 Block power is reported\n\n- **Required fields**:"
+    " `block.power`\n\n"
+)
 _WHOLE = EXAMPLE.read_text("utf-8")
 _CUT = section_texts(_WHOLE)
-SPEC = _WHOLE.replace(_CUT["1"], SECTION1).replace(_CUT["2"], CHECK_LOGIC).replace(_CUT["4.1"], POINTS + EXAMPLES)
+SPEC = (
+    _WHOLE.replace(_CUT["1"], SECTION1)
+    .replace(_CUT["2"], CHECK_LOGIC)
+    .replace(_CUT["4.1"], POINTS + EXAMPLES)
+)
 SHORT = Limits(wall_seconds=3.0)
 
 
@@ -53,7 +69,9 @@ async def opened(root: Path, provider: ScriptedProvider) -> AsyncIterator[Run]:
     workspace = Workspace.at(root / ".transom")
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((provider,))
-        async with await Run.open("check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain) as run:
+        async with await Run.open(
+            "check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain
+        ) as run:
             yield run
 
 
@@ -78,27 +96,38 @@ async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
 
 async def judged(root: Path, item: Item | None) -> Verdict:
     async with opened(root, scripted(ATOM_A)) as run:
-        return await verdict_of(run, load_checker(root / "checker"), item, Places(out=root / "out"), manner())
+        return await verdict_of(
+            run, load_checker(root / "checker"), item, Places(out=root / "out"), manner()
+        )
 
 
 async def test_a_good_atom_is_built_and_judges(tmp_path: Path, item: Item) -> None:
     made = await built(tmp_path, item, ATOM_A)
     assert made.done, made.result
     verdict = await judged(tmp_path, item)
-    assert (verdict.status, [one.value for one in verdict.found_items]) == ("PASS", ["alu 1.25", "rom 0.40"])
+    assert (verdict.status, [one.value for one in verdict.found_items]) == (
+        "PASS",
+        ["alu 1.25", "rom 0.40"],
+    )
     assert (tmp_path / "out" / f"{item.item_id}_verdict.json").is_file()
 
 
 MISBEHAVED = {
     "crashes": ("    results = []\n", "    results = []\n    raise RuntimeError('boom')\n", "boom"),
-    "never ends": ("    results = []\n", "    results = []\n    while True:\n        pass\n", "timeout"),
+    "never ends": (
+        "    results = []\n",
+        "    results = []\n    while True:\n        pass\n",
+        "timeout",
+    ),
     "eats memory": ("    results = []\n", "    results = ['x' * (1 << 32)]\n", "memory"),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", MISBEHAVED)
-async def test_an_atom_that_misbehaves_fails_its_gates(how: str, tmp_path: Path, item: Item) -> None:
+async def test_an_atom_that_misbehaves_fails_its_gates(
+    how: str, tmp_path: Path, item: Item
+) -> None:
     old, new, said = MISBEHAVED[how]
     made = await built(tmp_path, item, ATOM_A.replace(old, new))
     assert (made.result.status, made.result.exit_code) == ("human_required", 3)
@@ -112,7 +141,9 @@ async def test_an_atom_that_misbehaves_fails_its_gates(how: str, tmp_path: Path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", MISBEHAVED)
-async def test_an_atom_that_misbehaves_in_a_check_is_an_error(how: str, tmp_path: Path, item: Item) -> None:
+async def test_an_atom_that_misbehaves_in_a_check_is_an_error(
+    how: str, tmp_path: Path, item: Item
+) -> None:
     old, new, said = MISBEHAVED[how]
     await built(tmp_path, item, ATOM_A)
     atoms = tmp_path / "checker" / "atoms.py"
@@ -124,7 +155,9 @@ async def test_an_atom_that_misbehaves_in_a_check_is_an_error(how: str, tmp_path
     assert said in trouble.message.lower()
 
 
-async def test_a_reply_that_cannot_be_read_is_asked_for_once_more(tmp_path: Path, item: Item) -> None:
+async def test_a_reply_that_cannot_be_read_is_asked_for_once_more(
+    tmp_path: Path, item: Item
+) -> None:
     script = replies()
     script["checklist.parser"] = ["no tag at all", "none either"]
     async with opened(tmp_path, ScriptedProvider(script)) as run:
@@ -137,7 +170,9 @@ async def test_a_reply_that_cannot_be_read_is_asked_for_once_more(tmp_path: Path
     assert (await judged(tmp_path, item)).status == "ERROR"
 
 
-@pytest.mark.parametrize("role", ["checklist.analysis", "checklist.section3", "checklist.parser", "checklist.logic"])
+@pytest.mark.parametrize(
+    "role", ["checklist.analysis", "checklist.section3", "checklist.parser", "checklist.logic"]
+)
 async def test_whoever_abstains_names_the_words(role: str, tmp_path: Path, item: Item) -> None:
     script = scripted(ATOM_A)
 
@@ -159,7 +194,10 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     logs.mkdir()
     places = Places({"A": logs}, root=tmp_path / "nosuch", base=tmp_path)
     assert places.folders(places.roots(None, Path("x"))) == (logs, tmp_path)
-    assert Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "") == logs / "x"
+    assert (
+        Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "")
+        == logs / "x"
+    )
     (tmp_path / "power.rpt").rename(tmp_path / "power.rpt.gz")
     assert own_files(item, Roots(base=tmp_path)) == [tmp_path / "power.rpt.gz"]
     long = tmp_path / "long.yaml"
@@ -170,8 +208,12 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     assert not isinstance(written, SpecResult), "a spec can be written before there is any log"
 
 
-async def test_two_unreadable_replies_are_quoted_and_never_taken_again(tmp_path: Path, item: Item) -> None:
-    """The error names stage, reply and next step; the next attempt asks anew, and its answer is kept as any other."""
+async def test_two_unreadable_replies_are_quoted_and_never_taken_again(
+    tmp_path: Path, item: Item
+) -> None:
+    """The error names stage, reply and next step; the next attempt asks anew, and its answer is
+    kept as any other.
+    """
     refusal = "I'm sorry, but I can't help with that."
     script = replies()
     script["checklist.analysis"] = [refusal, refusal, *script["checklist.analysis"]]

@@ -1,12 +1,14 @@
-"""Items that the embedded rules do not know, answered by recorded replies of a strong model, against their truth.
+"""Items that the embedded rules do not know, answered by recorded replies of a strong model,
+against their truth.
 
-A recording answers for exactly the windows that it was made with: after any change of a prompt, of a gate's wording or
-of the data these tests fail and show where the windows differ. If the replies still answer, make it again with
+A recording answers for exactly the windows that it was made with: after any change of a prompt, of
+a gate's wording or of the data these tests fail and show where the windows differ. If the replies
+still answer, make it again with
 
     python -m tests.checklist.recordings.record
 
-else read the window that it names and write that reply anew. The truth (`expected.json`) is worked out by hand from the
-files and never changed to fit.
+else read the window that it names and write that reply anew. The truth (`expected.json`) is worked
+out by hand from the files and never changed to fit.
 """
 
 from __future__ import annotations
@@ -39,12 +41,16 @@ def fits(entry: dict[str, Any], want: dict[str, Any]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_recorded_replies_lead_to_the_truth(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_recorded_replies_lead_to_the_truth(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = HERE / name
     truth = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     model = f"replay:{folder / 'calls.json'}"
     item = str(folder / "item.yaml")
-    code, verdict = check(capfd, tmp_path / "w", "all", item, "--model", model, data=EXAMPLES / "data")
+    code, verdict = check(
+        capfd, tmp_path / "w", "all", item, "--model", model, data=EXAMPLES / "data"
+    )
     assert "checker_type" in verdict, verdict
     assert code == EXIT_CODES[truth["status"]]
     compare(verdict, truth)
@@ -52,30 +58,44 @@ def test_recorded_replies_lead_to_the_truth(name: str, tmp_path: Path, capfd: py
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAYED)
-async def test_replies_that_are_no_recording_lead_to_the_truth_without_a_repair(name: str, tmp_path: Path) -> None:
+async def test_replies_that_are_no_recording_lead_to_the_truth_without_a_repair(
+    name: str, tmp_path: Path
+) -> None:
     verdict, author = await play(HERE / name, tmp_path)
     assert isinstance(verdict, Verdict), verdict
     assert not verdict.doubted
     assert {request.role for request, _ in author.calls if "repair" in request.role} == set()
-    compare(verdict.model_dump(mode="json"), json.loads((HERE / name / "expected.json").read_text(encoding="utf-8")))
+    compare(
+        verdict.model_dump(mode="json"),
+        json.loads((HERE / name / "expected.json").read_text(encoding="utf-8")),
+    )
 
 
 def compare(verdict: dict[str, Any], truth: dict[str, Any]) -> None:
     assert (verdict["item_id"], verdict["status"]) == (truth["item_id"], truth["status"])
     assert verdict["checker_type"] == truth["checker_type"]
-    assert [each["pattern"] for each in verdict["unused_waivers"]] == truth.get("unused_waivers", [])
+    assert [each["pattern"] for each in verdict["unused_waivers"]] == truth.get(
+        "unused_waivers", []
+    )
     assert verdict["made_by"]["provider"] == BY
     for kind in LISTS:
         entries, wants = verdict[f"{kind}_items" if kind != "waived" else kind], truth.get(kind)
         if wants is None:
             continue
         assert len(entries) == len(wants), (kind, entries)
-        assert [want for want in wants if sum(fits(entry, want) for entry in entries) != 1] == [], (kind, entries)
+        assert [want for want in wants if sum(fits(entry, want) for entry in entries) != 1] == [], (
+            kind,
+            entries,
+        )
 
 
 @pytest.mark.parametrize("name", [*NAMES, *PLAYED])
-def test_the_rules_alone_do_not_know_them(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    code, document = check(capfd, tmp_path / "w", "all", str(HERE / name / "item.yaml"), data=EXAMPLES / "data")
+def test_the_rules_alone_do_not_know_them(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, document = check(
+        capfd, tmp_path / "w", "all", str(HERE / name / "item.yaml"), data=EXAMPLES / "data"
+    )
     assert (code, document["status"]) in ((3, "NEEDS_MODEL"), (3, "NEEDS_REVIEW")), document
 
 

@@ -27,7 +27,12 @@ def test_each_line_of_a_sheet_becomes_an_item(tmp_path: Path) -> None:
         ';No errors;"a.log\nb/*.log";x*;"u1/*\nu2";next ECO;Ann;2027-01-31\r\n'
     )
     first, second = read_sheet(sheet(tmp_path, text))
-    assert (first.name, first.line, second.name, second.line) == ("STA-1.yaml", 2, "signoff-005.yaml", 5)
+    assert (first.name, first.line, second.name, second.line) == (
+        "STA-1.yaml",
+        2,
+        "signoff-005.yaml",
+        5,
+    )
     for one in (first, second):
         (tmp_path / one.name).write_text(one.text)
     item = load_item(tmp_path / "STA-1.yaml", strict=True)
@@ -35,7 +40,9 @@ def test_each_line_of_a_sheet_becomes_an_item(tmp_path: Path) -> None:
     item = load_item(tmp_path / "signoff-005.yaml", strict=True)
     assert [one.written for one in item.input_files] == ["a.log", "b/*.log"]
     assert item.requirements and item.requirements.pattern_items == ("x*",)
-    assert item.waivers and [(one.pattern, one.reason, one.owner) for one in item.waivers.waive_items] == [
+    assert item.waivers and [
+        (one.pattern, one.reason, one.owner) for one in item.waivers.waive_items
+    ] == [
         ("u1/*", "next ECO", "Ann"),
         ("u2", "next ECO", "Ann"),
     ]
@@ -49,8 +56,14 @@ def test_each_line_of_a_sheet_becomes_an_item(tmp_path: Path) -> None:
         ("item_id,description\nA,x\nA,y\n", ":3: A stands in line 2 already"),
         ("item_id,description\nA,\n", ":2: the description is empty"),
         ("item_id,description\na b,x\n", ":2: item_id 'a b' is not a name"),
-        ("item_id,description,owner\nA,x,Ann\n", ":2: a reason, an owner or an expiry stands without waive_items"),
-        ("item_id,description,waive_items,expires\nA,x,w,tomorrow\n", ":2: 'tomorrow' is not a date"),
+        (
+            "item_id,description,owner\nA,x,Ann\n",
+            ":2: a reason, an owner or an expiry stands without waive_items",
+        ),
+        (
+            "item_id,description,waive_items,expires\nA,x,w,tomorrow\n",
+            ":2: 'tomorrow' is not a date",
+        ),
     ],
 )
 def test_what_makes_no_item_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -62,11 +75,24 @@ def test_what_makes_no_item_is_named_with_its_line(tmp_path: Path, text: str, sa
 def test_waivers_are_held_to_what_a_reviewer_asks(tmp_path: Path) -> None:
     path = tmp_path / "A.yaml"
     path.write_text(
-        "description: x\nwaivers:\n  value: 4\n  waive_items:\n"
-        '  - {pattern: "u1/*", reason: r, owner: Ann, expires: 2026-12-01}\n  - {pattern: old, reason: r, owner: Ann, '
-        'expires: 2026-01-31}\n  - "*"\n  - {pattern: "u1/*", reason: r, owner: Ann, expires: 2028-01-01}\n'
+        'description: x\nwaivers:\n  value: 4\n  waive_items:\n  - {pattern: "u1/*", reason: r,'
+        " owner: Ann, expires: 2026-12-01}\n  - {pattern: old, reason: r, owner: Ann, expires:"
+        ' 2026-01-31}\n  - "*"\n  - {pattern: "u1/*", reason: r, owner: Ann, expires: 2028-01-01}\n'
     )
-    found = [(one.gate.partition(".")[2], one.line) for one in waiver_findings(path, date(2026, 11, 24))]
-    assert found == [("soon", 5), ("expired", 6), ("reason", 7), ("owner", 7), ("expires", 7), ("all", 7), ("twice", 8)]
+    found = [
+        (one.gate.partition(".")[2], one.line) for one in waiver_findings(path, date(2026, 11, 24))
+    ]
+    assert found == [
+        ("soon", 5),
+        ("expired", 6),
+        ("reason", 7),
+        ("owner", 7),
+        ("expires", 7),
+        ("all", 7),
+        ("twice", 8),
+    ]
     path.write_text("description: x\nwaivers: {value: 0, waive_items: []}\n")
-    assert [one.gate for one in waiver_findings(path, date(2026, 11, 24))] == ["waiver.all", "waiver.reason"]
+    assert [one.gate for one in waiver_findings(path, date(2026, 11, 24))] == [
+        "waiver.all",
+        "waiver.reason",
+    ]

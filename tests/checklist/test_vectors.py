@@ -40,9 +40,19 @@ def test_atom_b_has_eight_vectors_and_each_can_fail() -> None:
 
 
 def test_the_source_runs_behind_an_atom_a() -> None:
-    atom_a = "from typing import Dict, List\n\ndef extract_context(text: str, source_file: str) -> List[Dict]:\n"
+    atom_a = (
+        "from typing import Dict, List\n\ndef extract_context(text: str, source_file: str) ->"
+        " List[Dict]:\n"
+    )
     space: dict[str, Any] = {}
-    exec(compile(atom_a + "    results = []\n" + LOCKED_LAYER + "\n" + STANDARD_SOURCE, "atoms.py", "exec"), space)
+    exec(
+        compile(
+            atom_a + "    results = []\n" + LOCKED_LAYER + "\n" + STANDARD_SOURCE,
+            "atoms.py",
+            "exec",
+        ),
+        space,
+    )
     assert space["extract_context"]("", "a") == []
     assert space["validate_logic"]("abc", "a*c")["kind"] == "wildcard"
     assert space["check_existence"]([{"value": "a"}])["is_match"] is True
@@ -62,12 +72,16 @@ def test_nothing_raises_and_the_shape_is_kept(text: str, pattern: str) -> None:
 def test_wildcards_fit_the_whole_text_and_nothing_else(text: str, pattern: str) -> None:
     answer = match(text, pattern)
     if answer["kind"] == "wildcard":
-        expression = "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
+        expression = "".join(
+            ".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern
+        )
         assert answer["is_match"] == bool(re.fullmatch(expression, text, re.DOTALL))
 
 
 @given(text=TEXTS, segments=st.lists(st.text("ab*r:", max_size=3), min_size=2, max_size=4))
-def test_alternatives_are_literal_and_blank_ones_do_not_count(text: str, segments: list[str]) -> None:
+def test_alternatives_are_literal_and_blank_ones_do_not_count(
+    text: str, segments: list[str]
+) -> None:
     answer = match(text, "|".join(segments))
     assert answer["kind"] == "alternatives"
     assert answer["is_match"] == any(segment.strip() and segment in text for segment in segments)

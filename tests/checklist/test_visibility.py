@@ -1,4 +1,6 @@
-"""What each call saw, by canaries: one word that stands nowhere else in every section, value, name and log line."""
+"""What each call saw, by canaries: one word that stands nowhere else in every section, value,
+name and log line.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,27 @@ THREE = {"three", "keyword", "reason", "justification", "global"}
 SEEN = {
     "checklist.analysis": SHOWN,
     "checklist.section1": SHOWN | {"stepone", "stepfive", "notation"},
-    "checklist.section2": SHOWN | {"stepfive", "notation", "why", "one", "meaning", "example", "value"},
-    "checklist.section3": SHOWN | {"stepseven", "why", "one", "meaning", "example", "value", "two", "fails", "passes"},
-    "checklist.section4": SHOWN
-    | {"one", "meaning", "example", "value", "two", "fails", "three", "keyword", "reason", "file"},
+    "checklist.section2": (
+        SHOWN | {"stepfive", "notation", "why", "one", "meaning", "example", "value"}
+    ),
+    "checklist.section3": (
+        SHOWN | {"stepseven", "why", "one", "meaning", "example", "value", "two", "fails", "passes"}
+    ),
+    "checklist.section4": (
+        SHOWN
+        | {
+            "one",
+            "meaning",
+            "example",
+            "value",
+            "two",
+            "fails",
+            "three",
+            "keyword",
+            "reason",
+            "file",
+        }
+    ),
     "checklist.parser": ONE | {"fourone", "file", "folder", "log"},
     "checklist.logic": TWO | THREE | {"fourtwo", "atom"},
     "checklist.repair_a": ONE | {"fourone", "file", "folder", "log", "atom"},
@@ -103,7 +122,8 @@ def replies() -> dict[str, list[str]]:
     text = EXAMPLE.read_text("utf-8")
     parts = section_texts(text)
     guide = "".join(
-        f"### {number} {title}\n\nThe word is canary{word}.\n\n{parts[number].split(chr(10), 1)[1]}\n\n"
+        f"### {number} {title}\n\nThe word is"
+        f" canary{word}.\n\n{parts[number].split(chr(10), 1)[1]}\n\n"
         for number, title, word in (
             ("4.1", "Item-Specific Implementation Points", "fourone"),
             ("4.2", "Special Scenario Handling", "fourtwo"),
@@ -112,7 +132,10 @@ def replies() -> dict[str, list[str]]:
     )
     sections = [
         placed(ANALYSIS.read_text("utf-8"), PLACES["analysis"]),
-        *(marked(placed(parts[n], PLACES[n]), word) for n, word in (("1", "one"), ("2", "two"), ("3", "three"))),
+        *(
+            marked(placed(parts[n], PLACES[n]), word)
+            for n, word in (("1", "one"), ("2", "two"), ("3", "three"))
+        ),
         f"## 4. Implementation Guide\n\n{guide}",
     ]
     tags = ["analysis", "section1", "section2", "section3", "section4"]
@@ -129,10 +152,14 @@ def replies() -> dict[str, list[str]]:
 
 
 async def walk(tmp_path: Path) -> tuple[ScriptedProvider, dict[str, bytes]]:
-    """The spec and build of the item; the provider with its requests, and by role what the journal says was sent."""
+    """The spec and build of the item; the provider with its requests, and by role what the
+    journal says was sent.
+    """
     data = tmp_path / "data"
     (data / "canaryfolder").mkdir(parents=True)
-    (data / "canaryfolder" / "canaryfile.rpt").write_text("block alu power 1\nthe word is canarylog\n")
+    (data / "canaryfolder" / "canaryfile.rpt").write_text(
+        "block alu power 1\nthe word is canarylog\n"
+    )
     (tmp_path / "item.yaml").write_text(ITEM)
     item = load_item(tmp_path / "item.yaml")
     provider = ScriptedProvider(replies())
@@ -141,12 +168,16 @@ async def walk(tmp_path: Path) -> tuple[ScriptedProvider, dict[str, bytes]]:
     manner = Manner(Occasion("2026-11-21"), Sandbox(), build=BuildSettings(max_iterations=2))
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((provider,))
-        run = await Run.open("check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain)
+        run = await Run.open(
+            "check", {"i": 1}, name="i", workspace=workspace, store=store, chain=chain
+        )
         async with run:
             spec = await spec_of(run, item, places, manner)
             assert isinstance(spec, WrittenSpec)
             await checker_of(run, spec.document, item, places, manner, folder=None)
-        records: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "model_reply"]
+        records: list[Any] = [
+            record.data for record in store.read(f"run/{run.id}") if record.kind == "model_reply"
+        ]
         sent = {data["role"]: store.get_blob(data["window"]["rendered"]) for data in records}
     return provider, sent
 
@@ -158,11 +189,15 @@ async def test_each_call_sees_its_own_slice_and_nothing_else(tmp_path: Path) -> 
     for role, expected in SEEN.items():
         assert {word for word in ALL if f"canary{word}" in asked[role]} == expected, role
         assert str(tmp_path) not in asked[role], "an absolute path"
-    assert {role: text.encode() for role, text in asked.items()} == sent, "what is journaled is what was sent"
+    assert {role: text.encode() for role, text in asked.items()} == sent, (
+        "what is journaled is what was sent"
+    )
 
 
 @pytest.mark.slow
-async def test_the_last_round_sees_names_and_sizes_of_inputs_the_others_their_count(tmp_path: Path) -> None:
+async def test_the_last_round_sees_names_and_sizes_of_inputs_the_others_their_count(
+    tmp_path: Path,
+) -> None:
     provider, _ = await walk(tmp_path)
     for request in provider.requests[:5]:
         config = request.window.text("configuration")
@@ -181,7 +216,9 @@ def test_a_foreign_block_is_refused_by_every_role(role: str) -> None:
 async def test_a_block_marked_local_never_reaches_a_remote_provider() -> None:
     role = make_role("checklist.parser")
     remote = ScriptedProvider(lambda request: "seen", local=False)
-    request = go_on(role, [Block("log_snippets", "secret", trust="untrusted", egress="local")], History()).request
+    request = go_on(
+        role, [Block("log_snippets", "secret", trust="untrusted", egress="local")], History()
+    ).request
     with pytest.raises(EgressError, match="log_snippets"):
         await Chain((remote,)).answer(request)
     assert remote.requests == []

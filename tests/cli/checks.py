@@ -17,7 +17,13 @@ from transom.store import Record, SqliteStore
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "checks"
-ROUNDS = ("round1_analysis", "round2_section1", "round3_section2", "round4_section3", "round5_section4")
+ROUNDS = (
+    "round1_analysis",
+    "round2_section1",
+    "round3_section2",
+    "round4_section3",
+    "round5_section4",
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,9 @@ class Desk:
         return self("check", *arguments, "--var", f"CHECKLIST_ROOT={self.here / 'data'}")
 
     def verdict(self, *arguments: str) -> dict[str, Any]:
-        """The verdict of `transom check ... --format json`, without what differs from run to run."""
+        """The verdict of `transom check ... --format json`, without what differs from run to
+        run.
+        """
         document: dict[str, Any] = self.check(*arguments, "--format", "json", "-q").document
         for waived in document.get("waived", []):
             waived["waiver"].pop("applied_at")
@@ -94,7 +102,9 @@ class Desk:
     def records(self, kind: str, workspace: Path | None = None) -> list[Any]:
         """What the journals of the workspace hold of a kind."""
         return [
-            record.data for record in asyncio.run(_records(workspace or self.here / ".transom")) if record.kind == kind
+            record.data
+            for record in asyncio.run(_records(workspace or self.here / ".transom"))
+            if record.kind == kind
         ]
 
     def requests(self) -> list[Any]:
@@ -107,13 +117,17 @@ class Desk:
 
 
 class Workshop:
-    """Desks at which `transom check` was given once. Each is restored for every test, at the path where it was made."""
+    """Desks at which `transom check` was given once. Each is restored for every test, at the
+    path where it was made.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.made: dict[tuple[str, ...], Path] = {}
 
-    def desk(self, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Desk:
+    def desk(
+        self, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+    ) -> Desk:
         new = arguments not in self.made
         here = self.made.setdefault(arguments, self.folder / f"desk{len(self.made)}")
         shutil.rmtree(here, ignore_errors=True)
@@ -136,7 +150,11 @@ async def _records(workspace: Path) -> list[Record]:
 
 async def _requests(workspace: Path) -> list[Any]:
     async with SqliteStore.open(workspace / "state.db") as store:
-        return [request for stream in store.streams("run/") for request in requests_of(store, store.read(stream))]
+        return [
+            request
+            for stream in store.streams("run/")
+            for request in requests_of(store, store.read(stream))
+        ]
 
 
 def edit(path: Path, old: str, new: str) -> None:

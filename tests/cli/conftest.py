@@ -31,7 +31,10 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 @pytest.fixture
 def after(
-    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, workshop: Workshop
+    here: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    workshop: Workshop,
 ) -> Callable[..., Desk]:
     """Makes a desk at which `transom check ARGUMENTS` was given before."""
     assert here.is_dir()

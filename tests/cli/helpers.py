@@ -16,13 +16,22 @@ COMMAND = [sys.executable, "-m", "transom"]
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRANSOM_", "COV"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TRANSOM_", "COV"))
+    }
     return kept | {"HOME": "/nonexistent"} | more
 
 
 def transom(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *args], cwd=cwd, env=clean_environment(**environ), capture_output=True, text=True, check=False
+        [*COMMAND, *args],
+        cwd=cwd,
+        env=clean_environment(**environ),
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -21,7 +21,16 @@ from transom.cli import main
 from transom.cli import runs as runs_module
 from transom.cli.app import TREE, build_app, load
 
-SLOW = {"langgraph", "sqlalchemy", "numpy", "pydantic_settings", "opentelemetry", "anthropic", "openai", "ollama"}
+SLOW = {
+    "langgraph",
+    "sqlalchemy",
+    "numpy",
+    "pydantic_settings",
+    "opentelemetry",
+    "anthropic",
+    "openai",
+    "ollama",
+}
 UNNEEDED = {"rich", "sqlite3", "yaml", "rapidfuzz", "stamina", "asyncio.base_events", "pydantic"}
 
 
@@ -33,7 +42,10 @@ def one_line(text: str) -> str:
 
 @pytest.mark.slow
 def test_help_is_cheap(tmp_path: Path) -> None:
-    code = "import sys; from transom.cli import main; main(['--help']); print('\\n'.join(sys.modules), file=sys.stderr)"
+    code = (
+        "import sys; from transom.cli import main; main(['--help']); print('\\n'.join(sys.modules),"
+        " file=sys.stderr)"
+    )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     times = []
     for _ in range(3):
@@ -52,11 +64,17 @@ def test_help_is_cheap(tmp_path: Path) -> None:
 def commands(node: Any, path: str) -> dict[str, Any]:
     if not hasattr(node, "commands"):
         return {path: node}
-    return {name: one for key, sub in node.commands.items() for name, one in commands(sub, f"{path} {key}").items()}
+    return {
+        name: one
+        for key, sub in node.commands.items()
+        for name, one in commands(sub, f"{path} {key}").items()
+    }
 
 
 def all_commands() -> dict[str, Any]:
-    return {path: one for name in TREE for path, one in commands(load(name), f"transom {name}").items()}
+    return {
+        path: one for name in TREE for path, one in commands(load(name), f"transom {name}").items()
+    }
 
 
 COMMON = {"--format", "--workspace", "--quiet", "-q", "--verbose", "-v"}
@@ -65,14 +83,20 @@ OF_THE_MODEL = {"--model", "--base-url", "--max-cost"}
 
 def test_every_command_has_help_an_example_and_the_common_options() -> None:
     found = all_commands()
-    assert {"transom runs list", "transom resume", "transom window show", "transom doctor"} <= set(found)
+    assert {"transom runs list", "transom resume", "transom window show", "transom doctor"} <= set(
+        found
+    )
     for path, one in found.items():
         assert one.help, path
         assert one.epilog.startswith(f"Example: {path}"), path
         options = {option for parameter in one.params for option in parameter.opts}
         assert options >= COMMON, path
-        assert not options & OF_THE_MODEL or options >= OF_THE_MODEL or path == "transom doctor", path
-    assert "--model" not in {option for one in found["transom runs list"].params for option in one.opts}
+        assert not options & OF_THE_MODEL or options >= OF_THE_MODEL or path == "transom doctor", (
+            path
+        )
+    assert "--model" not in {
+        option for one in found["transom runs list"].params for option in one.opts
+    }
     assert "--model" in {option for one in found["transom check all"].params for option in one.opts}
 
 
@@ -97,7 +121,9 @@ def test_version_and_help_end_well(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("args", [[], ["runs"]])
-def test_a_group_alone_shows_what_it_has(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_alone_shows_what_it_has(
+    args: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(args) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -107,20 +133,30 @@ def test_a_group_alone_shows_what_it_has(args: list[str], capsys: pytest.Capture
 USAGE = {
     "runz list": "transom: transom has no command 'runz'; did you mean runs? see: transom --help",
     "rm": "transom: transom has no command 'rm'; did you mean runs clean? see: transom --help",
-    "runs rm": "transom: transom runs has no command 'rm'; did you mean clean? see: transom runs --help",
-    "runs lst": "transom: transom runs has no command 'lst'; did you mean list? see: transom runs --help",
-    "runs list --fromat json": "transom: no option --fromat; did you mean --format? see: transom runs list --help",
+    "runs rm": (
+        "transom: transom runs has no command 'rm'; did you mean clean? see: transom runs --help"
+    ),
+    "runs lst": (
+        "transom: transom runs has no command 'lst'; did you mean list? see: transom runs --help"
+    ),
+    "runs list --fromat json": (
+        "transom: no option --fromat; did you mean --format? see: transom runs list --help"
+    ),
     "runs frob": "transom: transom runs has no command 'frob'; see: transom runs --help",
     "--model rules runs list": "transom: --model stands behind the command; see: transom --help",
     "runs list --xyzzy": "transom: no option --xyzzy; did you mean --",
     "runs list -z": "transom: no option -z; did you mean --",
     "--versoin": "transom: no option --versoin; did you mean --version? see: transom --help",
-    "runs list --format jsn": "transom: Invalid value for '--format': 'jsn' is not one of 'text', 'json'; see: ",
+    "runs list --format jsn": (
+        "transom: Invalid value for '--format': 'jsn' is not one of 'text', 'json'; see: "
+    ),
     "runs list --format": "transom: Option '--format' requires an argument; see: transom --help",
     "window show": "transom: Missing argument 'RUN'; see: transom window show --help",
     "window show R --call x": "transom: Invalid value for '--call': ",
     "answer R a b": "transom: Got unexpected extra argument(s) (b); see: transom answer --help",
-    "runs list extra": "transom: Got unexpected extra argument(s) (extra); see: transom runs list --help",
+    "runs list extra": (
+        "transom: Got unexpected extra argument(s) (extra); see: transom runs list --help"
+    ),
 }
 
 
@@ -142,7 +178,9 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_a_folder_that_is_gone(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_gone(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = here / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -170,11 +208,15 @@ def test_ctrl_c_while_python_imports(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_settings_that_cannot_be_used_are_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_that_cannot_be_used_are_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "transom.yaml").write_text("execution:\n  max_iteration: 3\n")
     assert main(["runs", "list"]) == 2
     line = one_line(capsys.readouterr().err)
-    assert line.startswith(f"transom: {here}/transom.yaml:2: unknown setting execution.max_iteration")
+    assert line.startswith(
+        f"transom: {here}/transom.yaml:2: unknown setting execution.max_iteration"
+    )
 
 
 def test_something_unforeseen_is_one_line_and_a_log(
@@ -225,7 +267,12 @@ def test_the_verdict_is_the_exit_code_whatever_becomes_of_the_streams(tmp_path: 
 
     def ends(line: str) -> tuple[int, str]:
         done = subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False
+            ["bash", "-c", line],
+            cwd=tmp_path,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.returncode, done.stderr
 
@@ -233,7 +280,9 @@ def test_the_verdict_is_the_exit_code_whatever_becomes_of_the_streams(tmp_path: 
     for form in ("text", "json"):
         assert ends(f"{command} --format {form} | true; exit ${{PIPESTATUS[0]}}") == (0, "")
     assert ends(f"{command} <&- >&- 2>&-") == (0, "")
-    assert transom("runs", "list", "--workspace", "w", cwd=tmp_path).returncode == 0, "no file took their place"
+    assert transom("runs", "list", "--workspace", "w", cwd=tmp_path).returncode == 0, (
+        "no file took their place"
+    )
     (tmp_path / "top.v").write_text("module top(a);\nendmodule\n")
     assert ends(f"{command} --format json >&- 2>&-")[0] == 1
     assert not (tmp_path / "w" / "logs").exists()
@@ -299,11 +348,17 @@ def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> N
     bin_.write_text(f'#!/bin/sh\nexec {sys.executable} -m transom "$@"\n')
     bin_.chmod(0o755)
     ask = {
-        "bash": 'eval "$(_TRANSOM_COMPLETE=source_bash transom)"; COMP_WORDS=(transom check ba); COMP_CWORD=2; '
-        '_transom_completion transom; echo "${COMPREPLY[@]}"',
-        "zsh": 'compdef() { :; }; _arguments() { echo "$@"; }; eval "$(_TRANSOM_COMPLETE=source_zsh transom)"; '
-        "words=(transom check ba); CURRENT=3; _transom_completion",
+        "bash": (
+            'eval "$(_TRANSOM_COMPLETE=source_bash transom)"; COMP_WORDS=(transom check ba);'
+            ' COMP_CWORD=2; _transom_completion transom; echo "${COMPREPLY[@]}"'
+        ),
+        "zsh": (
+            'compdef() { :; }; _arguments() { echo "$@"; }; eval "$(_TRANSOM_COMPLETE=source_zsh'
+            ' transom)"; words=(transom check ba); CURRENT=3; _transom_completion'
+        ),
     }
     environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
-    done = subprocess.run([shell, "-c", ask[shell]], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [shell, "-c", ask[shell]], env=environment, capture_output=True, text=True, check=False
+    )
     assert "batch" in done.stdout and "lint" not in done.stdout, done

@@ -1,4 +1,6 @@
-"""Many items: one line each, one table, nothing lost by a kill, and what becomes of those without an answer."""
+"""Many items: one line each, one table, nothing lost by a kill, and what becomes of those
+without an answer.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,25 @@ def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
 
 
 @pytest.mark.slow
-def test_every_item_has_a_line_and_a_row_whatever_comes_of_it(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_every_item_has_a_line_and_a_row_whatever_comes_of_it(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     desk = Desk(here, capfd)
     (here / "items").mkdir()
     for name in ("B", "A"):
         (here / "items" / f"{name}.yaml").write_text(ODD)
     (here / "items" / "transom.yaml").write_text("model: rules\n")
-    answer = desk("check", "batch", "items", "nosuch.yaml", "items/*.yaml", "-j", "2", "--report", "json:all.json")
+    answer = desk(
+        "check",
+        "batch",
+        "items",
+        "nosuch.yaml",
+        "items/*.yaml",
+        "-j",
+        "2",
+        "--report",
+        "json:all.json",
+    )
     assert answer.code == 2, "an error before a pause"
     assert [line.split()[:2] for line in answer.out.splitlines()[:3]] == [
         ["NEEDS_MODEL", "A"],
@@ -74,7 +88,9 @@ def test_every_item_has_a_line_and_a_row_whatever_comes_of_it(here: Path, capfd:
     one = desk("check", "batch", "items/A.yaml", "--format", "json", "-q")
     assert (one.code, one.document["schema"], one.err) == (3, "transom.checks/1", "")
     mine = desk("resume", "A", "--format", "json", "-q").document
-    assert (mine["schema"], mine["item_id"]) == ("transom.check/1", "A"), "an item's run is resumed by itself"
+    assert (mine["schema"], mine["item_id"]) == ("transom.check/1", "A"), (
+        "an item's run is resumed by itself"
+    )
     assert "there is no item" in desk("check", "batch", "none/*.yaml").line()
 
 
@@ -98,10 +114,25 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
 
 @pytest.mark.slow
 def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(desk: Desk) -> None:
-    command = [sys.executable, "-m", "transom", "check", "batch", ".", "-j", "4", "--format", "json"]
+    command = [
+        sys.executable,
+        "-m",
+        "transom",
+        "check",
+        "batch",
+        ".",
+        "-j",
+        "4",
+        "--format",
+        "json",
+    ]
     command += ["--var", f"CHECKLIST_ROOT={desk.here / 'data'}"]
     with subprocess.Popen(
-        command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        env=clean_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -117,7 +148,9 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(desk: Desk) -
     answer = desk("resume", "batch", "--format", "json", "-q")
     summary: dict[str, Any] = answer.document["summary"]
     assert (answer.code, summary["PASS"], summary["FAIL"]) == (1, 7, 7)
-    assert len(desk.records("model_reply")) == 14 * 7 > replies > 0, "seven calls an item, none of them twice"
+    assert len(desk.records("model_reply")) == 14 * 7 > replies > 0, (
+        "seven calls an item, none of them twice"
+    )
 
 
 @pytest.mark.slow
@@ -128,16 +161,24 @@ def test_an_item_that_waits_for_a_person_is_answered_and_the_batch_resumed(desk:
     (desk.here / "items" / "NEAR.yaml").write_text(
         f"description: Confirm the netlst and SPEFF versions are ok.\n{logs}"
     )
-    reports = [word for kind in ("csv", "sarif", "junit") for word in ("--report", f"{kind}:all.{kind}")]
+    reports = [
+        word for kind in ("csv", "sarif", "junit") for word in ("--report", f"{kind}:all.{kind}")
+    ]
     answer = desk.check("batch", "items", *reports)
     assert (answer.code, answer.out.endswith("2 checks: 1 FAIL, 1 NEEDS_MODEL\n")) == (3, True)
-    run = re.findall(r"^1 item waiting: transom waiting; then: transom resume (\S+)$", answer.err, re.M)
+    run = re.findall(
+        r"^1 item waiting: transom waiting; then: transom resume (\S+)$", answer.err, re.M
+    )
     (question,) = desk("waiting", "--format", "json").document["questions"]
     assert "NEAR" in question["asks"] and "not understood" in Path("all.csv").read_text()
     assert desk("answer", question["runs"][0], "--choose", "1", "--by", "Ann").code == 0
     resumed = desk("resume", *run)
-    assert (resumed.code, resumed.out.endswith("2 checks: 1 PASS, 1 FAIL\n")) == (1, True), resumed.out
-    assert [len(list(suite)) for suite in JUnitXml.fromfile("all.junit")] == [2], "its reports are written anew"
+    assert (resumed.code, resumed.out.endswith("2 checks: 1 PASS, 1 FAIL\n")) == (1, True), (
+        resumed.out
+    )
+    assert [len(list(suite)) for suite in JUnitXml.fromfile("all.junit")] == [2], (
+        "its reports are written anew"
+    )
     assert "waiting" not in resumed.err
 
 
@@ -158,16 +199,24 @@ def _children() -> list[int]:
 def test_only_what_is_new_since_a_baseline_fails(desk: Desk) -> None:
     first = desk.check("batch", "VER-02.yaml", "-q", "--report", "json:before.json")
     assert first.code == 1
-    known = desk.check("all", "VER-02.yaml", "--baseline", "before.json", "-q", "--report", "sarif:r.sarif")
+    known = desk.check(
+        "all", "VER-02.yaml", "--baseline", "before.json", "-q", "--report", "sarif:r.sarif"
+    )
     assert (known.code, known.out.splitlines()[0][:25]) == (0, "FAIL, nothing new  VER-02")
-    states = [one["baselineState"] for one in json.loads(Path("r.sarif").read_text())["runs"][0]["results"]]
+    states = [
+        one["baselineState"]
+        for one in json.loads(Path("r.sarif").read_text())["runs"][0]["results"]
+    ]
     assert states == ["unchanged"]
     netlist = desk.here / "data" / "updown" / "updown.spef"
     netlist.write_text(netlist.read_text().replace("*PROGRAM", "*PROGRAMME"))
     fresh = desk.check("run", "VER-02.yaml", "--baseline", "before.json", "--format", "json", "-q")
     assert (fresh.code, fresh.document["baseline"]) == (1, {"new": 1, "known": 1, "gone": 0})
     assert [one["id"] for one in fresh.document["missing_items"]] == ["2.4"]
-    assert "is no result of transom check" in desk.check("run", "VER-02.yaml", "--baseline", "VER-02.yaml").line()
+    assert (
+        "is no result of transom check"
+        in desk.check("run", "VER-02.yaml", "--baseline", "VER-02.yaml").line()
+    )
     told = desk("check", "explain", "batch", "VER-02")
     assert (told.code, "  2.2 Netlist Version Completeness: " in told.out) == (0, True)
 
@@ -175,6 +224,14 @@ def test_only_what_is_new_since_a_baseline_fails(desk: Desk) -> None:
 @pytest.mark.slow
 def test_each_waiver_that_counted_stands_in_the_audit(desk: Desk) -> None:
     assert desk.check("all", "VER-04.yaml", "-q").code == 0
-    (row,) = [json.loads(line) for line in (desk.here / ".transom" / "waiver_audit.jsonl").read_text().splitlines()]
-    assert (row["item_id"], row["match"], row["approver"], row["expires"]) == ("VER-04", "exact", None, None)
+    (row,) = [
+        json.loads(line)
+        for line in (desk.here / ".transom" / "waiver_audit.jsonl").read_text().splitlines()
+    ]
+    assert (row["item_id"], row["match"], row["approver"], row["expires"]) == (
+        "VER-04",
+        "exact",
+        None,
+        None,
+    )
     assert row["reason"] and row["time"] and row["finding"]["id"] == "2.2"

@@ -13,7 +13,15 @@ from tests.cli.checks import EXAMPLES, ROUNDS, Desk, edit
 from transom.checklist.rules.knowledge import SHIPPED
 
 SPEC = tuple(f"spec/{name}" for name in ROUNDS)
-BUILD = ("build/recall", "build/discover", "build/parser", "build/logic", "build/atoms", "build/config", "build/gates")
+BUILD = (
+    "build/recall",
+    "build/discover",
+    "build/parser",
+    "build/logic",
+    "build/atoms",
+    "build/config",
+    "build/gates",
+)
 ALL = ("spec/inputs", "spec/similar", *SPEC, "spec/document", *BUILD, "run/verdict")
 
 
@@ -50,7 +58,12 @@ def test_an_edited_round_counts_and_what_follows_is_made_again(desk: Desk) -> No
     assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
     answer = desk.check("all", "VER-01.yaml")
     assert answer.stages("edited by hand") == ["spec/round2_section1"]
-    assert answer.stages("unchanged") == ["spec/inputs", "spec/similar", "spec/round1_analysis", "build/recall"]
+    assert answer.stages("unchanged") == [
+        "spec/inputs",
+        "spec/similar",
+        "spec/round1_analysis",
+        "build/recall",
+    ]
     assert answer.stages("working") == [*SPEC[2:], "spec/document", *BUILD[1:], "run/verdict"]
     assert again(desk) == []
     for name in ("round3_section2.md", "checker.yaml"):
@@ -66,7 +79,11 @@ def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk)
     desk.file(f"{ROUNDS[index]}.md").unlink()
     made = again(desk)
     assert made[0] == stage
-    assert set(made) >= {"spec/document", "build/parser", "build/logic"} if index else set(made) >= set(SPEC)
+    assert (
+        set(made) >= {"spec/document", "build/parser", "build/logic"}
+        if index
+        else set(made) >= set(SPEC)
+    )
     replies = [record["stage"] for record in desk.records("model_reply")[asked:]]
     assert replies[0] == stage, "it is asked again, not answered from the journal"
     assert again(desk) == []
@@ -110,12 +127,19 @@ def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> Non
         in desk("answer", run, "--edit", str(desk.here / "VER-01.txt")).line()
     )
     (desk.here / "mine.py").write_bytes(good)
-    answered = desk("answer", run, "--edit", str(desk.here / "mine.py"), "words of mine", "--reset-iterations")
-    assert answered.out == f"taken: atoms.py, your words, more repairs; go on with: transom resume {run}\n"
+    answered = desk(
+        "answer", run, "--edit", str(desk.here / "mine.py"), "words of mine", "--reset-iterations"
+    )
+    assert (
+        answered.out
+        == f"taken: atoms.py, your words, more repairs; go on with: transom resume {run}\n"
+    )
     assert desk("resume", run).code == 0
     assert atoms.read_bytes() == good
     assert "this run waits for no answer" in desk("answer", run, "keep").line()
-    assert "this run waits for no answer" in desk("answer", run, "words of mine").line(), "it has ended"
+    assert "this run waits for no answer" in desk("answer", run, "words of mine").line(), (
+        "it has ended"
+    )
     assert "waits for no answer" in desk("answer", run).line()
 
 
@@ -135,7 +159,9 @@ def test_a_copy_that_the_gates_refuse_is_mended_where_it_lies(desk: Desk) -> Non
     edit(config, "mode: forbid", "mode: require")
     assert desk.check(*every).code == 0
     assert {path.name for path in made.iterdir()} == names
-    assert desk.check("lint", "out/VER-01_checker").out.endswith("nothing found\n"), "with the item's own inputs"
+    assert desk.check("lint", "out/VER-01_checker").out.endswith("nothing found\n"), (
+        "with the item's own inputs"
+    )
 
 
 @pytest.mark.slow
@@ -146,7 +172,11 @@ def test_build_goes_on_only_with_a_build_that_there_is(desk: Desk) -> None:
 
 @pytest.mark.slow
 def test_a_changed_description_makes_all_again(desk: Desk) -> None:
-    edit(desk.here / "VER-01.yaml", "that the netlist and SPEF versions are", "the netlist/spef version is")
+    edit(
+        desk.here / "VER-01.yaml",
+        "that the netlist and SPEF versions are",
+        "the netlist/spef version is",
+    )
     assert set(again(desk)) >= {*SPEC, "spec/document", "build/config"}
     assert "netlist/spef version" in desk.file("checker.yaml").read_text("utf-8")
 
@@ -155,10 +185,14 @@ def pause(desk: Desk) -> str:
     """Edit round 2 and change what it is made from; returns the run that waits."""
     section = desk.file("round2_section1.md")
     section.write_text(without_format(section.read_text("utf-8")), "utf-8")
-    edit(desk.here / "VER-01.yaml", "netlist and SPEF versions are", "SPEF and netlist versions are")
+    edit(
+        desk.here / "VER-01.yaml", "netlist and SPEF versions are", "SPEF and netlist versions are"
+    )
     run = desk.run_of("VER-01").name
     line = desk.check("all", "VER-01.yaml", "-q").line(3)
-    assert line.startswith(f"run {run} is paused: both {section} and what stage spec/round2_section1 is made from")
+    assert line.startswith(
+        f"run {run} is paused: both {section} and what stage spec/round2_section1 is made from"
+    )
     assert f"transom answer {run} --question spec/round2_section1 keep, or redo" in line
     assert desk.check("all", "VER-01.yaml", "-q").line(3) == line, "it waits until somebody answers"
     return run
@@ -168,7 +202,10 @@ def pause(desk: Desk) -> str:
 def test_what_a_person_keeps_is_kept(desk: Desk) -> None:
     run = pause(desk)
     mine = desk.file("round2_section1.md").read_text("utf-8")
-    assert desk("answer", run, "keep").out == f"keep spec/round2_section1; go on with: transom resume {run}\n"
+    assert (
+        desk("answer", run, "keep").out
+        == f"keep spec/round2_section1; go on with: transom resume {run}\n"
+    )
     answer = desk("resume", run)
     assert (answer.code, answer.stages("edited by hand")) == (0, ["spec/round2_section1"])
     assert desk.file("round2_section1.md").read_text("utf-8") == mine
@@ -183,7 +220,10 @@ def test_what_a_person_gives_up_is_still_not_lost(desk: Desk) -> None:
     assert desk("answer", run, "redo", "--format", "json").document["answer"] == "redo"
     answer = desk("resume", run)
     assert answer.code == 0
-    assert "round2_section1.md was changed by hand; that version is kept as round2_section1.md.kept-1" in answer.err
+    assert (
+        "round2_section1.md was changed by hand; that version is kept as round2_section1.md.kept-1"
+        in answer.err
+    )
     assert desk.file("round2_section1.md.kept-1").read_text("utf-8") == mine
     assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
     assert again(desk) == []
@@ -197,14 +237,21 @@ def test_new_logs_change_the_verdict_and_never_the_checker(desk: Desk) -> None:
     for command in (("all", "VER-01.yaml"), ("run", "VER-01.yaml")):
         assert desk.verdict(*command)["status"] == "FAIL"
     assert desk.attempts("build/parser") == desk.attempts("build/discover") == 1
-    assert len([record for record in desk.records("model_reply") if record["stage"] == "build/parser"]) == 1
-    assert [desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")] == checker
+    assert (
+        len([record for record in desk.records("model_reply") if record["stage"] == "build/parser"])
+        == 1
+    )
+    assert [
+        desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")
+    ] == checker
     shutil.copy(EXAMPLES / "data" / "updown" / "sta_signoff.log", data)
     assert desk.verdict("all", "VER-01.yaml")["status"] == "PASS"
 
 
 @pytest.mark.slow
-def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_corrected_knowledge_file_makes_again_what_it_answered(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     desk = Desk.at(here, capfd)
     mine = here / "mine"
     mine.mkdir()
@@ -213,8 +260,14 @@ def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, cap
     for item in ("VER-01", "STA-01"):
         assert desk("check", "spec", f"{item}.yaml", "-q").code == 0
     asked = len(desk.records("model_reply"))
-    edit(mine / "versions.yaml", "whether the timing tool read the file", "whether everybody can tell its origin")
-    assert desk("check", "spec", "STA-01.yaml").stages("working") == [], "what another file answered stays"
+    edit(
+        mine / "versions.yaml",
+        "whether the timing tool read the file",
+        "whether everybody can tell its origin",
+    )
+    assert desk("check", "spec", "STA-01.yaml").stages("working") == [], (
+        "what another file answered stays"
+    )
     made = desk("check", "spec", "VER-01.yaml").stages("working")
     assert set(made) >= set(SPEC), made
     assert "spec/inputs" not in made

@@ -16,8 +16,14 @@ from transom.checklist.spec.document import section_texts
 
 ITEMS: dict[str, tuple[str | bytes, str]] = {
     "broken YAML": ("description: x\nwaivers: {value: [1\n", r"bad\.yaml:\d: is not valid YAML: "),
-    "Latin-1": (b"# ok\ndescription: caf\xe9\n", r"bad\.yaml:2: is not UTF-8 .*; save the file as UTF-8"),
-    "an unknown key": ("description: x\nwaiver: {}\n", r"bad\.yaml:2: unknown key waiver; did you mean waivers\?"),
+    "Latin-1": (
+        b"# ok\ndescription: caf\xe9\n",
+        r"bad\.yaml:2: is not UTF-8 .*; save the file as UTF-8",
+    ),
+    "an unknown key": (
+        "description: x\nwaiver: {}\n",
+        r"bad\.yaml:2: unknown key waiver; did you mean waivers\?",
+    ),
 }
 """What else can be wrong with one is tested beside the item."""
 
@@ -25,7 +31,9 @@ ITEMS: dict[str, tuple[str | bytes, str]] = {
 @pytest.mark.parametrize("name", ITEMS)
 def test_a_bad_item(name: str, desk: Desk) -> None:
     content, expected = ITEMS[name]
-    (desk.here / "bad.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (desk.here / "bad.yaml").write_bytes(
+        content if isinstance(content, bytes) else content.encode()
+    )
     lines = {desk("check", command, "bad.yaml").line() for command in ("spec", "all", "run")}
     assert len(lines) == 1, "all commands say the same"
     assert re.match(expected, lines.pop())
@@ -40,24 +48,60 @@ PLACES = {
         ["run", "data"],
         r"data: is no checker folder: it holds no atoms\.py and no checker\.yaml; ",
     ),
-    "nothing built yet": (["run", "VER-01.yaml"], r"VER-01\.yaml: no checker .*: transom check all VER-01\.yaml"),
+    "nothing built yet": (
+        ["run", "VER-01.yaml"],
+        r"VER-01\.yaml: no checker .*: transom check all VER-01\.yaml",
+    ),
     "no such ItemSpec": (["build", "nosuch.md"], r"nosuch\.md: no such file; "),
     "a folder for an ItemSpec": (["build", "data"], r"data: is a folder, not a file; "),
     "an endless ItemSpec": (["build", "/dev/zero"], r"/dev/zero: is not a regular file; "),
     "nothing to lint": (["lint", "nosuch.yaml"], r"nosuch\.yaml: no such file; "),
     "no such checker to lint": (["lint", "VER-01.yaml", "nosuch"], r"nosuch: no such file; "),
-    "no day": (["all", "VER-01.yaml", "--as-of", "tomorrow"], r"--as-of: 'tomorrow' is no date; write YYYY-MM-DD"),
-    "no report": (["run", "VER-01.yaml", "--report", "pdf:x"], r"--report: 'pdf:x' is no report; write FORMAT:PATH"),
-    "a report without path": (["run", "VER-01.yaml", "--report", "json"], r"--report: 'json' is no report; write"),
-    "no variable": (["all", "VER-01.yaml", "--var", "ROOT"], r"--var: 'ROOT' is no variable; write NAME=PATH"),
-    "no folder": (["all", "VER-01.yaml", "--var", "R=nosuch"], r"--var R: .*/nosuch is no folder; name"),
-    "a long folder": (["all", "VER-01.yaml", "--var", f"R={'x' * 5000}"], r"--var R: .*x is no folder; name"),
+    "no day": (
+        ["all", "VER-01.yaml", "--as-of", "tomorrow"],
+        r"--as-of: 'tomorrow' is no date; write YYYY-MM-DD",
+    ),
+    "no report": (
+        ["run", "VER-01.yaml", "--report", "pdf:x"],
+        r"--report: 'pdf:x' is no report; write FORMAT:PATH",
+    ),
+    "a report without path": (
+        ["run", "VER-01.yaml", "--report", "json"],
+        r"--report: 'json' is no report; write",
+    ),
+    "no variable": (
+        ["all", "VER-01.yaml", "--var", "ROOT"],
+        r"--var: 'ROOT' is no variable; write NAME=PATH",
+    ),
+    "no folder": (
+        ["all", "VER-01.yaml", "--var", "R=nosuch"],
+        r"--var R: .*/nosuch is no folder; name",
+    ),
+    "a long folder": (
+        ["all", "VER-01.yaml", "--var", f"R={'x' * 5000}"],
+        r"--var R: .*x is no folder; name",
+    ),
     "no root": (["all", "VER-01.yaml", "--root", "nosuch"], r"--root: nosuch is no folder; name"),
-    "no model": (["spec", "VER-01.yaml", "--model", "wizard"], r"--model: unknown provider 'wizard'; use rules, "),
-    "no key": (["spec", "VER-01.yaml", "--model", "anthropic:x"], r"anthropic:x: .* ANTHROPIC_API_KEY is not set; set"),
-    "an unknown flag": (["run", "x", "--as-off", "d"], r"no option --as-off; did you mean --as-of\? see: "),
-    "another unknown flag": (["build", "x", "--allow-need-review"], r"no option .* --allow-needs-review\? see: "),
-    "an unknown format": (["all", "VER-01.yaml", "--format", "xml"], r"Invalid value for '--format': 'xml' is not"),
+    "no model": (
+        ["spec", "VER-01.yaml", "--model", "wizard"],
+        r"--model: unknown provider 'wizard'; use rules, ",
+    ),
+    "no key": (
+        ["spec", "VER-01.yaml", "--model", "anthropic:x"],
+        r"anthropic:x: .* ANTHROPIC_API_KEY is not set; set",
+    ),
+    "an unknown flag": (
+        ["run", "x", "--as-off", "d"],
+        r"no option --as-off; did you mean --as-of\? see: ",
+    ),
+    "another unknown flag": (
+        ["build", "x", "--allow-need-review"],
+        r"no option .* --allow-needs-review\? see: ",
+    ),
+    "an unknown format": (
+        ["all", "VER-01.yaml", "--format", "xml"],
+        r"Invalid value for '--format': 'xml' is not",
+    ),
     "no command": (["explode"], r"transom check has no command 'explode'; did you mean "),
 }
 
@@ -88,7 +132,10 @@ def test_an_unknown_run_is_named_with_the_nearest(command: list[str], desk: Desk
 
 def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> None:
     line = desk("check", "all", "VER-01.yaml", "-q").line()
-    assert line == "VER-01.yaml:6: the variable ${CHECKLIST_ROOT} is not defined; add --var CHECKLIST_ROOT=PATH"
+    assert (
+        line == "VER-01.yaml:6: the variable ${CHECKLIST_ROOT} is not defined; add --var"
+        " CHECKLIST_ROOT=PATH"
+    )
     assert desk.records("model_reply") == []
 
 
@@ -99,7 +146,13 @@ def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> No
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `check all` leaves for VER-01, made once."""
     folder = tmp_path_factory.mktemp("made")
-    arguments = ["check", "all", str(EXAMPLES / "VER-01.yaml"), "--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}"]
+    arguments = [
+        "check",
+        "all",
+        str(EXAMPLES / "VER-01.yaml"),
+        "--var",
+        f"CHECKLIST_ROOT={EXAMPLES / 'data'}",
+    ]
     assert transom(*arguments, "-o", "out", cwd=folder).returncode == 0
     return folder / "out"
 
@@ -120,7 +173,10 @@ def test_each_missing_section_is_named(desk: Desk, spec: Path) -> None:
         assert section in whole
         spec.write_text(whole.replace(section, ""), "utf-8")
         line = desk.check(*BUILD).line()
-        assert re.match(rf"specs/VER-01_ItemSpec\.md: sections? {re.escape(number)}\b.* missing or empty; ", line)
+        assert re.match(
+            rf"specs/VER-01_ItemSpec\.md: sections? {re.escape(number)}\b.* missing or empty; ",
+            line,
+        )
 
 
 @pytest.mark.slow
@@ -136,7 +192,11 @@ def test_an_item_spec_that_was_cut_off_anywhere_is_refused(desk: Desk, spec: Pat
 def test_an_item_spec_in_latin_1_names_the_line(desk: Desk, spec: Path) -> None:
     count = spec.read_bytes().count(b"\n")
     spec.write_bytes(spec.read_bytes() + b"caf\xe9\n")
-    assert desk.check(*BUILD).line().startswith(f"specs/VER-01_ItemSpec.md:{count + 1}: is not UTF-8 (byte ")
+    assert (
+        desk.check(*BUILD)
+        .line()
+        .startswith(f"specs/VER-01_ItemSpec.md:{count + 1}: is not UTF-8 (byte ")
+    )
     assert (
         desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
         .line()
@@ -147,7 +207,10 @@ def test_an_item_spec_in_latin_1_names_the_line(desk: Desk, spec: Path) -> None:
 
 def test_an_item_spec_of_another_item_is_refused(desk: Desk, spec: Path) -> None:
     line = desk.check("build", str(spec), "--item", "VER-02.yaml", "-q").line()
-    assert line == f"{spec}: the ItemSpec is for VER-01, not for VER-02; name the item that it was written for"
+    assert (
+        line == f"{spec}: the ItemSpec is for VER-01, not for VER-02; name the item that it was"
+        " written for"
+    )
     edit(desk.here / "VER-01.yaml", "and SPEF versions", "versions")
     line = desk.check("build", str(spec), "--item", "VER-01.yaml", "-q").line()
     assert "was written for another description; run: transom check spec VER-01.yaml" in line
@@ -169,14 +232,24 @@ def test_findings_must_be_mended_or_allowed(desk: Desk, spec: Path) -> None:
     assert answer.out.startswith("NEEDS_REVIEW  VER-01  specs/VER-01_ItemSpec_NEEDS_REVIEW.md\n")
     review = "specs/VER-01_ItemSpec_NEEDS_REVIEW.md"
     lines = Path(review).read_text("utf-8").splitlines()
-    for line in re.findall(r"VER-01_ItemSpec_NEEDS_REVIEW\.md:(\d+): .*purpose", answer.out, re.IGNORECASE):
-        assert "category" in lines[int(line) - 1].lower() or lines[int(line) - 1].startswith("#"), lines[int(line) - 1]
+    for line in re.findall(
+        r"VER-01_ItemSpec_NEEDS_REVIEW\.md:(\d+): .*purpose", answer.out, re.IGNORECASE
+    ):
+        assert "category" in lines[int(line) - 1].lower() or lines[int(line) - 1].startswith("#"), (
+            lines[int(line) - 1]
+        )
     refused = desk.check("build", review, "--item", "VER-01.yaml", "-q").line()
-    assert refused == f"{review}: the ItemSpec has findings that nobody mended; mend them, or add --allow-needs-review"
+    assert (
+        refused == f"{review}: the ItemSpec has findings that nobody mended; mend them, or add"
+        " --allow-needs-review"
+    )
     allowed = desk.check("build", review, "--item", "VER-01.yaml", "--allow-needs-review", "-q")
     assert (allowed.code, allowed.out.splitlines()[0].split()[0]) == (0, "done")
     stopped = desk.check("all", "VER-01.yaml", "-o", "specs", "-q")
-    assert (stopped.code, stopped.out.split()[0]) == (3, "NEEDS_REVIEW"), "a person is needed before a verdict"
+    assert (stopped.code, stopped.out.split()[0]) == (
+        3,
+        "NEEDS_REVIEW",
+    ), "a person is needed before a verdict"
 
 
 # --- checkers
@@ -193,10 +266,22 @@ DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
     "no configuration": ("checker.yaml", None, r"/checker\.yaml: no such file; "),
     "Latin-1 atoms": ("atoms.py", b"# caf\xe9\n", r"atoms\.py:1: is not UTF-8 \(byte 0xe9\); save"),
     "an empty configuration": ("checker.yaml", b"", r"checker\.yaml: is empty; "),
-    "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),
+    "a broken configuration": (
+        "checker.yaml",
+        b"items: [\n",
+        r"checker\.yaml:\d+: is not valid YAML",
+    ),
     "a list": ("checker.yaml", b"- 1\n", r"checker\.yaml:1: "),
-    "half a configuration": ("checker.yaml", b"schema: transom.checker/1\nitem_id: x\n", r"checker\.yaml:\d+: "),
-    "a broken record": ("build.json", b"{", r"build\.json: is no record of a build: .*; build the checker again"),
+    "half a configuration": (
+        "checker.yaml",
+        b"schema: transom.checker/1\nitem_id: x\n",
+        r"checker\.yaml:\d+: ",
+    ),
+    "a broken record": (
+        "build.json",
+        b"{",
+        r"build\.json: is no record of a build: .*; build the checker again",
+    ),
     "a record that is none": (
         "build.json",
         b"[]",
@@ -214,7 +299,9 @@ def test_a_damaged_checker(name: str, desk: Desk, checker: Path) -> None:
         (checker / file).unlink()
     else:
         (checker / file).write_bytes(content)
-    assert re.match(rf"out/VER-01_checker/?{expected}", desk.check("run", "out/VER-01_checker", "-q").line())
+    assert re.match(
+        rf"out/VER-01_checker/?{expected}", desk.check("run", "out/VER-01_checker", "-q").line()
+    )
 
 
 EDITS = {
@@ -223,8 +310,16 @@ EDITS = {
         "item_id: ../../up",
         r"checker\.yaml:\d+: item_id: string should match pattern",
     ),
-    "an unknown key": ("capability_type:", "capability_typ:", r"checker\.yaml:\d+: .*capability_typ"),
-    "an unreadable hint": ("hints:", 'hints:\n  - "regex:(["', r"checker\.yaml:\d+: 'regex:\(\[' is invalid"),
+    "an unknown key": (
+        "capability_type:",
+        "capability_typ:",
+        r"checker\.yaml:\d+: .*capability_typ",
+    ),
+    "an unreadable hint": (
+        "hints:",
+        'hints:\n  - "regex:(["',
+        r"checker\.yaml:\d+: 'regex:\(\[' is invalid",
+    ),
 }
 
 
@@ -234,7 +329,9 @@ def test_a_configuration_that_was_edited_badly(name: str, desk: Desk, checker: P
     path = checker / "checker.yaml"
     assert old in path.read_text("utf-8")
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
-    assert re.match(rf"out/VER-01_checker/{expected}", desk.check("run", "out/VER-01_checker", "-q").line())
+    assert re.match(
+        rf"out/VER-01_checker/{expected}", desk.check("run", "out/VER-01_checker", "-q").line()
+    )
 
 
 ATOMS = {
@@ -243,13 +340,19 @@ ATOMS = {
     "no function": ("def extract_context(", "def extract(", "crash"),
     "another shape": ("    return standardized_output", "    return [{'value': 1}]", "schema"),
     "no list": ("    return standardized_output", "    return 'PASS'", "schema"),
-    "a file of its own": ("    standardized_output = []", "    open('/etc/passwd').read()", "does not allow open"),
+    "a file of its own": (
+        "    standardized_output = []",
+        "    open('/etc/passwd').read()",
+        "does not allow open",
+    ),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATOMS)
-def test_an_atom_that_was_edited_badly_is_an_error_and_never_a_pass(name: str, desk: Desk, checker: Path) -> None:
+def test_an_atom_that_was_edited_badly_is_an_error_and_never_a_pass(
+    name: str, desk: Desk, checker: Path
+) -> None:
     old, new, kind = ATOMS[name]
     edit(checker / "atoms.py", old, new)
     answer = desk.check("run", str(checker), "--format", "json", "-q")
@@ -271,8 +374,12 @@ def test_a_checker_that_was_edited_well_is_another_checker(desk: Desk, checker: 
     assert before == after
 
 
-def test_a_checker_that_its_gates_doubt_says_what_it_finds_and_waits_for_a_person(desk: Desk, checker: Path) -> None:
-    """Exit code 3 alone and in a batch, with what was found, why it is doubted, and how a person takes it."""
+def test_a_checker_that_its_gates_doubt_says_what_it_finds_and_waits_for_a_person(
+    desk: Desk, checker: Path
+) -> None:
+    """Exit code 3 alone and in a batch, with what was found, why it is doubted, and how a person
+    takes it.
+    """
     edit(checker / "build.json", '"status": "done"', '"status": "needs_review"')
     for targets in (["out/VER-01_checker"], ["out/VER-01_checker", "out/VER-01_checker"]):
         document = desk.check("run", *targets, "--format", "json", "-q")
@@ -280,7 +387,13 @@ def test_a_checker_that_its_gates_doubt_says_what_it_finds_and_waits_for_a_perso
         assert document.code == 3
         assert (verdicts[0]["status"], len(verdicts[0]["doubted"])) == ("PASS", 1)
         assert verdicts[0]["found_items"]
-    assert document.document["summary"] == {"PASS": 0, "FAIL": 0, "ERROR": 0, "NEEDS_MODEL": 0, "NEEDS_REVIEW": 2}
+    assert document.document["summary"] == {
+        "PASS": 0,
+        "FAIL": 0,
+        "ERROR": 0,
+        "NEEDS_MODEL": 0,
+        "NEEDS_REVIEW": 2,
+    }
     text = desk.check("run", "out/VER-01_checker", "-q").out
     assert text.startswith("PASS, doubted  VER-01  ")
     assert "transom check approve CHECKER --by NAME" in text
@@ -299,7 +412,9 @@ def test_strict_holds_for_the_item_in_a_checker_too(desk: Desk, checker: Path) -
     edit(checker / "item.yaml", "value: N/A\n  pattern_items: []", "value:\n  pattern_items: []")
     assert desk.check("run", str(checker), "-q").code == 0
     line = desk.check("run", "out/VER-01_checker", "--strict", "-q").line()
-    assert line.startswith("out/VER-01_checker/item.yaml:3: requirements.value is empty and read as N/A")
+    assert line.startswith(
+        "out/VER-01_checker/item.yaml:3: requirements.value is empty and read as N/A"
+    )
 
 
 # --- logs
@@ -349,19 +464,26 @@ def test_a_checker_is_not_built_from_a_log_that_cannot_be_read(name: str, desk: 
 
 
 @pytest.mark.parametrize("others", [False, True])
-def test_an_input_that_is_gone_is_named_whether_there_are_others_or_not(desk: Desk, *, others: bool) -> None:
+def test_an_input_that_is_gone_is_named_whether_there_are_others_or_not(
+    desk: Desk, *, others: bool
+) -> None:
     log = desk.here / "data" / "updown" / "sta_signoff.log"
     log.unlink() if others else shutil.rmtree(log.parent)
     answer = desk.check("all", "VER-01.yaml", "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (2, "ERROR")
     (trouble,) = answer.document["errors"]
-    assert (trouble["source_file"], trouble["message"]) == ("updown/sta_signoff.log", "no such file")
+    assert (trouble["source_file"], trouble["message"]) == (
+        "updown/sta_signoff.log",
+        "no such file",
+    )
     assert f"looked for at {log}" in answer.err
 
 
 def test_a_variable_that_is_gone_is_named_by_run_too(desk: Desk, checker: Path) -> None:
     line = desk("check", "run", str(checker), "-q").line()
-    assert line.startswith(f"{checker}/item.yaml:6: the variable ${{CHECKLIST_ROOT}} is not defined; add --var")
+    assert line.startswith(
+        f"{checker}/item.yaml:6: the variable ${{CHECKLIST_ROOT}} is not defined; add --var"
+    )
 
 
 @pytest.mark.slow
@@ -373,7 +495,11 @@ def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> 
     shutil.copytree(checker, desk.here / "empty_checker")
     (desk.here / "empty_checker" / "checker.yaml").write_text("")
     shutil.copytree(checker, desk.here / "odd_checker")
-    edit(desk.here / "odd_checker" / "atoms.py", "def extract_context(", "import os\ndef extract_contexts(")
+    edit(
+        desk.here / "odd_checker" / "atoms.py",
+        "def extract_context(",
+        "import os\ndef extract_contexts(",
+    )
     good = [str(checker), "VER-01.yaml", "out/VER-01_ItemSpec.md"]
     data = ("--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}")
     assert desk("check", "lint", *good, *data).out.endswith("nothing found\n")
@@ -381,7 +507,13 @@ def test_lint_says_what_is_wrong_with_each_target(desk: Desk, checker: Path) -> 
     answer = desk("check", "lint", *good, *bad, *data, "--format", "json")
     assert answer.code == 1
     artifacts = {finding["artifact"] for finding in answer.document["findings"]}
-    expected = {"half.md", "latin.md", "bad.yaml", "empty_checker/checker.yaml", "odd_checker/atoms.py"}
+    expected = {
+        "half.md",
+        "latin.md",
+        "bad.yaml",
+        "empty_checker/checker.yaml",
+        "odd_checker/atoms.py",
+    }
     assert artifacts == expected
 
 
@@ -393,18 +525,26 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
     lazy = desk.here / "lazy_checker"
     shutil.copytree(checker, lazy)
     locked = "    # [Locked] Standardization Layer\n"
-    edit(lazy / "atoms.py", locked, "    for result in results:\n        result['value'] = 'fine'\n" + locked)
+    edit(
+        lazy / "atoms.py",
+        locked,
+        "    for result in results:\n        result['value'] = 'fine'\n" + locked,
+    )
     edit(lazy / "atoms.py", "{'loaded': False}", "{'loaded': True, 'how': 'loaded'}")
     assert "the variable ${CHECKLIST_ROOT} is not defined" in desk("check", "lint", str(lazy)).out
     answer = desk("check", "lint", str(lazy), *data, "--format", "json")
     assert answer.code == 1
-    assert {(one["gate"], one["artifact"]) for one in answer.document["findings"]} == {("examples", f"{lazy}/atoms.py")}
+    assert {(one["gate"], one["artifact"]) for one in answer.document["findings"]} == {
+        ("examples", f"{lazy}/atoms.py")
+    }
     wrong = "netlist.loaded is true, the ItemSpec says false"
     assert any(wrong in one["message"] for one in answer.document["findings"])
 
 
 def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
-    item = "description: Confirm that there are no errors in the Yosys log.\ninput_files: [{name}]\n"
+    item = (
+        "description: Confirm that there are no errors in the Yosys log.\ninput_files: [{name}]\n"
+    )
     (desk.here / "other.log").write_text("Yosys 0.23 (git sha1 7ce5011c24b)\n", "utf-8")
     (desk.here / "folder.log").mkdir()
     os.mkfifo(desk.here / "pipe.log")
@@ -420,7 +560,10 @@ def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
     for name, why in said.items():
         (desk.here / "it.yaml").write_text(item.format(name=name), "utf-8")
         answer = desk.check("all", "it.yaml", "-q")
-        assert (answer.code, answer.out.splitlines()[1].strip()) == (2, f"error: {name}: {why}"), name
+        assert (answer.code, answer.out.splitlines()[1].strip()) == (
+            2,
+            f"error: {name}: {why}",
+        ), name
 
 
 @pytest.mark.slow
@@ -440,7 +583,11 @@ def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
     [
         ("gone.log", None, "no such file"),
         ("blank.log", b" \n", "is empty"),
-        ("cut.log.gz", b"\x1f\x8b\x08\x00", "cannot be read: the compressed file is cut short or damaged"),
+        (
+            "cut.log.gz",
+            b"\x1f\x8b\x08\x00",
+            "cannot be read: the compressed file is cut short or damaged",
+        ),
         ("logs/*.log", None, "no such file"),
     ],
 )
@@ -448,10 +595,16 @@ def test_an_input_without_contents_is_said_with_the_line_that_names_it(
     desk: Desk, name: str, content: bytes | None, message: str
 ) -> None:
     (desk.here / "items").mkdir()
-    Path("items/ERR.yaml").write_text(f"description: Confirm that there are no errors.\n\ninput_files:\n- '{name}'\n")
+    Path("items/ERR.yaml").write_text(
+        f"description: Confirm that there are no errors.\n\ninput_files:\n- '{name}'\n"
+    )
     if content is not None:
         (desk.here / "items" / name).write_bytes(content)
     answer = desk("check", "all", "items/ERR.yaml", "--format", "json", "-q")
-    assert (answer.code, answer.document["item_id"], answer.document["status"]) == (2, "ERR", "ERROR")
+    assert (answer.code, answer.document["item_id"], answer.document["status"]) == (
+        2,
+        "ERR",
+        "ERROR",
+    )
     where = f"transom: items/ERR.yaml:4: {name}: {message}; looked for at {desk.here}/items/{name}"
     assert answer.err == f"{where}\n"

@@ -1,4 +1,6 @@
-"""A description that the rules do not understand: readings are shown, a person decides, the item keeps it."""
+"""A description that the rules do not understand: readings are shown, a person decides, the item
+keeps it.
+"""
 
 from __future__ import annotations
 
@@ -63,14 +65,20 @@ def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
     desk("check", "spec", "CLEAN.yaml", "-q")
     assert desk("answer", "CLEAN", "none of these").code == 0
     again = desk("check", "spec", "CLEAN.yaml", "--format", "json", "-q")
-    assert (again.code, again.document["status"], again.document["choose"]) == (3, "NEEDS_MODEL", None)
+    assert (again.code, again.document["status"], again.document["choose"]) == (
+        3,
+        "NEEDS_MODEL",
+        None,
+    )
     assert len(again.document["readings"]) == 3
     assert desk("waiting", "--format", "json").document["questions"] == []
     assert (desk.here / "CLEAN.yaml").read_text("utf-8") == ITEM
 
 
 def test_nothing_comes_near_is_said(desk: Desk) -> None:
-    (desk.here / "CLEAN.yaml").write_text(ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8")
+    (desk.here / "CLEAN.yaml").write_text(
+        ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8"
+    )
     assert "nothing that the rules know comes near" in desk("check", "spec", "CLEAN.yaml", "-q").out
     assert desk("waiting", "--format", "json").document["questions"] == []
 

@@ -40,7 +40,11 @@ def search_root(desk: Desk) -> None:
     assert (answer.code, answer.document["inputs"][0]["path"]) == (0, "updown/sta_signoff.log")
     (desk.here / "data" / "logs").mkdir()
     shutil.copy("data/updown/setup_signoff.rpt", "data/logs/mine.rpt")
-    edit(desk.here / "STA-01.yaml", "${CHECKLIST_ROOT}/updown/setup_signoff.rpt", "${LOG_ROOT}/mine.rpt")
+    edit(
+        desk.here / "STA-01.yaml",
+        "${CHECKLIST_ROOT}/updown/setup_signoff.rpt",
+        "${LOG_ROOT}/mine.rpt",
+    )
     assert desk("check", "all", "STA-01.yaml", "-q").code == 0, "LOG_ROOT is its logs/"
 
 
@@ -62,7 +66,11 @@ def output_dir(desk: Desk) -> None:
 def knowledge_dirs(desk: Desk) -> None:
     (desk.here / "mine").mkdir()
     shutil.copy(SHIPPED / "versions.yaml", "mine")
-    edit(desk.here / "mine" / "versions.yaml", "name: Netlist File Loading Status", "name: Netlist Was Read")
+    edit(
+        desk.here / "mine" / "versions.yaml",
+        "name: Netlist File Loading Status",
+        "name: Netlist Was Read",
+    )
     settle(desk, "paths: {knowledge_dirs: [mine]}\n")
     assert desk.verdict("all", "VER-01.yaml")["found_items"][0]["name"] == "Netlist Was Read"
     (desk.here / "mine" / "versions.yaml").write_text("domain: [\n", "utf-8")
@@ -95,7 +103,9 @@ def timeout_per_stage(desk: Desk) -> None:
     line = desk.check("all", "VER-01.yaml", "-q").line(3)
     run = desk.run_of("VER-01").name
     stage = re.fullmatch(
-        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; go on with: transom resume {run}", line
+        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; go on with: transom"
+        rf" resume {run}",
+        line,
     )
     assert stage, line
     assert desk("runs", "show", run, "--format", "json").document["status"] == "paused"
@@ -118,13 +128,17 @@ def max_total_read_bytes(desk: Desk) -> None:
     assert len(snippets(desk)) < 3000 < len(before)
 
 
-def reaches(key: str, value: object, read: Callable[[BuildSettings], object]) -> Callable[[Desk], None]:
+def reaches(
+    key: str, value: object, read: Callable[[BuildSettings], object]
+) -> Callable[[Desk], None]:
     """A setting that the build is made with; what follows from it is tested beside the build."""
 
     def check(desk: Desk) -> None:
         section, _, name = key.partition(".")
         parts = name.split(".")
-        settle(desk, f"{section}: {'{'}{': {'.join(parts)}: {str(value).lower()}{'}' * len(parts)}\n")
+        settle(
+            desk, f"{section}: {'{'}{': {'.join(parts)}: {str(value).lower()}{'}' * len(parts)}\n"
+        )
         session = Session.start(CommonOptions(), cwd=desk.here, environ={})
         build = manner_of(session, Options(), needs_sandbox=False).build
         assert read(build) == value != read(BuildSettings())
@@ -145,17 +159,27 @@ def asks_round(tag: str, key: str, value: float) -> Callable[[Desk], None]:
 
 
 def bounds(key: str, value: float) -> Callable[[Desk], None]:
-    """A setting of the window that the calls of a run keep to; what follows from it is tested beside the context."""
+    """A setting of the window that the calls of a run keep to; what follows from it is tested
+    beside the context.
+    """
 
     async def budget(desk: Desk) -> WindowBudget:
         session = Session.start(CommonOptions(), cwd=desk.here, environ={})
-        async with session.open_store() as store, session.open_run("test", {}, name="x", store=store) as run:
+        async with (
+            session.open_store() as store,
+            session.open_run("test", {}, name="x", store=store) as run,
+        ):
             return run.budget
 
     def check(desk: Desk) -> None:
         usual = asyncio.run(budget(desk))
         *sections, name = key.split(".")
-        settle(desk, "".join(f"{section}: {{" for section in sections) + f"{name}: {value}" + "}" * len(sections))
+        settle(
+            desk,
+            "".join(f"{section}: {{" for section in sections)
+            + f"{name}: {value}"
+            + "}" * len(sections),
+        )
         assert asyncio.run(budget(desk)) != usual
 
     return check
@@ -165,7 +189,9 @@ def small_window(desk: Desk) -> None:
     bounds("window.tokens", 60_000)(desk)
     settle(desk, "window: {tokens: 2000}")
     line = desk("check", "spec", "VER-01.yaml", "-q").line()
-    assert "has room for 800 (stable_prefix " in line, "half of it is the reply's, and a tenth stays free"
+    assert "has room for 800 (stable_prefix " in line, (
+        "half of it is the reply's, and a tenth stays free"
+    )
     settle(desk, "window: {compact_at: 5, keep_recent: 9}")
     assert (
         "window.keep_recent: is 9; must be at most window.compact_at, 5"
@@ -177,7 +203,9 @@ def own_model(name: str, *roles: str) -> Callable[[Desk], None]:
     """A seat's own model answers its roles alone; that it is asked: tests/cli/test_seats.py."""
 
     def check(desk: Desk) -> None:
-        settle(desk, f"llm: {{ollama: {{local: true}}, {name}: {{provider: ollama, model: mine}}}}\n")
+        settle(
+            desk, f"llm: {{ollama: {{local: true}}, {name}: {{provider: ollama, model: mine}}}}\n"
+        )
         chain = Session.start(CommonOptions(), cwd=desk.here, environ={}).chain()
         assert {role for role in VIEWS if chain.of(role).name == "ollama:mine"} == set(roles)
         assert {chain.of(role).name for role in VIEWS} == {"ollama:mine", "rules"}
@@ -207,7 +235,10 @@ def logging_level(desk: Desk) -> None:
 def log_file(desk: Desk) -> None:
     settle(desk, "logging: {level: INFO, log_file: logs/mine.jsonl}\n")
     desk("check", "spec", "VER-01.yaml")
-    lines = [json.loads(line) for line in (desk.here / "logs" / "mine.jsonl").read_text("utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (desk.here / "logs" / "mine.jsonl").read_text("utf-8").splitlines()
+    ]
     assert [line["message"].split(": ")[1] for line in lines][-1] == "READY"
 
 
@@ -218,7 +249,9 @@ def model(desk: Desk) -> None:
 
 
 def kept_back(desk: Desk) -> None:
-    """That a remote provider is sent nothing of it: tests/checklist/test_egress.py; here, that a window says so."""
+    """That a remote provider is sent nothing of it: tests/checklist/test_egress.py; here, that a
+    window says so.
+    """
     settle(desk, "egress: {logs: local, local_blocks: [section_1]}\n")
     assert desk.check("all", "VER-01.yaml", "-q").code == 0, "rules answers on this machine"
     (request,) = [one for one in desk.requests() if one["role"] == "checklist.parser"]
@@ -246,7 +279,9 @@ def max_checkpoints_per_hour(desk: Desk) -> None:
     assert 2 <= len(older(desk)) <= 2 * len(set(older(desk)))
     document = desk("runs", "show", desk.run_of("VER-01").name, "--format", "json").document
     ids = [one["checkpoint_id"] for one in document["checkpoints"]]
-    assert [one.rpartition("_")[2] for one in ids] == [str(n) for n in range(1, 9)], "the journal stays"
+    assert [one.rpartition("_")[2] for one in ids] == [str(n) for n in range(1, 9)], (
+        "the journal stays"
+    )
     shown = desk("runs", "show", desk.run_of("VER-01").name).out
     assert re.search(rf"^  {ids[-1]} .*spec/document", shown, re.M)
 
@@ -270,11 +305,16 @@ def log_llm_calls(desk: Desk) -> None:
     made = calls()
     assert len(made) == 5
     requests = [request["role"] for request in desk.requests()]
-    shape = r"call [0-9a-f]{16}: role (\S+) answered by rules, \d+ tokens in \(0 cached\), \d+ out, \d+\.\d\d s"
+    shape = (
+        r"call [0-9a-f]{16}: role (\S+) answered by rules, \d+ tokens in \(0 cached\), \d+ out,"
+        r" \d+\.\d\d s"
+    )
     assert [match[1] for one in made if (match := re.fullmatch(shape, one))] == requests
     digests = {str(record["request"])[:16] for record in desk.records("model_reply")}
     assert {one[5:21] for one in made} == digests, "by which the journal knows them"
-    assert desk("check", "spec", "VER-01.yaml").err.count("info: call ") == 0, "what is replayed is no call"
+    assert desk("check", "spec", "VER-01.yaml").err.count("info: call ") == 0, (
+        "what is replayed is no call"
+    )
     settle(desk, "logging: {level: DEBUG, log_file: calls.jsonl}\n")
     assert all("--- sent\n<role>\n" in one and "--- came back\n<" in one for one in calls())
     settle(desk, "logging: {level: DEBUG, log_file: calls.jsonl, log_llm_calls: false}\n")
@@ -313,7 +353,9 @@ SEATS = {
     "reflect": own_model("reflect", "checklist.repair_a", "checklist.repair_b"),
 }
 OBEYED: dict[str, Callable[[Desk], None]] = {
-    **{f"llm.{name}.{key}": check for name, check in SEATS.items() for key in ("provider", "model")},
+    **{
+        f"llm.{name}.{key}": check for name, check in SEATS.items() for key in ("provider", "model")
+    },
     "logging.log_llm_calls": log_llm_calls,
     "cache.retention_policy": retention_policy,
     "cache.max_checkpoints_per_hour": max_checkpoints_per_hour,
@@ -330,10 +372,18 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "paths.knowledge_dirs": knowledge_dirs,
     **{f"llm.{name}.temperature": asks_round(name, "temperature", 0.75) for name in ROUNDS},
     **{f"llm.{name}.max_tokens": asks_round(name, "max_tokens", 1234) for name in ROUNDS},
-    "llm.agent_a.temperature": reaches("llm.agent_a.temperature", 0.75, lambda build: build.parser.temperature),
-    "llm.agent_a.max_tokens": reaches("llm.agent_a.max_tokens", 1234, lambda build: build.parser.max_tokens),
-    "llm.agent_b.temperature": reaches("llm.agent_b.temperature", 0.75, lambda build: build.logic.temperature),
-    "llm.agent_b.max_tokens": reaches("llm.agent_b.max_tokens", 1234, lambda build: build.logic.max_tokens),
+    "llm.agent_a.temperature": reaches(
+        "llm.agent_a.temperature", 0.75, lambda build: build.parser.temperature
+    ),
+    "llm.agent_a.max_tokens": reaches(
+        "llm.agent_a.max_tokens", 1234, lambda build: build.parser.max_tokens
+    ),
+    "llm.agent_b.temperature": reaches(
+        "llm.agent_b.temperature", 0.75, lambda build: build.logic.temperature
+    ),
+    "llm.agent_b.max_tokens": reaches(
+        "llm.agent_b.max_tokens", 1234, lambda build: build.logic.max_tokens
+    ),
     "execution.timeout_per_stage": timeout_per_stage,
     "execution.max_cost": max_cost,
     "execution.retry_after": retry_after,
@@ -341,15 +391,25 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "logging.level": logging_level,
     "logging.log_file": log_file,
     "telemetry.otlp_endpoint": otlp_endpoint,
-    "llm.reflect.temperature": reaches("llm.reflect.temperature", 0.75, lambda build: build.repair.temperature),
-    "llm.reflect.max_tokens": reaches("llm.reflect.max_tokens", 1234, lambda build: build.repair.max_tokens),
-    "execution.max_iterations": reaches("execution.max_iterations", 7, lambda build: build.max_iterations),
-    "tool_constraints.max_turns": reaches("tool_constraints.max_turns", 4, lambda build: build.max_turns),
+    "llm.reflect.temperature": reaches(
+        "llm.reflect.temperature", 0.75, lambda build: build.repair.temperature
+    ),
+    "llm.reflect.max_tokens": reaches(
+        "llm.reflect.max_tokens", 1234, lambda build: build.repair.max_tokens
+    ),
+    "execution.max_iterations": reaches(
+        "execution.max_iterations", 7, lambda build: build.max_iterations
+    ),
+    "tool_constraints.max_turns": reaches(
+        "tool_constraints.max_turns", 4, lambda build: build.max_turns
+    ),
     "tool_constraints.max_read_lines_per_call": reaches(
         "tool_constraints.max_read_lines_per_call", 50, lambda build: build.tools.lines_per_call
     ),
     "tool_constraints.require_discovery_before_read": reaches(
-        "tool_constraints.require_discovery_before_read", False, lambda build: build.tools.discovery_first
+        "tool_constraints.require_discovery_before_read",
+        False,
+        lambda build: build.tools.discovery_first,
     ),
     "tool_constraints.max_total_read_bytes": max_total_read_bytes,
     "tool_constraints.header_lines_default": reaches(
@@ -405,14 +465,17 @@ def test_an_unknown_setting_names_the_nearest(desk: Desk) -> None:
     settle(desk, "paths:\n  serch_root: data\n")
     line = desk("check", "spec", "VER-01.yaml").line()
     assert re.fullmatch(
-        r"\S*transom\.yaml:2: unknown setting paths\.serch_root; did you mean paths\.search_root\?", line
+        r"\S*transom\.yaml:2: unknown setting paths\.serch_root; did you mean paths\.search_root\?",
+        line,
     )
 
 
 @pytest.mark.slow
 def test_the_seeds_file_is_read_too(desk: Desk) -> None:
     (desk.here / "config").mkdir()
-    (desk.here / "config" / "agent_config.yaml").write_text("paths:\n  search_root: data\n", "utf-8")
+    (desk.here / "config" / "agent_config.yaml").write_text(
+        "paths:\n  search_root: data\n", "utf-8"
+    )
     assert desk("check", "all", "VER-01.yaml", "-q").code == 0
 
 

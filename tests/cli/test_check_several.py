@@ -19,8 +19,12 @@ def status(path: str) -> tuple[str, str]:
 
 @pytest.mark.slow
 def test_several_items_in_one_go_lie_side_by_side(desk: Desk) -> None:
-    """Whatever comes of an item, it is in the document under its id, and the document has the same shape."""
-    (desk.here / "ODD.yaml").write_text("description: Confirm that the moon is frobnicated.\ninput_files: [x.log]\n")
+    """Whatever comes of an item, it is in the document under its id, and the document has the
+    same shape.
+    """
+    (desk.here / "ODD.yaml").write_text(
+        "description: Confirm that the moon is frobnicated.\ninput_files: [x.log]\n"
+    )
     shutil.copy("VER-03.yaml", "LOST.yaml")
     edit(Path("LOST.yaml"), "${CHECKLIST_ROOT}", "nowhere")
     items = ["VER-01.yaml", "nosuch.yaml", "VER-02.yaml", "ODD.yaml", "LOST.yaml"]
@@ -41,13 +45,19 @@ def test_several_items_in_one_go_lie_side_by_side(desk: Desk) -> None:
     assert (text.code, "NEEDS_MODEL  ODD\n" in text.out) == (3, True)
     run = desk.run_of("VER-01").name
     again = desk("resume", run, "--format", "json", "-q")
-    assert [one["item_id"] for one in again.document["checks"]] == ["VER-01", "ODD"], "the command as it was given"
+    assert [one["item_id"] for one in again.document["checks"]] == ["VER-01", "ODD"], (
+        "the command as it was given"
+    )
 
 
 def test_the_outcome_never_changes_the_documents_shape(desk: Desk) -> None:
     (desk.here / "ODD.yaml").write_text("description: Confirm that the moon is frobnicated.\n")
     alone = desk("check", "all", "ODD.yaml", "--format", "json", "-q")
-    assert (alone.code, alone.document["schema"], alone.document["status"]) == (3, "transom.check/1", "NEEDS_MODEL")
+    assert (alone.code, alone.document["schema"], alone.document["status"]) == (
+        3,
+        "transom.check/1",
+        "NEEDS_MODEL",
+    )
     none = desk("check", "all", "nosuch.yaml", "neither.yaml", "--format", "json", "-q")
     assert (none.code, none.document["schema"], none.err.count("\n")) == (2, "transom.checks/1", 2)
     assert [one["status"] for one in none.document["checks"]] == ["ERROR", "ERROR"]
@@ -55,7 +65,9 @@ def test_the_outcome_never_changes_the_documents_shape(desk: Desk) -> None:
     assert [one["item_id"] for one in run["checks"]] == ["nosuch", "ODD"]
     told = desk("check", "all", "ODD.yaml", "--report", "text:odd.txt", "-q")
     assert (told.code, 'not understood: "' in told.out) == (3, True)
-    assert Path("odd.txt").read_text("utf-8") == told.out, "a report is written whatever came of the item"
+    assert Path("odd.txt").read_text("utf-8") == told.out, (
+        "a report is written whatever came of the item"
+    )
 
 
 @pytest.mark.slow
@@ -68,9 +80,13 @@ def test_one_item_after_another_into_one_folder(after: Callable[..., Desk]) -> N
     assert not list(Path("out").glob("*.kept-*"))
 
     shutil.copytree("out/VER-01_checker", "twin")
-    twins = desk.check("run", "out/VER-01_checker", "twin", "-o", "verdicts", "--format", "json", "-q")
+    twins = desk.check(
+        "run", "out/VER-01_checker", "twin", "-o", "verdicts", "--format", "json", "-q"
+    )
     assert twins.code == 2
-    assert "twin: another target of this command is for VER-01, too; its verdict lies in " in twins.err
+    assert (
+        "twin: another target of this command is for VER-01, too; its verdict lies in " in twins.err
+    )
     assert [one["status"] for one in twins.document["checks"]] == ["PASS", "ERROR"]
 
 

@@ -1,4 +1,6 @@
-"""`check spec`, `build` and `run` one by one and in one go; whose files they are; several targets; going on later."""
+"""`check spec`, `build` and `run` one by one and in one go; whose files they are; several
+targets; going on later.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_steps_give_the_verdict_of_all(item: str, desk: Desk) -> None:
     assert (spec.code, spec.document["status"]) == (0, "READY")
     document = spec.document["itemspec_path"]
     assert document == f"specs/{item}_ItemSpec.md"
-    build = desk.check("build", document, "--item", f"{item}.yaml", "-o", "checkers", "--format", "json", "-q")
+    build = desk.check(
+        "build", document, "--item", f"{item}.yaml", "-o", "checkers", "--format", "json", "-q"
+    )
     assert (build.code, build.document["status"]) == (0, "done")
     assert sorted(path.name for path in Path("checkers", f"{item}_checker").iterdir()) == [
         "ItemSpec.md",
@@ -69,13 +73,24 @@ def test_without_item_and_root_logs_are_looked_for_beside_the_item_spec(desk: De
 
 
 @pytest.mark.slow
-def test_relative_inputs_are_meant_from_the_items_folder_wherever_the_checker_lies(desk: Desk) -> None:
+def test_relative_inputs_are_meant_from_the_items_folder_wherever_the_checker_lies(
+    desk: Desk,
+) -> None:
     edit(desk.here / "VER-01.yaml", "${CHECKLIST_ROOT}/", "data/")
     all_ = desk("check", "all", "VER-01.yaml", "-o", "deep/out", "-q")
     assert all_.code == 0, all_
     os.chdir("deep")
     for target in ("out/VER-01_checker", "../VER-01.yaml"):
-        answer = desk("check", "run", target, "--format", "json", "-q", "--workspace", str(desk.here / ".transom"))
+        answer = desk(
+            "check",
+            "run",
+            target,
+            "--format",
+            "json",
+            "-q",
+            "--workspace",
+            str(desk.here / ".transom"),
+        )
         assert (answer.code, answer.document["status"]) == (0, "PASS"), target
 
 
@@ -87,7 +102,11 @@ def test_an_item_is_the_same_however_its_path_is_written(desk: Desk) -> None:
     again = desk.check("all", str(desk.here / "VER-01.yaml"))
     assert again.stages("working") == ["run/verdict"]
     (desk.here / "link.yaml").symlink_to("VER-01.yaml")
-    assert desk.check("run", "link.yaml", "-q").line().startswith("link.yaml: no checker was built for this item")
+    assert (
+        desk.check("run", "link.yaml", "-q")
+        .line()
+        .startswith("link.yaml: no checker was built for this item")
+    )
 
 
 @pytest.mark.slow
@@ -113,7 +132,9 @@ def test_run_refuses_a_checker_that_is_stale(after: Callable[..., Desk]) -> None
 
 
 @pytest.mark.slow
-def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(after: Callable[..., Desk]) -> None:
+def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(
+    after: Callable[..., Desk],
+) -> None:
     desk = after("all", "VER-02.yaml", "-o", "out")
     edit(desk.here / "VER-02.yaml", "waivers:\n  value: N/A", "waivers:\n  value: 0")
     verdict = desk.verdict("run", "VER-02.yaml")
@@ -134,12 +155,25 @@ def test_several_targets_are_one_document_and_the_gravest_code(after: Callable[.
     answer = desk.check("run", *targets, "-o", "verdicts", *report, "--format", "json", "-q")
     assert answer.code == 1
     assert answer.document["schema"] == "transom.checks/1"
-    assert answer.document["summary"] == {"PASS": 2, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 0, "NEEDS_REVIEW": 0}
-    assert [check["item_id"] for check in answer.document["checks"]] == ["VER-01", "VER-02", "STA-01"]
+    assert answer.document["summary"] == {
+        "PASS": 2,
+        "FAIL": 1,
+        "ERROR": 0,
+        "NEEDS_MODEL": 0,
+        "NEEDS_REVIEW": 0,
+    }
+    assert [check["item_id"] for check in answer.document["checks"]] == [
+        "VER-01",
+        "VER-02",
+        "STA-01",
+    ]
     assert json.loads(Path("reports.json").read_text("utf-8")) == answer.document
     assert "3 checks: 2 PASS, 1 FAIL" in Path("reports.txt").read_text("utf-8")
     for item, status in (("VER-01", "PASS"), ("VER-02", "FAIL"), ("STA-01", "PASS")):
-        assert json.loads(Path("verdicts", f"{item}_verdict.json").read_text("utf-8"))["status"] == status
+        assert (
+            json.loads(Path("verdicts", f"{item}_verdict.json").read_text("utf-8"))["status"]
+            == status
+        )
     Path("data/updown/sta_signoff.log").unlink()
     assert desk.check("run", *targets, "-q").code == 2, "error before no"
 
@@ -147,7 +181,10 @@ def test_several_targets_are_one_document_and_the_gravest_code(after: Callable[.
 @pytest.mark.slow
 def test_reports_are_written_in_every_format_with_evidence_in_its_lines(desk: Desk) -> None:
     desk.check("all", "STA-04.yaml", "-q")
-    wanted = [f"--report={kind}:out/r.{kind}" for kind in ("json", "text", "junit", "sarif", "csv", "html")]
+    wanted = [
+        f"--report={kind}:out/r.{kind}"
+        for kind in ("json", "text", "junit", "sarif", "csv", "html")
+    ]
     assert desk.check("run", "STA-04.yaml", *wanted, "-q").code == 1
     page = Path("out/r.html").read_text("utf-8")
     assert '<span class="line marked"><span class="number">' in page
@@ -173,7 +210,12 @@ def test_a_report_that_cannot_be_written_costs_no_verdict(after: Callable[..., D
 @pytest.mark.slow
 def test_out_holds_what_was_made_and_keeps_what_was_there(desk: Desk) -> None:
     out = desk.here / "out"
-    theirs = ["VER-01_ItemSpec.md", "VER-01_checker/atoms.py", "VER-01_debug/round1_prompt.md", "VER-01_verdict.json"]
+    theirs = [
+        "VER-01_ItemSpec.md",
+        "VER-01_checker/atoms.py",
+        "VER-01_debug/round1_prompt.md",
+        "VER-01_verdict.json",
+    ]
     for name in theirs:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text("mine", "utf-8")
@@ -228,7 +270,9 @@ def test_a_section_cut_out_of_the_copy_says_how_to_go_on(desk: Desk) -> None:
     copy = desk.here / "out" / "VER-01_ItemSpec.md"
     copy.write_text(copy.read_text("utf-8").partition("## 3.")[0], "utf-8")
     line = desk(*spec).line()
-    assert line.startswith("out/VER-01_ItemSpec.md: sections 3 (Waiver Logic), 4 (Implementation Guide) missing")
+    assert line.startswith(
+        "out/VER-01_ItemSpec.md: sections 3 (Waiver Logic), 4 (Implementation Guide) missing"
+    )
     kept = re.search(r"delete (\S+) to have it made anew", line)
     assert kept, line
     Path(kept[1]).unlink()
@@ -265,10 +309,25 @@ def test_an_item_that_moved_takes_its_id_along(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_resume_gives_the_command_again_from_anywhere(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
-    (desk.here / "transom.yaml").write_text("paths:\n  search_root: data\n  output_dir: made\n", "utf-8")
+def test_resume_gives_the_command_again_from_anywhere(
+    desk: Desk, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (desk.here / "transom.yaml").write_text(
+        "paths:\n  search_root: data\n  output_dir: made\n", "utf-8"
+    )
     desk("check", "all", "VER-04.yaml", "--as-of", "2026-05-05", "--fail-on-unused-waivers", "-q")
-    desk("check", "run", "VER-04.yaml", "--as-of", "2026-05-05", "--report", "json:report.json", "-o", "here", "-q")
+    desk(
+        "check",
+        "run",
+        "VER-04.yaml",
+        "--as-of",
+        "2026-05-05",
+        "--report",
+        "json:report.json",
+        "-o",
+        "here",
+        "-q",
+    )
     runs = {kind: desk.run_of("VER-04", kind).name for kind in ("check", "check-run")}
     for path in (desk.here / "made", desk.here / "here"):
         shutil.rmtree(path)
@@ -277,7 +336,11 @@ def test_resume_gives_the_command_again_from_anywhere(desk: Desk, tmp_path_facto
     os.chdir(away)
     workspace = ("--workspace", str(desk.here / ".transom"), "--format", "json", "-q")
     again = desk("resume", runs["check"], *workspace)
-    assert (again.code, again.document["status"], again.document["as_of"]) == (1, "FAIL", "2026-05-05")
+    assert (again.code, again.document["status"], again.document["as_of"]) == (
+        1,
+        "FAIL",
+        "2026-05-05",
+    )
     assert again.document["unused_waivers"], "the option was kept"
     assert (desk.here / "made" / "VER-04_ItemSpec.md").is_file()
     again = desk("resume", runs["check-run"], *workspace)
@@ -298,7 +361,11 @@ def test_resume_asks_whom_the_command_named(desk: Desk) -> None:
 
 def _endless(desk: Desk) -> Path:
     atoms = desk.here / "out" / "VER-01_checker" / "atoms.py"
-    edit(atoms, "    standardized_output = []", "    while True:\n        pass\n    standardized_output = []")
+    edit(
+        atoms,
+        "    standardized_output = []",
+        "    while True:\n        pass\n    standardized_output = []",
+    )
     return atoms
 
 
@@ -334,14 +401,21 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(after: Callable[..., Desk
 
 
 def _mount(desk: Desk, options: str, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in the desk's folder with a small disk mounted at `disk`, seen by that script alone."""
+    """Run a script in the desk's folder with a small disk mounted at `disk`, seen by that script
+    alone.
+    """
     (desk.here / "disk").mkdir()
     mount = f"mount -t tmpfs -o {options} tmpfs disk"
     able = ["unshare", "--mount", "sh", "-c", mount]
-    if not shutil.which("unshare") or subprocess.run(able, cwd=desk.here, capture_output=True, check=False).returncode:
+    if (
+        not shutil.which("unshare")
+        or subprocess.run(able, cwd=desk.here, capture_output=True, check=False).returncode
+    ):
         pytest.skip("mounting a disk needs rights that this user lacks")
     words = ["unshare", "--mount", "sh", "-c", f"{mount} && {script}"]
-    return subprocess.run(words, cwd=desk.here, env=clean_environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        words, cwd=desk.here, env=clean_environment(), capture_output=True, text=True, check=False
+    )
 
 
 FULL = {
@@ -359,7 +433,9 @@ def test_no_space_left(what: str, size: int, desk: Desk) -> None:
     assert re.fullmatch(r"transom: \S*disk\S*: .*; .*\n", done.stderr), done.stderr
     if what == "the copies":
         assert "No space left on device" in done.stderr
-        assert desk("resume", desk.run_of("VER-01").name, "-q").code == 0, "the folder lies on a larger disk now"
+        assert desk("resume", desk.run_of("VER-01").name, "-q").code == 0, (
+            "the folder lies on a larger disk now"
+        )
         assert desk.attempts("spec/round1_analysis") == 1, "what was done is not lost"
 
 
@@ -368,7 +444,9 @@ def test_no_space_left(what: str, size: int, desk: Desk) -> None:
 def test_a_read_only_folder(what: str, desk: Desk) -> None:
     done = _mount(desk, "ro", f"{' '.join(COMMAND)} {FULL[what]}")
     assert (done.returncode, done.stdout) == (2, ""), done
-    assert re.fullmatch(r"transom: \S*disk\S*: .*Read-only file system; .*\n", done.stderr), done.stderr
+    assert re.fullmatch(r"transom: \S*disk\S*: .*Read-only file system; .*\n", done.stderr), (
+        done.stderr
+    )
 
 
 def test_a_folder_that_may_not_be_written(desk: Desk) -> None:
@@ -377,7 +455,9 @@ def test_a_folder_that_may_not_be_written(desk: Desk) -> None:
         (desk.here / "shut").rmdir()
         (desk.here / "shut").write_text("a file")  # root may write anywhere, but not into a file
     line = desk("check", "spec", "VER-01.yaml", "-q", "-o", "shut").line()
-    assert re.match(r"shut/\S+: cannot write: .*; make room or choose another folder, then resume", line)
+    assert re.match(
+        r"shut/\S+: cannot write: .*; make room or choose another folder, then resume", line
+    )
 
 
 @pytest.mark.slow
@@ -386,7 +466,9 @@ def test_the_shell_sees_what_the_function_returns(desk: Desk) -> None:
     script = ROOT / ".venv" / "bin" / "transom"
     command = [str(script)] if script.exists() else COMMAND
     arguments = ["check", "all", "VER-02.yaml", "--var", "CHECKLIST_ROOT=data", "--format", "json"]
-    done = subprocess.run([*command, *arguments], cwd=desk.here, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, *arguments], cwd=desk.here, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["status"] == "FAIL"
     assert done.stderr.endswith("run/verdict: working\n")

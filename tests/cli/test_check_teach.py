@@ -1,4 +1,6 @@
-"""Six logs of kinds that no domain knows: from nothing to a verdict in at most six answers, and none of them wrong."""
+"""Six logs of kinds that no domain knows: from nothing to a verdict in at most six answers, and
+none of them wrong.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,26 @@ from transom.checklist.teach import Marked, clear_end, learn
 from transom.errors import InputError
 
 LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
-    # kind: what must hold, the log, the marks (a letter and a line), and the logs of other days with their verdicts
+    # kind: what must hold, the log, the marks (a letter and a line), and the logs of other days
+    # with their verdicts
     "esd": (
         "Confirm that every pad is protected against ESD.",
-        "ESD Auditor 3.1\nLoading deck esd.rul\ndeck errors: 0\nESD-001 pad_io[0]/clamp : protected (12.5 mV)\n"
-        "ESD-003 pad_ana/clamp : EXPOSED (812.0 mV)\nESD-004 pad_vdd/clamp : waived by deck\nAudit done.\n",
+        (
+            "ESD Auditor 3.1\nLoading deck esd.rul\ndeck errors: 0\nESD-001 pad_io[0]/clamp :"
+            " protected (12.5 mV)\nESD-003 pad_ana/clamp : EXPOSED (812.0 mV)\nESD-004"
+            " pad_vdd/clamp : waived by deck\nAudit done.\n"
+        ),
         ("g4", "b5", "n3", "g6"),
         {
             "deck errors: 0\nESD-009 pad_q/clamp : protected (3.0 mV)\nAudit done.\n": "PASS",
             "deck errors: 0\nESD-009 pad_q/clamp : protected (3.0 mV)\n": "ERROR",
             "deck errors: 2\nESD-009 pad_q/clamp : protected (3.0 mV)\nAudit done.\n": "ERROR",
-            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : not checked\nAudit done.\n": "ERROR",
-            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : EXPOSED (9.5 mV)\nAudit done.\n": "FAIL",
+            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : not checked\nAudit done.\n": (
+                "ERROR"
+            ),
+            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : EXPOSED (9.5 mV)\nAudit done.\n": (
+                "FAIL"
+            ),
             "ESD Auditor 3.1\nAudit done.\n": "ERROR",
         },
     ),
@@ -45,7 +55,9 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
         "BUMP      LIMIT  USED  STATE\nVDD_001   20.0   12.1  ok\nVDD_002   20.0   23.9  OVER\n",
         ("g2", "b3", "e"),
         {
-            "BUMP      LIMIT  USED  STATE\nVSS_017   20.0   2.1  ok\nVDD_002   20.0   3.9  ok\n": "PASS",
+            "BUMP      LIMIT  USED  STATE\nVSS_017   20.0   2.1  ok\nVDD_002   20.0   3.9  ok\n": (
+                "PASS"
+            ),
             "VDD_017   20.0   2.1  ok\nVDD_002   20.0   33.9  OVER\n": "FAIL",
             "VDD_017   20.0   2.1  ok\nVDD_002   20.0   33.9  UNKNOWN\n": "ERROR",
         },
@@ -64,12 +76,16 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
     ),
     "fill": (
         "Confirm that the metal density of each window is inside its range.",
-        "window (0,0) M1 density 0.41 within [0.20 0.80]\nwindow (1,0) M1 density 0.12 outside [0.20 0.80]\n"
-        "2 windows, 1 outside\n",
+        (
+            "window (0,0) M1 density 0.41 within [0.20 0.80]\nwindow (1,0) M1 density 0.12 outside"
+            " [0.20 0.80]\n2 windows, 1 outside\n"
+        ),
         ("g1", "b2", "b3", "e"),
         {
             "window (3,7) M2 density 0.55 within [0.20 0.80]\n": "PASS",
-            "window (3,7) M2 density 0.5 within [0.20 0.80]\nwindow (0,7) M2 density 0.9 outside [0.20 0.80]\n": "FAIL",
+            "window (3,7) M2 density 0.5 within [0.20 0.80]\nwindow (0,7) M2 density 0.9 outside [0.20 0.80]\n": (
+                "FAIL"
+            ),
             "window (3,7) M2 density 0.55 within [0.20 0.80]\n12 windows, 0 outside\n": "ERROR",
         },
     ),
@@ -79,7 +95,9 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
         ("g1", "b2", "e"),
         {
             "[mbist] u_dsp/u_ram5 march_c: GO\n": "PASS",
-            "[mbist] u_dsp/u_ram5 march_c: GO\n[mbist] u_dsp/u_ram6 march_c: NOGO at addr 0xff\n": "FAIL",
+            "[mbist] u_dsp/u_ram5 march_c: GO\n[mbist] u_dsp/u_ram6 march_c: NOGO at addr 0xff\n": (
+                "FAIL"
+            ),
             "[mbist] u_dsp/u_ram5 march_c: GO\n[mbist] u_dsp/u_ram6 march_c: timeout\n": "ERROR",
         },
     ),
@@ -103,7 +121,10 @@ def test_from_nothing_to_verdicts_of_which_none_is_wrong(
     given = [
         word
         for mark in marks
-        for word in (OPTION[mark[0]], PLACE.get(mark) or f"{FILE.get(mark[0], 'it.log')}:{mark[1:]}")
+        for word in (
+            OPTION[mark[0]],
+            PLACE.get(mark) or f"{FILE.get(mark[0], 'it.log')}:{mark[1:]}",
+        )
     ]
     taught = desk("check", "teach", "IT.yaml", *given)
     assert taught.code == (1 if "b" in "".join(marks) else 0), taught
@@ -111,16 +132,22 @@ def test_from_nothing_to_verdicts_of_which_none_is_wrong(
         (here / "it.log").write_text(text)
         assert desk("check", "run", "IT.yaml", "-q").out.split()[0].rstrip(",") == status, text
     assert desk("check", "all", "IT.yaml", "-q").out, "found by the settings from now on"
-    assert desk("check", "knowledge", "test", "knowledge/taught_it.yaml").code == 0, "its examples are its tests"
+    assert desk("check", "knowledge", "test", "knowledge/taught_it.yaml").code == 0, (
+        "its examples are its tests"
+    )
 
 
-def test_a_pattern_too_narrow_is_shown_and_nothing_is_kept(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_pattern_too_narrow_is_shown_and_nothing_is_kept(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     desk = Desk(here, capfd)
     (here / "it.log").write_text(LOGS["esd"][1])
     (here / "IT.yaml").write_text("description: x\ninput_files: [it.log]\n")
     answer = desk("check", "teach", "IT.yaml", "--good", "it.log:4")
     assert answer.code == 3
-    assert "it.log: unread: 3 lines  TOO NARROW: these must be read and fit no pattern" in answer.out
+    assert (
+        "it.log: unread: 3 lines  TOO NARROW: these must be read and fit no pattern" in answer.out
+    )
     assert "       5  ESD-003 pad_ana/clamp : EXPOSED (812.0 mV)" in answer.out
     assert not (here / "knowledge").exists() and not (here / "transom.yaml").exists()
     assert "reads_as" not in (here / "IT.yaml").read_text()
@@ -137,11 +164,13 @@ def test_how_a_log_ends_is_asked_where_its_last_line_does_not_say_so(
     answer = desk("check", "teach", "IT.yaml", "--good", "it.log:1", "--bad", "it.log:2")
     assert answer.code == 3 and not (here / "knowledge").exists()
     assert (
-        "it.log is complete: a log that was cut off would pass; name its last line with --end it.log:LINE" in answer.err
+        "it.log is complete: a log that was cut off would pass; name its last line with --end"
+        " it.log:LINE" in answer.err
     )
     marks = ["--good", "it.log:1", "--bad", "it.log:2"]
     assert (
-        "it.log:2: other lines are like this end" in desk("check", "teach", "IT.yaml", *marks, "--end", "it.log:2").err
+        "it.log:2: other lines are like this end"
+        in desk("check", "teach", "IT.yaml", *marks, "--end", "it.log:2").err
     )
 
 
@@ -156,39 +185,63 @@ def test_how_a_log_ends_is_asked_where_its_last_line_does_not_say_so(
         ([""], None),
     ],
 )
-def test_a_last_line_is_an_end_where_it_says_so_and_stands_once(lines: list[str], end: int | None) -> None:
+def test_a_last_line_is_an_end_where_it_says_so_and_stands_once(
+    lines: list[str], end: int | None
+) -> None:
     assert clear_end(lines) == end
     if end:
         tomorrow = lines[end - 1].replace("Mon Nov 23 11:02:07", "Tue Dec  1 9:12:00")
         assert (
-            learn([Marked("good", "a 1")], [Marked("beside", lines[end - 1])]).whole(f"a 1\n{tomorrow}").count("\n")
+            learn([Marked("good", "a 1")], [Marked("beside", lines[end - 1])])
+            .whole(f"a 1\n{tomorrow}")
+            .count("\n")
             == 1
         )
 
 
 @pytest.mark.slow
-def test_a_terminal_is_asked_for_marks_until_that_is_all(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_is_asked_for_marks_until_that_is_all(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Words that are no mark show the lines that hold them; a line is what it was called last."""
     desk = Desk(here, capfd)
     (desk.here / "it.log").write_text(LOGS["esd"][1])
     item = desk.here / "IT.yaml"
     item.write_text(f"description: {LOGS['esd'][0]}\ninput_files: [it.log]\n")
-    code, shown = _typed("check", "teach", "IT.yaml", answers=["99", "EXPOSED", "bad 99", "good 4", "\x04"])
-    assert (code, "reads_as" in item.read_text(), (desk.here / "knowledge").exists()) == (3, False, False), shown
+    code, shown = _typed(
+        "check", "teach", "IT.yaml", answers=["99", "EXPOSED", "bad 99", "good 4", "\x04"]
+    )
+    assert (code, "reads_as" in item.read_text(), (desk.here / "knowledge").exists()) == (
+        3,
+        False,
+        False,
+    ), shown
     assert "it.log: 0 lines with '99'" in shown and "it.log: 1 line with 'EXPOSED'" in shown
     assert "99: there are 7 lines; count from 1; that mark does not count" in shown
-    assert "it.log: complete with the line\r\n       7  Audit done." in shown and "nothing was kept" in shown
+    assert (
+        "it.log: complete with the line\r\n       7  Audit done." in shown
+        and "nothing was kept" in shown
+    )
     marks = ["good it.log:4", "beside 5", "beside 3", "beside 6", "bad 5", ""]
     code, shown = _typed("check", "teach", "IT.yaml", answers=marks)
     assert code == 1 and "FAIL" in shown.partition("kept as")[2], shown
-    assert desk("check", "run", "IT.yaml", "--format", "json", "-q").document["missing_items"][0]["line_number"] == 5
+    assert (
+        desk("check", "run", "IT.yaml", "--format", "json", "-q").document["missing_items"][0][
+            "line_number"
+        ]
+        == 5
+    )
 
 
 def _typed(*words: str, answers: list[str]) -> tuple[int, str]:
-    """A command on a terminal of its own, each answer typed behind a question; its code, and all that was shown."""
+    """A command on a terminal of its own, each answer typed behind a question; its code, and all
+    that was shown.
+    """
     ours, theirs = pty.openpty()
     environ, shown = clean_environment(NO_COLOR="1"), b""
-    with subprocess.Popen([*COMMAND, *words], env=environ, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    with subprocess.Popen(
+        [*COMMAND, *words], env=environ, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
         os.close(theirs)
         try:
             while part := os.read(ours, 4096):
@@ -205,7 +258,9 @@ def _typed(*words: str, answers: list[str]) -> tuple[int, str]:
 
 def test_what_nothing_tells_apart_is_refused() -> None:
     """Too wide: a pattern that fits lines of two marks is never kept."""
-    with pytest.raises(InputError, match="nothing tells this line, marked as bad, from those marked as good"):
+    with pytest.raises(
+        InputError, match="nothing tells this line, marked as bad, from those marked as good"
+    ):
         learn([Marked("good", "used 5 of them", "a", 1), Marked("bad", "used 9 of them", "a", 2)])
     with pytest.raises(InputError, match="no line is marked as good"):
         learn([Marked("bad", "used 9 of them")])
@@ -214,7 +269,23 @@ def test_what_nothing_tells_apart_is_refused() -> None:
 def test_numbers_tell_lines_apart_by_sign_and_by_being_zero() -> None:
     marks = [Marked("good", "slack 0.31 at u1/D"), Marked("bad", "slack -0.02 at u2/D")]
     lesson = learn(marks)
-    read = ["slack 7 at x[3]/D", "slack -7 at x[3]/D", "slack 0.00 at q/D", "slack n/a at q/D", "nothing of the kind"]
+    read = [
+        "slack 7 at x[3]/D",
+        "slack -7 at x[3]/D",
+        "slack 0.00 at q/D",
+        "slack n/a at q/D",
+        "nothing of the kind",
+    ]
     assert [lesson.read(line) for line in read] == ["good", "bad", "unread", "unread", None]
-    both = learn([Marked("good", "chain a done"), Marked("good", "chain b done"), Marked("good", "chain spare done")])
-    assert [both.read(f"chain {word} done") for word in ("main", "not", "unfinished")] == ["good", "unread", "unread"]
+    both = learn(
+        [
+            Marked("good", "chain a done"),
+            Marked("good", "chain b done"),
+            Marked("good", "chain spare done"),
+        ]
+    )
+    assert [both.read(f"chain {word} done") for word in ("main", "not", "unfinished")] == [
+        "good",
+        "unread",
+        "unread",
+    ]

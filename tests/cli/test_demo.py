@@ -25,7 +25,9 @@ def test_the_demo_keeps_to_a_workspace_of_its_own(
     shutil.copytree(EXAMPLES / "data", examples / "data")
     for name in ("VER-01.yaml", "VER-02.yaml"):
         shutil.copy(EXAMPLES / name, examples)
-    (here / "transom.yaml").write_text("paths: {output_dir: mine}\nmodel: replay:nosuch.json\n", "utf-8")
+    (here / "transom.yaml").write_text(
+        "paths: {output_dir: mine}\nmodel: replay:nosuch.json\n", "utf-8"
+    )
     first = transom("demo", "checklist")
     assert first.code == 0, first
     assert re.search(r"PASS +VER-01", first.out)
@@ -51,7 +53,11 @@ def test_ctrl_c_says_how_the_demonstration_goes_on(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples" / "checks")
     command = ["demo", "checklist", "--workspace", "w"]
     with subprocess.Popen(
-        [*COMMAND, *command], cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
+        [*COMMAND, *command],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr
         assert process.stderr.readline().startswith("IMP-10"), "one item is done"

@@ -50,16 +50,24 @@ def test_a_network_file_system_is_named(
     monkeypatch.setattr(doctor_module, "filesystem_of", lambda path: "nfs4")
     (here / ".transom").mkdir()
     found = doctor(capsys)["workspace"]
-    assert (found["network"], found["filesystem"], "state_dir" in found["note"]) == (True, "nfs4", True)
+    assert (found["network"], found["filesystem"], "state_dir" in found["note"]) == (
+        True,
+        "nfs4",
+        True,
+    )
 
 
 def test_no_sandbox_is_the_answer_no(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor_module, "probe", lambda: Probe(Level.NONE, ((Level.L1, "no seccomp here"),)))
+    monkeypatch.setattr(
+        doctor_module, "probe", lambda: Probe(Level.NONE, ((Level.L1, "no seccomp here"),))
+    )
     assert main(["doctor"]) == 1
     assert "L1 no seccomp here" in capsys.readouterr().out
-    monkeypatch.setattr(doctor_module, "probe", lambda: Probe(Level.L2, ((Level.L3, "no bubblewrap"),)))
+    monkeypatch.setattr(
+        doctor_module, "probe", lambda: Probe(Level.L2, ((Level.L3, "no bubblewrap"),))
+    )
     assert main(["doctor"]) == 0
     monkeypatch.setenv("TRANSOM_SANDBOX__LEVEL", "L3")
     assert main(["doctor"]) == 1
@@ -67,14 +75,21 @@ def test_no_sandbox_is_the_answer_no(
 
 
 @pytest.mark.parametrize("name", ["rules", "replay:calls.json", "ollama", "nobody:NAME"])
-def test_only_a_server_can_be_asked(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_server_can_be_asked(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["doctor", "--provider", name]) == 2
-    said = f"transom: --provider: {name!r} has no server that could be asked; name one as anthropic:NAME, openai:NAME"
+    said = (
+        f"transom: --provider: {name!r} has no server that could be asked; name one as"
+        " anthropic:NAME, openai:NAME"
+    )
     assert capsys.readouterr().err.startswith(said)
 
 
 @pytest.mark.slow
-def test_broken_knowledge_is_reported_and_not_fatal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_knowledge_is_reported_and_not_fatal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n")
     (here / "mine").mkdir()
     (here / "mine" / "odd.yaml").write_text("domain: [\n")

@@ -25,7 +25,9 @@ def server() -> Iterator[LocalServer]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+def desk(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
     monkeypatch.chdir(tmp_path)
     return Desk.at(tmp_path, capfd)
 
@@ -36,7 +38,9 @@ def whole(dialect: Dialect, *, keyed: bool = True, tools: bool = True) -> Any:
     def answer(wire: Wire, seen: Seen) -> None:
         body, shown = seen.body, str(seen.headers)
         if keyed and "right-key" not in shown:
-            wire.answer(401, json.dumps(dialect.error("authentication_error", "who are you")).encode())
+            wire.answer(
+                401, json.dumps(dialect.error("authentication_error", "who are you")).encode()
+            )
         elif body["model"] != "m":
             wire.answer(404, json.dumps(dialect.error("not_found_error", "no such model")).encode())
         else:
@@ -61,28 +65,43 @@ def test_a_server_that_does_all_is_told_so(
 ) -> None:
     server.answer = whole(dialect)
     monkeypatch.setenv(f"{dialect.name.upper()}_API_KEY", "right-key")
-    command = ["doctor", "--provider", f"{dialect.name}:m", "--base-url", server.url + dialect.suffix]
+    command = [
+        "doctor",
+        "--provider",
+        f"{dialect.name}:m",
+        "--base-url",
+        server.url + dialect.suffix,
+    ]
     done = desk(*command)
     assert done.code == 0, done.out
     assert done.out.startswith(f"{dialect.name}:m at {server.url}{dialect.suffix}: answers\n")
     names = ["plain", "stream", "tools", "structured output"]
     assert re.findall(r"^  (\S.*?)  +ok  +\d+\.\d\d s  \S", done.out, re.M) == names
     assert len(server.seen) == 4
-    assert re.search(r"^  taken to have: window \d+ tokens.*[;,] tools, parallel tools, ", done.out, re.M), done.out
+    assert re.search(
+        r"^  taken to have: window \d+ tokens.*[;,] tools, parallel tools, ", done.out, re.M
+    ), done.out
     assert "right-key" not in done.out
     document = desk(*command, "--format", "json").document
     assert (document["schema"], document["answers"]) == ("transom.provider/1", True)
     assert [row["status"] for row in document["checks"]] == ["ok"] * 4
     caps = document["capabilities"]
-    assert (caps["parallel_tools"], caps["caching"] == "breakpoints") == (True, dialect.name == "anthropic")
+    assert (caps["parallel_tools"], caps["caching"] == "breakpoints") == (
+        True,
+        dialect.name == "anthropic",
+    )
 
 
 def test_what_a_server_cannot_do_is_the_answer_no(server: LocalServer, desk: Desk) -> None:
     server.answer = whole(OpenAI(), keyed=False, tools=False)
     done = desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1")
     assert done.code == 1
-    assert re.search(r"^  tools +failed .*called no tool; roles with tools need another model$", done.out, re.M)
-    assert str(desk.here) not in json.dumps([seen.body for seen in server.seen]), "only harmless text is sent"
+    assert re.search(
+        r"^  tools +failed .*called no tool; roles with tools need another model$", done.out, re.M
+    )
+    assert str(desk.here) not in json.dumps([seen.body for seen in server.seen]), (
+        "only harmless text is sent"
+    )
     assert all("You try out a connection." in json.dumps(seen.body) for seen in server.seen)
 
 
@@ -90,7 +109,11 @@ def test_nobody_there(desk: Desk) -> None:
     done = desk("doctor", "--provider", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
     assert done.code == 1
     assert "does not answer" in done.out
-    assert desk("doctor", "--provider", "openai:m").line().startswith("openai:m: there is no key: OPENAI_API_KEY")
+    assert (
+        desk("doctor", "--provider", "openai:m")
+        .line()
+        .startswith("openai:m: there is no key: OPENAI_API_KEY")
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +137,9 @@ def test_a_key_that_its_server_repeats_is_not_printed(
 ) -> None:
     monkeypatch.setenv("MY_GATEWAY", "right-and-long")
     Path("transom.yaml").write_text("llm: {openai: {key_variable: MY_GATEWAY}}\n")
-    server.answer = lambda wire, _: wire.answer(400, b'{"error": {"message": "not right-and-long, \\u001b[2Jis it?"}}')
+    server.answer = lambda wire, _: wire.answer(
+        400, b'{"error": {"message": "not right-and-long, \\u001b[2Jis it?"}}'
+    )
     for form in ([], ["--format", "json"]):
         done = desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1", *form)
         assert done.out.count("is it?") == 4, done.out
@@ -123,16 +148,22 @@ def test_a_key_that_its_server_repeats_is_not_printed(
 
 
 def recorded(dialect: Dialect) -> Any:
-    """A server that gives the recorded reply to each request that was recorded, and else refuses."""
+    """A server that gives the recorded reply to each request that was recorded, and else
+    refuses.
+    """
     calls = json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"]
-    replies = {call["request"]: [Text(part["text"]) for part in call["reply"]["parts"]] for call in calls}
+    replies = {
+        call["request"]: [Text(part["text"]) for part in call["reply"]["parts"]] for call in calls
+    }
 
     def answer(wire: Wire, seen: Seen) -> None:
         shown = "\n\n".join(message["content"] for message in seen.body["messages"])
         # A recording has the tools before it; here they are a field of their own.
         parts = next((replies[request] for request in replies if request.endswith(shown)), None)
         if parts is None:
-            wire.answer(400, json.dumps(dialect.error("invalid_request_error", "was not recorded")).encode())
+            wire.answer(
+                400, json.dumps(dialect.error("invalid_request_error", "was not recorded")).encode()
+            )
             return
         wire.begin(dialect.stream_type)
         for piece in dialect.pieces(parts):
@@ -148,7 +179,17 @@ def test_a_check_is_answered_by_a_server_shown_as_it_comes_and_each_reply_paid_f
 ) -> None:
     server.answer = recorded(OpenAI())
     item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"
-    check = ["check", "all", item, "--var", data, "--model", "openai:m", "--base-url", f"{server.url}/v1"]
+    check = [
+        "check",
+        "all",
+        item,
+        "--var",
+        data,
+        "--model",
+        "openai:m",
+        "--base-url",
+        f"{server.url}/v1",
+    ]
     calls = json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"]
     first, again = (desk(*check, "--format", "json", "-q") for _ in range(2))
     assert (first.code, first.document["status"], first.err) == (1, "FAIL", "")
@@ -158,7 +199,9 @@ def test_a_check_is_answered_by_a_server_shown_as_it_comes_and_each_reply_paid_f
     usage = [record["reply"]["usage"] for record in desk.records("model_reply")]
     tokens = [(one["input_tokens"], one["cached_tokens"], one["output_tokens"]) for one in usage]
     assert tokens == [(12, 3, 5)] * len(calls)
-    plain, more = (desk(*check, "--workspace", f"w{option}", *option.split()) for option in ("", "-v"))
+    plain, more = (
+        desk(*check, "--workspace", f"w{option}", *option.split()) for option in ("", "-v")
+    )
     assert {plain.code, more.code} == {1}, more.err[-400:]
     written = "".join(part["text"] for part in calls[0]["reply"]["parts"])
     assert written in more.err

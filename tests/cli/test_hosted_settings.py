@@ -27,29 +27,47 @@ BY_KIND = {dialect.name: dialect for dialect in DIALECTS}
 class Bench:
     """A folder with settings, and a server that answers in a vendor's words."""
 
-    def __init__(self, folder: Path, server: LocalServer, dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self.server, self.dialect, self.monkeypatch = folder, server, dialect, monkeypatch
+    def __init__(
+        self, folder: Path, server: LocalServer, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.folder, self.server, self.dialect, self.monkeypatch = (
+            folder,
+            server,
+            dialect,
+            monkeypatch,
+        )
         server.answer = self._answer
 
     def _answer(self, wire: Wire, seen: Seen) -> None:
         wire.answer(200, json.dumps(self.dialect.whole([Text("pong")])).encode())
 
-    def provider(self, *, address: bool = True, execution: dict[str, object] | None = None, **own: object) -> Any:
+    def provider(
+        self, *, address: bool = True, execution: dict[str, object] | None = None, **own: object
+    ) -> Any:
         """The provider that a command with these settings of its kind asks."""
         url = {"base_url": self.server.url} if address else {}
         tree = {"llm": {self.dialect.name: {**url, **own}}, "execution": execution or {}}
         (self.folder / "transom.yaml").write_text(json.dumps(tree), "utf-8")
         settings = load_settings(self.folder, environ={})
-        (provider,) = build_chain(f"{self.dialect.name}:m", Surroundings(self.folder, settings)).providers
+        (provider,) = build_chain(
+            f"{self.dialect.name}:m", Surroundings(self.folder, settings)
+        ).providers
         assert isinstance(provider, RetryingProvider)
         return provider
 
     def ask(
-        self, provider: RetryingProvider, times: int = 1, within: float = 5.0, request: Request | None = None
+        self,
+        provider: RetryingProvider,
+        times: int = 1,
+        within: float = 5.0,
+        request: Request | None = None,
     ) -> list[Reply]:
         async def walk() -> list[Reply]:
             try:
-                return [await asyncio.wait_for(provider.complete(request or ASK), within) for _ in range(times)]
+                return [
+                    await asyncio.wait_for(provider.complete(request or ASK), within)
+                    for _ in range(times)
+                ]
             finally:
                 await provider.aclose()
 
@@ -81,7 +99,9 @@ def parallel_tools(bench: Bench) -> None:
     for told in (True, False):
         bench.ask(bench.provider(parallel_tools=told), request=replace(ASK, tools=(ping,)))
         bodies.append(bench.server.seen[-1].body)
-    switch = {"openai": "parallel_tool_calls", "anthropic": "tool_choice"}.get(bench.dialect.name, "")
+    switch = {"openai": "parallel_tool_calls", "anthropic": "tool_choice"}.get(
+        bench.dialect.name, ""
+    )
     assert switch not in bodies[0] and "at most one tool" not in str(bodies[0])
     if bench.dialect.name == "ollama":
         assert "Call at most one tool in a reply" in bodies[1]["messages"][0]["content"]
@@ -132,7 +152,11 @@ def api_version(bench: Bench) -> None:
 
 def service(bench: Bench) -> None:
     """Of OpenAI's models behind a gateway holds what holds of them elsewhere."""
-    for told, name in ((None, "max_tokens"), ("openai", "max_completion_tokens"), ("azure", "max_completion_tokens")):
+    for told, name in (
+        (None, "max_tokens"),
+        ("openai", "max_completion_tokens"),
+        ("azure", "max_completion_tokens"),
+    ):
         provider = bench.provider(service=told)
         bench.ask(provider)
         assert name in bench.server.seen[-1].body
@@ -189,5 +213,7 @@ def test_a_setting_has_its_effect(
 def test_one_address_cannot_be_that_of_two_servers(tmp_path: Path) -> None:
     around = Surroundings(tmp_path, load_settings(tmp_path, environ={}), "http://a")
     assert build_chain("openai:m,rules", around).name == "openai:m,rules"
-    with pytest.raises(InputError, match="--base-url: it cannot be the address of ollama and openai"):
+    with pytest.raises(
+        InputError, match="--base-url: it cannot be the address of ollama and openai"
+    ):
         build_chain("openai:m,ollama:m", around)

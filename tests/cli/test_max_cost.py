@@ -1,4 +1,6 @@
-"""`--max-cost`: what runs may cost, over their lives; at the cap they pause with their work, and can be resumed."""
+"""`--max-cost`: what runs may cost, over their lives; at the cap they pause with their work, and
+can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,16 @@ SPEC = ("check", "spec", "VER-01.yaml", "-q")
 
 
 class Model:
-    """A server that gives the answers which `rules` gave; each costs a dollar: 1,000 tokens at 1,000 $ a million."""
+    """A server that gives the answers which `rules` gave; each costs a dollar: 1,000 tokens at
+    1,000 $ a million.
+    """
 
     def __init__(self, desk: Desk) -> None:
         assert desk(*SPEC).code == 0
-        self.texts = ["".join(part["text"] for part in row["reply"]["parts"]) for row in desk.records("model_reply")]
+        self.texts = [
+            "".join(part["text"] for part in row["reply"]["parts"])
+            for row in desk.records("model_reply")
+        ]
         shutil.rmtree(desk.here / ".transom")
         self.usage: dict[str, object] = {"prompt_tokens": 900, "completion_tokens": 100}
         self.given = 0
@@ -45,7 +52,9 @@ def model(desk: Desk) -> Iterator[Model]:
     with LocalServer(model.answer) as server:
         address = f"llm: {{openai: {{base_url: '{server.url}/v1'}}}}\n"
         (desk.here / "transom.yaml").write_text(
-            f"model: openai:m\npaths: {{prices: mine.yaml}}\nexecution: {{enable_streaming: false}}\n{address}", "utf-8"
+            "model: openai:m\npaths: {prices: mine.yaml}\nexecution: {enable_streaming:"
+            f" false}}\n{address}",
+            "utf-8",
         )
         (desk.here / "mine.yaml").write_text(PRICES, "utf-8")
         yield model
@@ -57,12 +66,17 @@ def test_at_the_cap_a_run_pauses_and_a_higher_one_goes_on_with_it(desk: Desk, mo
     run = desk.run_of("VER-01").name
     assert line.startswith(f"run {run} is paused: stage spec/round3")
     assert line.endswith(
-        f"the cap of 1.5 usd is reached (2 used); go on with: transom resume {run} --max-cost USD, with more of them"
+        f"the cap of 1.5 usd is reached (2 used); go on with: transom resume {run} --max-cost USD,"
+        " with more of them"
     )
     shown = desk("runs", "show", run, "--format", "json").document
     assert (shown["status"], model.given) == ("paused", 2)
-    assert [stage["stage"] for stage in shown["stages"] if stage["status"] == "done"], "the work so far is kept"
-    assert "the cap of 1.5 usd is reached" in desk("resume", run, "-q").line(3), "the run keeps its cap"
+    assert [stage["stage"] for stage in shown["stages"] if stage["status"] == "done"], (
+        "the work so far is kept"
+    )
+    assert "the cap of 1.5 usd is reached" in desk("resume", run, "-q").line(3), (
+        "the run keeps its cap"
+    )
     assert model.given == 2
     assert desk("resume", run, "-q", "--max-cost", "100").code == 0
     assert model.given == len(model.texts), "and no reply was paid for twice"
@@ -74,7 +88,10 @@ def test_what_a_run_cost_before_counts_too(desk: Desk, model: Model) -> None:
     desk(*SPEC, "--max-cost", "3").line(3)
     assert model.given == 3
     (desk.here / "transom.yaml").write_text(
-        (desk.here / "transom.yaml").read_text("utf-8").replace("execution: {", "execution: {max_cost: 4, "), "utf-8"
+        (desk.here / "transom.yaml")
+        .read_text("utf-8")
+        .replace("execution: {", "execution: {max_cost: 4, "),
+        "utf-8",
     )
     assert "the cap of 4 usd" in desk(*SPEC).line(3), "a setting, too"
     assert model.given == 4
@@ -84,14 +101,20 @@ def test_what_a_run_cost_before_counts_too(desk: Desk, model: Model) -> None:
 def test_without_a_price_nothing_begins(desk: Desk, model: Model) -> None:
     (desk.here / "mine.yaml").write_text(PRICES.replace("openai:m", "openai:n"), "utf-8")
     line = desk(*SPEC, "--max-cost", "5").line()
-    assert line.startswith("openai:m: no price of it is known (2026-11-01), so its cost cannot be capped; write ")
+    assert line.startswith(
+        "openai:m: no price of it is known (2026-11-01), so its cost cannot be capped; write "
+    )
     assert "`models: {openai:m: {input: USD, output: USD}}`" in line
     assert (model.given, desk.records("opened")) == (0, [])
-    assert desk(*SPEC, "--model", "rules", "--max-cost", "0.01").code == 0, "what is on this machine is free"
+    assert desk(*SPEC, "--model", "rules", "--max-cost", "0.01").code == 0, (
+        "what is on this machine is free"
+    )
 
 
 @pytest.mark.slow
-def test_what_the_server_says_of_the_cost_goes_before_the_price_list(desk: Desk, model: Model) -> None:
+def test_what_the_server_says_of_the_cost_goes_before_the_price_list(
+    desk: Desk, model: Model
+) -> None:
     model.usage["cost"] = 0.25
     assert desk(*SPEC, "--max-cost", "1.5").code == 0
     costs = [row["reply"]["usage"]["cost"] for row in desk.records("model_reply")]

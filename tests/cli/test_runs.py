@@ -33,7 +33,9 @@ def shown(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-async def opened(folder: Path, inputs: dict[str, Json], entry: dict[str, Json] | None = None) -> str:
+async def opened(
+    folder: Path, inputs: dict[str, Json], entry: dict[str, Json] | None = None
+) -> str:
     """Open a run that does nothing, and return its id."""
     session = replace(Session.start(Options(), cwd=folder, environ={}), entry=entry or {})
     async with session.open_store() as store:
@@ -42,7 +44,9 @@ async def opened(folder: Path, inputs: dict[str, Json], entry: dict[str, Json] |
             return run.id
 
 
-def test_an_empty_folder_has_no_runs_and_stays_empty(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_folder_has_no_runs_and_stays_empty(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "list"]) == 0
     assert capsys.readouterr().out == f"no runs in {here}/.transom\n"
     assert shown(capsys, "runs", "list") == {"schema": "transom.runs/1", "runs": []}
@@ -61,8 +65,15 @@ def test_list_and_show(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert Path(found["folder"]).is_dir()
     assert found["usage"]["calls"] == 2
     assert found["usage"]["input_tokens"] > 0
-    stages = [(one["stage"], one["status"], one["attempts"], one["answered_by"]) for one in found["stages"]]
-    assert stages == [("one", "done", 1, ["scripted"]), ("two", "done", 1, ["scripted"]), ("both", "done", 1, [])]
+    stages = [
+        (one["stage"], one["status"], one["attempts"], one["answered_by"])
+        for one in found["stages"]
+    ]
+    assert stages == [
+        ("one", "done", 1, ["scripted"]),
+        ("two", "done", 1, ["scripted"]),
+        ("both", "done", 1, []),
+    ]
     assert main(["runs", "list"]) == 0
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["RUN", "KIND", "NAME", "STATUS", "LAST"]
@@ -70,24 +81,40 @@ def test_list_and_show(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "show", run]) == 0
     text = capsys.readouterr().out
     assert "status      done" in text
-    assert ["one", "done", "1", "1", "scripted", "-"] in [line.split() for line in text.splitlines()]
+    assert ["one", "done", "1", "1", "scripted", "-"] in [
+        line.split() for line in text.splitlines()
+    ]
     assert "resume" not in text and "\x1b" not in text
 
 
-def test_a_failed_run_says_why_and_how_to_go_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_says_why_and_how_to_go_on(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(ProviderError):
-        walked(here, script={"test.first": ["a"], "test.second": [ProviderError("it is out of order")]})
+        walked(
+            here, script={"test.first": ["a"], "test.second": [ProviderError("it is out of order")]}
+        )
     (row,) = shown(capsys, "runs", "list")["runs"]
     assert row["status"] == "failed"
     found = shown(capsys, "runs", "show", row["run_id"])
-    assert [(one["stage"], one["error"]) for one in found["stages"]] == [("one", None), ("two", "it is out of order")]
+    assert [(one["stage"], one["error"]) for one in found["stages"]] == [
+        ("one", None),
+        ("two", "it is out of order"),
+    ]
     main(["runs", "show", row["run_id"]])
     assert "to go on, start the program that began it again" in capsys.readouterr().out
 
 
-def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_whose_process_is_gone_was_interrupted(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(asyncio.CancelledError):
-        walked(here, script={"test.first": [lambda request: (_ for _ in ()).throw(asyncio.CancelledError())]})
+        walked(
+            here,
+            script={
+                "test.first": [lambda request: (_ for _ in ()).throw(asyncio.CancelledError())]
+            },
+        )
     (row,) = shown(capsys, "runs", "list")["runs"]
     # The process that held it is this very one, which still lives.
     assert row["status"] == "running"
@@ -99,7 +126,9 @@ def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.
     assert shown(capsys, "runs", "list")["runs"][0]["status"] == "running"
 
 
-def test_a_run_is_found_by_its_id_its_beginning_or_its_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_found_by_its_id_its_beginning_or_its_name(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def said(*args: str) -> str:
         assert main([*args]) == 2
         out, err = capsys.readouterr()
@@ -144,7 +173,10 @@ def test_resume_hands_the_journal_entry_to_its_kind(
     monkeypatch.setattr(runs_module, "can_resume", lambda entry: True)
     monkeypatch.setattr(runs_module, "give_again", again)
     assert main(["resume", started]) == 3
-    assert capsys.readouterr().err == f"resuming run {started} (test x)\nentry {{'target': 'z.yaml'}}\n"
+    assert (
+        capsys.readouterr().err
+        == f"resuming run {started} (test x)\nentry {{'target': 'z.yaml'}}\n"
+    )
 
 
 def both_changed(folder: Path) -> str:
@@ -157,19 +189,28 @@ def both_changed(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(("choice", "kept"), [("keep", True), ("redo", False)])
-def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answering_a_paused_run(
+    choice: str, kept: bool, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = both_changed(here)
     assert main(["runs", "show", run]) == 0
     text = capsys.readouterr().out
     assert "status      paused\nreason      both " in text
     assert f"answer with: transom answer {run} --question one keep, or redo" in text
-    assert main(shlex.split(re.findall("answer with: transom (.*)", text)[0])) == 2, "pasted it decides nothing"
+    assert main(shlex.split(re.findall("answer with: transom (.*)", text)[0])) == 2, (
+        "pasted it decides nothing"
+    )
     assert "unexpected extra argument" in capsys.readouterr().err
     assert main(["answer", run]) == 2
     assert "no answer is given; see: transom waiting" in capsys.readouterr().err
     if kept:
         told = shown(capsys, "answer", run, choice)
-        assert told == {"schema": "transom.answer/1", "run_id": run, "stage": "one", "answer": choice}
+        assert told == {
+            "schema": "transom.answer/1",
+            "run_id": run,
+            "stage": "one",
+            "answer": choice,
+        }
     else:
         assert main(["answer", run, choice]) == 0
         again = "to go on, start the program that began it again; it goes on where it was"
@@ -178,7 +219,10 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     one, _, _ = asyncio.run(table.walk("another source"))
     assert (one.value == "by hand") is kept
     assert main(["answer", run, choice]) == 2
-    assert f"{run}: this run waits for no answer; see: transom runs show {run}" in capsys.readouterr().err
+    assert (
+        f"{run}: this run waits for no answer; see: transom runs show {run}"
+        in capsys.readouterr().err
+    )
 
 
 def test_on_a_terminal_what_waits_is_asked_until_the_input_ends(
@@ -199,7 +243,9 @@ def test_on_a_terminal_what_waits_is_asked_until_the_input_ends(
     assert shown(capsys, "waiting")["questions"] == []
 
 
-def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_choices_are_answered_by_name(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, run = walked(here)
     table, _ = desk(here)
     for name in ("one", "two"):
@@ -233,7 +279,9 @@ async def main():
 
 asyncio.run(main())
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=here, env=clean_environment(), check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=here, env=clean_environment(), check=False
+    )
     assert done.returncode == -signal.SIGKILL
     (listed,) = shown(capsys, "runs", "list")["runs"]
     assert (listed["status"], listed["started_at"], listed["last_at"]) == ("new", None, None)

@@ -25,7 +25,8 @@ def aged(folder: Path, days: int, run: str | None = None) -> None:
     with sqlite3.connect(folder / ".transom" / "state.db") as connection:
         stream = f"run/{run}" if run else "%"
         connection.execute(
-            "UPDATE records SET at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', at, ?) WHERE stream LIKE ?",
+            "UPDATE records SET at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', at, ?) WHERE stream"
+            " LIKE ?",
             (f"-{days} days", stream),
         )
 
@@ -37,7 +38,9 @@ def cleaned(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, str | N
     return {row["run_id"]: row["kept"] for row in rows}
 
 
-def test_old_runs_go_with_all_that_they_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_old_runs_go_with_all_that_they_left(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, old = walked(here)
     young = asyncio.run(opened(here, {"other": 1}))
     aged(here, 8, old)
@@ -57,10 +60,15 @@ def test_old_runs_go_with_all_that_they_left(here: Path, capsys: pytest.CaptureF
     with sqlite3.connect(here / ".transom" / "state.db") as connection:
         assert connection.execute("SELECT count(*) FROM blobs").fetchone() == (0,)
     assert main(["runs", "clean", "--older-than", "1m"]) == 0
-    assert capsys.readouterr().out == f"stays  {young}  x  it is running\n0 runs, 0 bytes were removed\n"
+    assert (
+        capsys.readouterr().out
+        == f"stays  {young}  x  it is running\n0 runs, 0 bytes were removed\n"
+    )
 
 
-def test_an_archive_holds_files_journal_and_windows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archive_holds_files_journal_and_windows(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk, run = walked(here)
     aged(here, 30)
     before = desk.file("one.md").read_bytes()
@@ -116,7 +124,9 @@ def test_a_run_that_is_open_elsewhere_stays(here: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.slow
-def test_an_approved_checker_and_a_running_run_stay(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_approved_checker_and_a_running_run_stay(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     desk = Desk.at(here, capfd)
     desk.check("all", "VER-01.yaml", "-q")
     run = desk.run_of("VER-01")
@@ -128,13 +138,18 @@ def test_an_approved_checker_and_a_running_run_stay(here: Path, capfd: pytest.Ca
     kept = desk("runs", "clean", "--keep-successful", "--format", "json").document["runs"]
     assert [row["kept"] for row in kept] == ["it came to its end"]
     assert desk("runs", "clean").code == 0
-    assert "is gone; build one with: transom check all" in desk.check("run", "VER-01.yaml", "-q").line()
+    assert (
+        "is gone; build one with: transom check all"
+        in desk.check("run", "VER-01.yaml", "-q").line()
+    )
     assert desk.check("all", "VER-01.yaml", "-q").code == 0, "made again from the start"
 
 
 def test_what_is_no_age(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("7", "d7", "-1d", "7y", "1.5d"):
         assert main(["runs", "clean", f"--older-than={text}"]) == 2
-        assert f"--older-than: '{text}' is no age; write 30m, 12h, 7d or 2w" in capsys.readouterr().err
+        assert (
+            f"--older-than: '{text}' is no age; write 30m, 12h, 7d or 2w" in capsys.readouterr().err
+        )
     assert main(["runs", "clean"]) == 0
     assert list(here.iterdir()) == []

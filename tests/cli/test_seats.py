@@ -27,7 +27,11 @@ def test_seats_are_answered_by_models_of_their_own_and_the_rest_by_rules(
     rows = desk.records("model_reply")
     texts = {row["role"]: "".join(part["text"] for part in row["reply"]["parts"]) for row in rows}
     shutil.rmtree(here / ".transom")
-    by_model = {"a": texts["checklist.parser"], "b": texts["checklist.logic"], "c": texts["checklist.section1"]}
+    by_model = {
+        "a": texts["checklist.parser"],
+        "b": texts["checklist.logic"],
+        "c": texts["checklist.section1"],
+    }
 
     def answer(wire: Wire, seen: Seen) -> None:
         _, found, questions = str(seen.body["messages"][-1]["content"]).rpartition("<questions")
@@ -39,7 +43,8 @@ def test_seats_are_answered_by_models_of_their_own_and_the_rest_by_rules(
     with LocalServer(answer) as server:
         openai = f"openai: {{base_url: '{server.url}/v1', context_tokens: 200000}}"
         seats = (
-            "agent_a: {provider: openai, model: a}, agent_b: {provider: 'openai:b'}, section1: {provider: 'openai:c'}"
+            "agent_a: {provider: openai, model: a}, agent_b: {provider: 'openai:b'}, section1:"
+            " {provider: 'openai:c'}"
         )
         (here / "transom.yaml").write_text(
             f"llm: {{{openai}, {seats}}}\nexecution: {{enable_streaming: false}}\n", "utf-8"

@@ -41,12 +41,16 @@ def test_where_the_workspace_lies(tmp_path: Path) -> None:
     (tmp_path / ".transom").mkdir()
     assert session(deep).workspace_root == tmp_path / ".transom"
     assert session(deep, TRANSOM_PATHS__CACHE_DIR="kept").workspace_root == deep / "kept"
-    both = session(deep, TRANSOM_PATHS__CACHE_DIR="kept", TRANSOM_WORKSPACE="ws", TRANSOM_STATE_DIR="state")
+    both = session(
+        deep, TRANSOM_PATHS__CACHE_DIR="kept", TRANSOM_WORKSPACE="ws", TRANSOM_STATE_DIR="state"
+    )
     assert both.workspace_root == deep / "ws"
     assert both.workspace.database == deep / "state" / "state.db"
 
 
-def test_progress_goes_to_stderr_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_goes_to_stderr_unless_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     session(tmp_path).progress("working")
     session(tmp_path, Options(quiet=True)).progress("unheard")
     assert capsys.readouterr() == ("", "working\n")
@@ -59,16 +63,26 @@ def test_progress_goes_to_stderr_unless_quiet(tmp_path: Path, capsys: pytest.Cap
         (Options(), {"TRANSOM_LOGGING__LEVEL": "error"}, {"ERROR"}),
         (Options(verbose=1), {}, {"INFO", "WARNING", "ERROR"}),
         (Options(verbose=2), {}, {"DEBUG", "INFO", "WARNING", "ERROR"}),
-        (Options(verbose=1), {"TRANSOM_LOGGING__LEVEL": "debug"}, {"DEBUG", "INFO", "WARNING", "ERROR"}),
+        (
+            Options(verbose=1),
+            {"TRANSOM_LOGGING__LEVEL": "debug"},
+            {"DEBUG", "INFO", "WARNING", "ERROR"},
+        ),
         (Options(quiet=True), {"TRANSOM_LOGGING__LEVEL": "debug"}, {"ERROR"}),
     ],
 )
 def test_how_much_is_logged(
-    options: Options, environ: dict[str, str], shown: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: Options,
+    environ: dict[str, str],
+    shown: set[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     session(tmp_path, options, **environ, TRANSOM_LOGGING__LOG_FILE="logs/all.log")
     for level in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        logging.getLogger("transom.test").log(logging.getLevelNamesMapping()[level], "said %s", level)
+        logging.getLogger("transom.test").log(
+            logging.getLevelNamesMapping()[level], "said %s", level
+        )
     assert {line.split()[-1] for line in capsys.readouterr().err.splitlines()} == shown
     assert "said ERROR" in (tmp_path / "logs" / "all.log").read_text()
 
@@ -143,14 +157,20 @@ def test_rules_are_the_default_and_a_recording_is_a_provider(tmp_path: Path) -> 
     write_recording(tmp_path / "calls.json", [(request, Reply((Text("recorded"),), by="x"))])
     here = session(tmp_path, Options(model="replay:calls.json"))
     assert asyncio.run(here.chain().answer(request)).text == "recorded"
-    assert here.chain() is here.chain() is not here.chain(spec="rules"), "equal ones share connections"
+    assert here.chain() is here.chain() is not here.chain(spec="rules"), (
+        "equal ones share connections"
+    )
 
 
 PROVIDERS = {
-    "anthropic:some-model": "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it",
+    "anthropic:some-model": (
+        "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it"
+    ),
     "openai": "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt",
-    "ruls": "--model: unknown provider 'ruls'; use rules, replay:PATH, anthropic:NAME, "
-    "openai:NAME, ollama:NAME or package.module:Class",
+    "ruls": (
+        "--model: unknown provider 'ruls'; use rules, replay:PATH, anthropic:NAME, "
+        "openai:NAME, ollama:NAME or package.module:Class"
+    ),
     "antropic:claude": "--model: unknown provider 'antropic:claude'; use rules, ",
     "claude-sonnet-4-5": "--model: unknown provider 'claude-sonnet-4-5'; use rules, ",
     "": "--model: unknown provider ''; use rules",

@@ -51,7 +51,12 @@ def test_the_list(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(capsys.readouterr().out)
     holds(document)
     (row,) = document["traces"]
-    assert (row["trace_id"], row["run_id"], row["errors"], row["open"]) == (trace_id(run), run, 0, 0)
+    assert (row["trace_id"], row["run_id"], row["errors"], row["open"]) == (
+        trace_id(run),
+        run,
+        0,
+        0,
+    )
     assert row["spans"] == 5
 
 
@@ -59,7 +64,11 @@ def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[s
     folder = here / ".transom" / "traces"
     for command in ("list", "stats"):
         assert said(capsys, command) == (0, f"no traces in {folder}\n", "")
-    assert said(capsys, "stats", "--since", "7d") == (0, f"no traces of the last 7d in {folder}\n", "")
+    assert said(capsys, "stats", "--since", "7d") == (
+        0,
+        f"no traces of the last 7d in {folder}\n",
+        "",
+    )
     hint = "there is none here yet; give --workspace, or change to the folder of its start"
     assert said(capsys, "show", "abc") == (2, "", f"transom: {folder}: no trace 'abc'; {hint}\n")
     assert not folder.parent.exists(), "looking makes nothing"
@@ -67,7 +76,9 @@ def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[s
     assert main(["trace", "show", f"{run}x"]) == 2
     assert f"no trace '{run}x'; near: {run}" in capsys.readouterr().err
     assert main(["trace", "show", "nope"]) == 2
-    assert "no trace 'nope'; see: transom trace list" in capsys.readouterr().err, "nothing is near it"
+    assert "no trace 'nope'; see: transom trace list" in capsys.readouterr().err, (
+        "nothing is near it"
+    )
     traces = here / ".transom" / "traces"
     (traces / "00aa.jsonl").write_text("")
     (traces / "00ab.jsonl").write_text("")
@@ -122,7 +133,9 @@ def test_what_traces_add_up_to(here: Path, capsys: pytest.CaptureFixture[str]) -
     asyncio.run(walk(here))
     assert stats(capsys)["rows"] == found["rows"], "what came from the journal is no call"
     rows = {row["name"]: row for row in stats(capsys, "--by", "tool")["rows"]}
-    assert {name: (row["calls"], row["errors"], row["error_rate"]) for name, row in rows.items()} == {
+    assert {
+        name: (row["calls"], row["errors"], row["error_rate"]) for name, row in rows.items()
+    } == {
         "look": (2, {"ToolExecutionError": 1}, 0.5),
         "unknown": (1, {"ToolNotFoundError": 1}, 1.0),
     }
@@ -148,9 +161,19 @@ def test_only_what_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert "--since: 'soon' is no age" in capsys.readouterr().err
 
 
-def test_what_a_long_conversation_did_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    chat = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "transom.role": "t.seat"}
-    attempt = {"gen_ai.operation.name": "attempt", "gen_ai.provider.name": "far", "transom.attempt": 1}
+def test_what_a_long_conversation_did_lately(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chat = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "far",
+        "transom.role": "t.seat",
+    }
+    attempt = {
+        "gen_ai.operation.name": "attempt",
+        "gen_ai.provider.name": "far",
+        "transom.attempt": 1,
+    }
     with Telemetry.open(here / ".transom" / "traces") as telemetry:
         for hours in (48, 0):
             with telemetry.span("chat", **chat) as span:
@@ -172,20 +195,29 @@ models:
 """
 
 
-def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_call_cost(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Telemetry.open(here / ".transom" / "traces") as telemetry:
         told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic"}
         told |= {"gen_ai.request.model": "claude-sonnet-4-5"}
         usage = {"gen_ai.usage.input_tokens": 1_000_000, "gen_ai.usage.output_tokens": 100_000}
         with telemetry.span("chat", **told, **usage):
             pass
-        cached = {"gen_ai.usage.cache_read.input_tokens": 500_000, "gen_ai.usage.cache_creation.input_tokens": 250_000}
-        with telemetry.span("chat", **{**told, "gen_ai.request.model": "unheard-of"}, **usage, **cached):
+        cached = {
+            "gen_ai.usage.cache_read.input_tokens": 500_000,
+            "gen_ai.usage.cache_creation.input_tokens": 250_000,
+        }
+        with telemetry.span(
+            "chat", **{**told, "gen_ai.request.model": "unheard-of"}, **usage, **cached
+        ):
             pass
     (row,) = stats(capsys)["rows"]
     assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)
     _, out, _ = said(capsys, "stats")
-    assert out.splitlines()[1].split()[-1] == "4.5000+?", "there is one more, whose price nobody knows"
+    assert out.splitlines()[1].split()[-1] == "4.5000+?", (
+        "there is one more, whose price nobody knows"
+    )
     (here / "mine.yaml").write_text(MINE)
     monkeypatch.setenv("TRANSOM_PATHS__PRICES", "mine.yaml")
     (row,) = stats(capsys)["rows"]
@@ -242,4 +274,6 @@ def test_a_killed_run_and_files_that_a_full_disk_or_somebody_else_left(
         assert code == 0 and out.splitlines()[1].split()[:2] == ["p", "1"]
         for form in FORMS:
             code, _, err = said(capsys, "show", "ffff", *form)
-            assert code == 2 and "there is no span in this file; give a file of OTLP JSON lines" in err
+            assert (
+                code == 2 and "there is no span in this file; give a file of OTLP JSON lines" in err
+            )

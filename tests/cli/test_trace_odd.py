@@ -1,4 +1,6 @@
-"""Files that another writer, a full disk or a hand left among the traces: passed over and named, and hiding nothing."""
+"""Files that another writer, a full disk or a hand left among the traces: passed over and named,
+and hiding nothing.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ def traces(here: Path) -> Path:
     folder = here / ".transom" / "traces"
     told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "transom.role": "clerk"}
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
-    with Telemetry.open(folder, GOOD) as telemetry, telemetry.span("chat", **told), telemetry.span("look", **tool):
+    with (
+        Telemetry.open(folder, GOOD) as telemetry,
+        telemetry.span("chat", **told),
+        telemetry.span("look", **tool),
+    ):
         pass
     return folder
 
@@ -57,7 +63,10 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     for what, text in ODD.items():
         alone.write_text(text.rstrip("\n") + "\n" + line(span(spanId="9")), encoding="utf-8")
         odd: list[str] = []
-        assert ([row.span_id for row in read_trace(alone, odd.append)], len(odd)) == (["9"], 1), what
+        assert ([row.span_id for row in read_trace(alone, odd.append)], len(odd)) == (
+            ["9"],
+            1,
+        ), what
     every = "".join(text.rstrip("\n") + "\n" for text in ODD.values())
     alone.write_text(every, encoding="utf-8")
     beside.write_bytes(every.encode() + beside.read_bytes())
@@ -71,7 +80,9 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     code, out, err = run(capsys, "show", GOOD, "--format", "json")
     assert (code, err.splitlines(), "look" in out) == (0, named[:1], True)
     code, _, err = run(capsys, "show", "b" * 32)
-    assert code == 2 and err.endswith("there is no span in this file; give a file of OTLP JSON lines\n")
+    assert code == 2 and err.endswith(
+        "there is no span in this file; give a file of OTLP JSON lines\n"
+    )
 
 
 def test_what_is_no_file_is_named(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,8 +93,14 @@ def test_what_is_no_file_is_named(traces: Path, capsys: pytest.CaptureFixture[st
         code, out, err = run(capsys, *command)
         assert code == 0 and len(out.splitlines()) >= 2
         assert err.splitlines() == [
-            f"transom: {traces / 'dir.jsonl'}: passed over: the trace cannot be read (Is a directory)",
-            f"transom: {traces / 'gone.jsonl'}: passed over: the trace cannot be read (No such file or directory)",
+            (
+                f"transom: {traces / 'dir.jsonl'}: passed over: the trace cannot be read (Is a"
+                " directory)"
+            ),
+            (
+                f"transom: {traces / 'gone.jsonl'}: passed over: the trace cannot be read (No such"
+                " file or directory)"
+            ),
         ]
 
 

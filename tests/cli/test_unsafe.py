@@ -1,4 +1,6 @@
-"""`--unsafe-no-sandbox`: asked for by name, told on stderr, marked in the verdict; without it no code is run."""
+"""`--unsafe-no-sandbox`: asked for by name, told on stderr, marked in the verdict; without it no
+code is run.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,25 @@ def _run(folder: Path, *arguments: str, before: str = "") -> subprocess.Complete
     checker(folder, "versions")
     item = "description: Confirm it.\nitem_id: VERSIONS\ninput_files: [sta.log]\n"
     write_files(folder, {**DESIGN, "ITEM.yaml": item, "checker/item.yaml": item})
-    command = [sys.executable, "-c", before + _MAIN, "check", "run", "checker", "--format", "json", *arguments]
+    command = [
+        sys.executable,
+        "-c",
+        before + _MAIN,
+        "check",
+        "run",
+        "checker",
+        "--format",
+        "json",
+        *arguments,
+    ]
     variables = [f"--var=CHECKLIST_ROOT={folder}"]
     return subprocess.run(
-        [*command, *variables], cwd=folder, capture_output=True, text=True, check=False, env=dict(os.environ)
+        [*command, *variables],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
     )
 
 
@@ -45,8 +62,12 @@ def test_the_flag_says_what_it_risks_and_marks_the_verdict(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("before", [_NO_SECCOMP, _OTHER_PROCESSOR], ids=["no seccomp", "unknown processor"])
-def test_without_a_sandbox_it_refuses_in_one_line_that_names_the_flag(tmp_path: Path, before: str) -> None:
+@pytest.mark.parametrize(
+    "before", [_NO_SECCOMP, _OTHER_PROCESSOR], ids=["no seccomp", "unknown processor"]
+)
+def test_without_a_sandbox_it_refuses_in_one_line_that_names_the_flag(
+    tmp_path: Path, before: str
+) -> None:
     done = _run(tmp_path, "--quiet", before=before)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1

@@ -50,7 +50,9 @@ def asked(here: Path, work: Any, provider: Any, **more: Any) -> str:
         session = Session.start(Options(), cwd=here, environ={})
         async with (
             session.open_store() as store,
-            session.open_run("test", {"of": "this test"}, name="t", store=store, chain=Chain((provider,))) as run,
+            session.open_run(
+                "test", {"of": "this test"}, name="t", store=store, chain=Chain((provider,))
+            ) as run,
         ):
             await run.stage("s", work, out=text_file("s.md"), **more)
             return run.id
@@ -72,7 +74,9 @@ def test_every_call_with_what_was_sent(here: Path, capsys: pytest.CaptureFixture
         (2, "two", "test.second", "scripted"),
     ]
     provider: Any = desk.provider
-    assert [one["rendered"] for one in document["calls"]] == [render(one).as_text() for one in provider.requests]
+    assert [one["rendered"] for one in document["calls"]] == [
+        render(one).as_text() for one in provider.requests
+    ]
     first = document["calls"][0]
     assert [(one["name"], one["tier"], one["trust"]) for one in first["blocks"]] == [
         ("role", "stable", "ours"),
@@ -102,7 +106,9 @@ def test_one_call_for_people_ends_with_the_exact_bytes_and_the_overview_has_no_t
 def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def ask(stage: Stage) -> str:
         said = AssistantMessage((Text("before \udc80"), ToolCall("1", "look", {"at": "a.log"})))
-        came = ToolResults((ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True)))
+        came = ToolResults(
+            (ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True))
+        )
         window = Window(FIRST.prompt, (said, came), (Dropped("log", 900, "over the limit"),))
         return (await put(stage, Request(FIRST.name, window), FIRST)).text
 
@@ -110,11 +116,15 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
     assert "  left out: name log, tokens 900, why over the limit\n" in text
-    assert re.search(r"  turn 1: said look, \d+ tokens\n  turn 2: came back look, leap, \d+ tokens\n", text)
+    assert re.search(
+        r"  turn 1: said look, \d+ tokens\n  turn 2: came back look, leap, \d+ tokens\n", text
+    )
     (call,) = windows(capsys, run)["calls"]
     assert call["dropped"] == [{"name": "log", "tokens": 900, "why": "over the limit"}]
     assert [turn["kind"] for turn in call["turns"]] == ["said", "came_back"]
-    assert "<said>\nbefore \udc80\n<tool" in call["rendered"], "text that is not UTF-8 survives as a JSON escape"
+    assert "<said>\nbefore \udc80\n<tool" in call["rendered"], (
+        "text that is not UTF-8 survives as a JSON escape"
+    )
 
 
 def test_what_changed_between_two_calls(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +145,10 @@ def test_a_call_that_is_not_there(here: Path, capsys: pytest.CaptureFixture[str]
     _, run = walked(here)
     for option, number in (("--call", "0"), ("--diff", "3")):
         assert main(["window", "show", run, option, number]) == 2
-        assert capsys.readouterr().err == f"transom: {option}: run {run} has no call {number}; it has calls 1 to 2\n"
+        assert (
+            capsys.readouterr().err
+            == f"transom: {option}: run {run} has no call {number}; it has calls 1 to 2\n"
+        )
     run = asyncio.run(opened(here, {}))
     assert main(["window", "show", run]) == 0
     assert capsys.readouterr().out == "no model was asked in this run\n"
@@ -144,14 +157,21 @@ def test_a_call_that_is_not_there(here: Path, capsys: pytest.CaptureFixture[str]
 
 
 def conversed(here: Path) -> str:
-    """A run with a conversation of three calls; a block of the session tier changes before the last."""
+    """A run with a conversation of three calls; a block of the session tier changes before the
+    last.
+    """
     role = Role("test.talk", FIRST.prompt, frozenset({"role", "config", "log", "playbook"}))
 
     async def talk(stage: Stage) -> str:
         turns: list[Any] = []
         for number, config in enumerate(["same", "same", "other"]):
-            blocks = [Block("config", config, Tier.SESSION), Block("log", f"log {number}", trust="untrusted")]
-            request = go_on(role, blocks, History.of(turns), budget=WindowBudget(total=20_000)).request
+            blocks = [
+                Block("config", config, Tier.SESSION),
+                Block("log", f"log {number}", trust="untrusted"),
+            ]
+            request = go_on(
+                role, blocks, History.of(turns), budget=WindowBudget(total=20_000)
+            ).request
             reply = await put(stage, request, role)
             turns += [UserMessage(f"question {number}"), AssistantMessage(reply.parts)]
         return "done"
@@ -159,24 +179,38 @@ def conversed(here: Path) -> str:
     def answer(request: Request) -> Reply:
         return Reply((Text("yes"),), usage=Usage(1_000, 10, 400 if request.window.turns else 0))
 
-    return asked(here, talk, ScriptedProvider(answer, name="anthropic:claude-sonnet-5"), uses=[role])
+    return asked(
+        here, talk, ScriptedProvider(answer, name="anthropic:claude-sonnet-5"), uses=[role]
+    )
 
 
-def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shares_what_broke_the_cache_and_what_it_saved(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = conversed(here)
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
     assert "  config  session  ours       any  protocols      9 tokens\n" in text
     assert (
-        "  used: stable_prefix 11 of 80, protocols 9 of 161, playbook 0 of 80, session_state 0 of 32, "
-        "conversation 33 of 484, working_space 77 of 775\n"
-    ) in text
+        "  used: stable_prefix 11 of 80, protocols 9 of 161, playbook 0 of 80, session_state 0 of"
+        " 32, conversation 33 of 484, working_space 77 of 775\n" in text
+    )
     assert "broke name block config, how changed" in text
-    least = "1 of 3 requests are below the minimum of 2048 tokens: nothing of them is kept, marked or not\n"
+    least = (
+        "1 of 3 requests are below the minimum of 2048 tokens: nothing of them is kept, marked or"
+        " not\n"
+    )
     assert f"cache of anthropic:claude-sonnet-5: {least}" in text
-    assert "cache of anthropic:claude-sonnet-5: reported: 800 of 3000 input tokens read from it, 26.7%\n" in text
+    assert (
+        "cache of anthropic:claude-sonnet-5: reported: 800 of 3000 input tokens read from it,"
+        " 26.7%\n" in text
+    )
     calls = windows(capsys, run)["calls"]
-    assert [one["cache"]["broke"] for one in calls] == [None, None, {"name": "block config", "how": "changed"}]
+    assert [one["cache"]["broke"] for one in calls] == [
+        None,
+        None,
+        {"name": "block config", "how": "changed"},
+    ]
     assert [one["cache"]["reported_read"] for one in calls] == [0, 400, 400]
     shares = {one["name"]: (one["used"], one["limit"]) for one in calls[2]["shares"]}
     assert list(shares) == list(SHARES)
@@ -189,11 +223,18 @@ def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytes
         "a cache is of use up to block config, which is another one now",
     ]
     changes = windows(capsys, run, "--diff", "2", "--call", "3")["diff"]["changes"]
-    assert (changes["changed"], changes["broke"]["name"]) == (["block config", "block log"], "block config")
+    assert (changes["changed"], changes["broke"]["name"]) == (
+        ["block config", "block log"],
+        "block config",
+    )
 
 
-def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The server counts twice what anyone would expect, so an estimate that did not learn from it stands out."""
+def test_every_estimate_is_what_it_was_when_the_call_was_made(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The server counts twice what anyone would expect, so an estimate that did not learn from
+    it stands out.
+    """
 
     def answer(request: Request) -> Reply:
         size = 2 * estimate_tokens(render(request).as_text())
@@ -204,7 +245,9 @@ def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys
 
     async def talk() -> None:
         provider = ScriptedProvider(answer, name="anthropic:claude-sonnet-5")
-        async with Agent(SEAT, provider=provider, tools=[tool()], at=Home(here / ".transom", "t")) as agent:
+        async with Agent(
+            SEAT, provider=provider, tools=[tool()], at=Home(here / ".transom", "t")
+        ) as agent:
             await agent.send("go")
 
     asyncio.run(talk())
@@ -217,19 +260,31 @@ def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys
         assert together == pytest.approx(call["cache"]["tokens"], rel=0.02, abs=8)
         blocks = sum(block["tokens"] for block in call["blocks"])
         assert blocks < together < 2.2 * call["usage"]["input_tokens"]
-    assert calls[-1]["cache"]["tokens"] == pytest.approx(calls[-1]["usage"]["input_tokens"], rel=0.1)
+    assert calls[-1]["cache"]["tokens"] == pytest.approx(
+        calls[-1]["usage"]["input_tokens"], rel=0.1
+    )
     assert main(["window", "show", run, "--call", "2"]) == 0
     told = capsys.readouterr().out
     assert re.search(r"  tools: look \d+ tokens\n", told)
     assert re.search(r"  turn 2: said look, \d+ tokens\n", told)
 
 
-def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One says nothing, and one is repaired, behind a result of a tool; the server counts twice the tokens."""
-    role = replace(SEAT, output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+def test_every_call_of_an_answer_has_shares_of_its_own(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One says nothing, and one is repaired, behind a result of a tool; the server counts twice
+    the tokens.
+    """
+    role = replace(
+        SEAT, output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    )
     saw: dict[str, Any] = {"stop": "tool_calls"}
     replies: list[tuple[Any, dict[str, Any]]] = [
-        *((ToolCall("1", "look", {"at": "a"}), saw), (None, {"stop": "pause"}), (Text('{"n": seven}'), {})),
+        *(
+            (ToolCall("1", "look", {"at": "a"}), saw),
+            (None, {"stop": "pause"}),
+            (Text('{"n": seven}'), {}),
+        ),
         *((Text('{"n": 7}'), {}), (Text('{"n": 8}'), {})),
     ]
 
@@ -237,12 +292,16 @@ def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytes
         part, more = replies.pop(0)
         schema = estimate_tokens(schema_text(role.schema or {}))
         return Reply(
-            (part,) if part else (), usage=Usage(2 * (estimate_tokens(render(request).as_text()) + schema), 10), **more
+            (part,) if part else (),
+            usage=Usage(2 * (estimate_tokens(render(request).as_text()) + schema), 10),
+            **more,
         )
 
     async def talk() -> None:
         provider = ScriptedProvider(answer)
-        async with Agent(role, provider=provider, tools=[tool()], at=Home(here / ".transom", "t")) as agent:
+        async with Agent(
+            role, provider=provider, tools=[tool()], at=Home(here / ".transom", "t")
+        ) as agent:
             await agent.send("How many are there?")
             await agent.send("And now?")
 

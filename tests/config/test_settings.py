@@ -113,7 +113,9 @@ def test_paths_are_meant_from_the_folder_of_the_project(tmp_path: Path) -> None:
     paths = load(deep, TRANSOM_PATHS__OUTPUT_DIR="here").paths
     assert paths.item_specs_dir == tmp_path / "a" / "specs"
     assert paths.search_root == Path("/designs")
-    assert paths.output_dir == deep / "here", "a variable's path is meant from the folder of the command"
+    assert paths.output_dir == deep / "here", (
+        "a variable's path is meant from the folder of the command"
+    )
 
 
 def test_the_nearest_file_counts_and_transom_yaml_comes_first(tmp_path: Path) -> None:
@@ -121,7 +123,10 @@ def test_the_nearest_file_counts_and_transom_yaml_comes_first(tmp_path: Path) ->
     inner = written(tmp_path / "x", "model: seed", "config/agent_config.yaml")
     assert find_settings_file(tmp_path) == outer
     assert find_settings_file(tmp_path / "x") == inner
-    assert find_settings_file(tmp_path / "x" / "config") == inner.parent.parent / "config/agent_config.yaml"
+    assert (
+        find_settings_file(tmp_path / "x" / "config")
+        == inner.parent.parent / "config/agent_config.yaml"
+    )
     nearer = written(tmp_path / "x", "model: ours")
     assert load(tmp_path / "x").file == nearer
     assert load_settings(tmp_path / "x", file=outer, environ={}).model == "outer"
@@ -158,7 +163,10 @@ def test_variables_have_the_type_of_their_key(key: str, tmp_path: Path) -> None:
 
 
 def test_a_list_of_folders_in_a_variable(tmp_path: Path) -> None:
-    assert load(tmp_path, TRANSOM_PATHS__KNOWLEDGE_DIRS="a:/b:").paths.knowledge_dirs == (tmp_path / "a", Path("/b"))
+    assert load(tmp_path, TRANSOM_PATHS__KNOWLEDGE_DIRS="a:/b:").paths.knowledge_dirs == (
+        tmp_path / "a",
+        Path("/b"),
+    )
     written(tmp_path, "paths:\n  knowledge_dirs: one\n")
     assert load(tmp_path).paths.knowledge_dirs == (tmp_path / "one",)
 
@@ -184,24 +192,46 @@ def test_an_empty_variable_and_the_reserved_one_count_as_absent(tmp_path: Path) 
 
 
 MISTAKES = {
-    "execution:\n  max_iteration: 4": ":2: unknown setting execution.max_iteration; did you mean execution.max",
-    "max_iterations: 4": ":1: unknown setting max_iterations; did you mean execution.max_iterations?",
-    "paths:\n  searchroot: x": ":2: unknown setting paths.searchroot; did you mean paths.search_root?",
+    "execution:\n  max_iteration: 4": (
+        ":2: unknown setting execution.max_iteration; did you mean execution.max"
+    ),
+    "max_iterations: 4": (
+        ":1: unknown setting max_iterations; did you mean execution.max_iterations?"
+    ),
+    "paths:\n  searchroot: x": (
+        ":2: unknown setting paths.searchroot; did you mean paths.search_root?"
+    ),
     "1: 2": ":1: unknown setting 1; did you mean ",
     "a: &a [x]\nb: [*a, *a]": ":1: unknown setting a; did you mean ",
-    'execution:\n  max_iterations: "4"': ":2: execution.max_iterations: input should be a valid integer, not '4'",
-    "execution:\n  max_iterations: true": ":2: execution.max_iterations: input should be a valid integer, not True",
-    "execution:\n  timeout_per_stage: 0": ":2: execution.timeout_per_stage: input should be greater than 0, not 0",
-    "execution:\n  timeout_per_stage: .inf": ":2: execution.timeout_per_stage: input should be a valid number",
+    'execution:\n  max_iterations: "4"': (
+        ":2: execution.max_iterations: input should be a valid integer, not '4'"
+    ),
+    "execution:\n  max_iterations: true": (
+        ":2: execution.max_iterations: input should be a valid integer, not True"
+    ),
+    "execution:\n  timeout_per_stage: 0": (
+        ":2: execution.timeout_per_stage: input should be greater than 0, not 0"
+    ),
+    "execution:\n  timeout_per_stage: .inf": (
+        ":2: execution.timeout_per_stage: input should be a valid number"
+    ),
     "logging:\n  level: loud": ":2: logging.level: input should be 'DEBUG', 'INFO', ",
-    "llm: {agent_a: {temperature: 3}}": ":1: llm.agent_a.temperature: input should be less than or equal to 2, not 3",
+    "llm: {agent_a: {temperature: 3}}": (
+        ":1: llm.agent_a.temperature: input should be less than or equal to 2, not 3"
+    ),
     "paths:\n  cache_dir: [a]": ":2: paths.cache_dir: input should be a path, not a list",
     "paths:\n  cache_dir: ''": ":2: paths.cache_dir: input should be a path, not ''",
-    "paths:\n  knowledge_dirs: 7": ":2: paths.knowledge_dirs: input should be a list of paths, not 7",
+    "paths:\n  knowledge_dirs: 7": (
+        ":2: paths.knowledge_dirs: input should be a list of paths, not 7"
+    ),
     "paths:\n  knowledge_dirs: [7]": ":2: paths.knowledge_dirs: input should be a path, not a list",
     "paths: 3": ":1: paths is a section; indent its settings below it",
-    "model:": ":1: model: input should be a valid string, not nothing; give a value, or remove the line",
-    "model: !!python/object/apply:os.getcwd []": ":1: the tag tag:yaml.org,2002:python/object/apply:os.getcwd",
+    "model:": (
+        ":1: model: input should be a valid string, not nothing; give a value, or remove the line"
+    ),
+    "model: !!python/object/apply:os.getcwd []": (
+        ":1: the tag tag:yaml.org,2002:python/object/apply:os.getcwd"
+    ),
     "- model: rules": ":1: is not a mapping of settings; write lines like `model: rules`",
     "just words": ":1: is not a mapping of settings",
     "model: rules\nmodel: rules": ":2: the key 'model' is already in line 1",
@@ -227,7 +257,9 @@ def test_a_mistake_in_the_file_is_one_line_with_its_place(text: str, tmp_path: P
     assert len(line) < 300 + len(str(path))
 
 
-@pytest.mark.parametrize("text", ["model: %s", "paths: {knowledge_dirs: %s}", "paths: %s", "other: %s", "%s"])
+@pytest.mark.parametrize(
+    "text", ["model: %s", "paths: {knowledge_dirs: %s}", "paths: %s", "other: %s", "%s"]
+)
 def test_a_billion_laughs_are_not_heard(text: str, tmp_path: Path) -> None:
     lists = ["&a0 [ha]", *(f"&a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30))]
     written(tmp_path, text % f"[{', '.join(lists)}]")
@@ -236,14 +268,20 @@ def test_a_billion_laughs_are_not_heard(text: str, tmp_path: Path) -> None:
     assert len(str(caught.value)) < 200 + len(str(tmp_path))
 
 
-@pytest.mark.parametrize("text", ["", "# nothing set\n", "---\n", "null\n", "paths:\nllm:\n", "\ufeffmodel: rules\n"])
+@pytest.mark.parametrize(
+    "text", ["", "# nothing set\n", "---\n", "null\n", "paths:\nllm:\n", "\ufeffmodel: rules\n"]
+)
 def test_an_empty_file_and_empty_sections_set_nothing_odd(text: str, tmp_path: Path) -> None:
     written(tmp_path, text)
     assert load(tmp_path).model_dump() == Settings().model_dump()
 
 
 def test_merge_keys_and_aliases_are_plain_yaml(tmp_path: Path) -> None:
-    written(tmp_path, "llm:\n  agent_a: &seat {max_tokens: 100}\n  agent_b:\n    <<: *seat\n    temperature: 1.0\n")
+    written(
+        tmp_path,
+        "llm:\n  agent_a: &seat {max_tokens: 100}\n  agent_b:\n    <<: *seat\n    temperature:"
+        " 1.0\n",
+    )
     seats = load(tmp_path).llm
     assert (seats.agent_b.max_tokens, seats.agent_b.temperature) == (100, 1.0)
 
@@ -266,12 +304,18 @@ def test_a_folder_a_missing_and_a_huge_file(tmp_path: Path) -> None:
 
 
 WRONG_VARIABLES = {
-    "TRANSOM_EXECUTION__MAX_ITERATION": ("4", "environment: unknown setting TRANSOM_EXECUTION__MAX_ITERATION; did you"),
+    "TRANSOM_EXECUTION__MAX_ITERATION": (
+        "4",
+        "environment: unknown setting TRANSOM_EXECUTION__MAX_ITERATION; did you",
+    ),
     "TRANSOM_EXECUTION__MAX_ITERATIONS": (
         "many",
         ": input should be a valid integer, not 'many'",
     ),
-    "TRANSOM_EXECUTION__ENABLE_STREAMING": ("perhaps", "input should be a valid boolean, not 'perhaps'"),
+    "TRANSOM_EXECUTION__ENABLE_STREAMING": (
+        "perhaps",
+        "input should be a valid boolean, not 'perhaps'",
+    ),
     "TRANSOM_EXECUTION__TIMEOUT_PER_STAGE": ("nan", "input should be"),
 }
 
@@ -292,7 +336,9 @@ def test_settings_cannot_be_changed() -> None:
 
 @pytest.mark.slow
 @given(text=st.text(max_size=200))
-def test_any_file_gives_settings_or_one_typed_error(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_file_gives_settings_or_one_typed_error(
+    text: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.yaml"
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     try:

@@ -24,10 +24,16 @@ from transom.llm import (
 
 Tokenizer = Callable[[str], int]
 
-WORDS = "the timing report of block core says that slack is met in every corner but one and nothing else was found"
+WORDS = (
+    "the timing report of block core says that slack is met in every corner but one and nothing"
+    " else was found"
+)
 PROSE = (WORDS + ". ") * 3
 ROW = '{"id": 4711, "path": "u_core/u_alu/reg_12", "slack": -0.0134, "ok": false}, '
-LOG = "2026-11-22T09:31:07.123 WARN [STA-1042] /u_core/u_alu/reg_12/D: slack -0.013 (VIOLATED) 12 of 480\n"
+LOG = (
+    "2026-11-22T09:31:07.123 WARN [STA-1042] /u_core/u_alu/reg_12/D: slack -0.013 (VIOLATED) 12 of"
+    " 480\n"
+)
 CODE = "    if result.slack < 0:\n        found.append((path, result.slack))  # violated\n"
 KINDS = (PROSE, ROW, LOG, CODE)
 
@@ -53,7 +59,9 @@ def even(text: str) -> int:
 TOKENIZERS: Sequence[Tokenizer] = (pieces, small, even)
 
 
-def call(number: int, result: str = "fine", *, tool: str = "look", is_error: bool = False) -> tuple[Turn, Turn]:
+def call(
+    number: int, result: str = "fine", *, tool: str = "look", is_error: bool = False
+) -> tuple[Turn, Turn]:
     """A call and its result."""
     ident = f"c{number}"
     said = AssistantMessage((Text("I look."), ToolCall(ident, tool, {"number": number})))
@@ -63,7 +71,11 @@ def call(number: int, result: str = "fine", *, tool: str = "look", is_error: boo
 def exchange(number: int, kind: str = PROSE, size: int = 300) -> list[Turn]:
     """A question, a call with its result, an answer: two events."""
     text = (f"{number}: " + kind * (size // len(kind) + 1))[:size]
-    return [UserMessage(f"What of {number}?"), *call(number, text), AssistantMessage((Text(f"It is {number}."),))]
+    return [
+        UserMessage(f"What of {number}?"),
+        *call(number, text),
+        AssistantMessage((Text(f"It is {number}."),)),
+    ]
 
 
 kinds = st.sampled_from(KINDS)
@@ -72,7 +84,9 @@ sizes = st.integers(20, 2_000)
 
 @st.composite
 def turns(draw: st.DrawFn, most: int = 120) -> list[Turn]:
-    """Any conversation that can be: questions, answers, calls alone or several at once, failed ones."""
+    """Any conversation that can be: questions, answers, calls alone or several at once, failed
+    ones.
+    """
     made: list[Turn] = []
     for number in range(draw(st.integers(0, most))):
         what = draw(st.sampled_from(["ask", "say", "call", "call", "fail", "both"]))
@@ -83,20 +97,32 @@ def turns(draw: st.DrawFn, most: int = 120) -> list[Turn]:
             made.append(AssistantMessage((Text(text),)))
         elif what == "both":
             ids = (f"a{number}", f"b{number}")
-            made.append(AssistantMessage(tuple(ToolCall(ident, "look", {"n": number}) for ident in ids)))
-            made.append(ToolResults(tuple(ToolResult(ident, "look", text, is_error=ident == "b7") for ident in ids)))
+            made.append(
+                AssistantMessage(tuple(ToolCall(ident, "look", {"n": number}) for ident in ids))
+            )
+            made.append(
+                ToolResults(
+                    tuple(ToolResult(ident, "look", text, is_error=ident == "b7") for ident in ids)
+                )
+            )
         else:
-            made += call(number, "no such file" if what == "fail" else text, is_error=what == "fail")
+            made += call(
+                number, "no such file" if what == "fail" else text, is_error=what == "fail"
+            )
     return made
 
 
 def orphans(made: Sequence[Turn]) -> list[str]:
-    """Calls without their results right behind them, results without their calls right before them."""
+    """Calls without their results right behind them, results without their calls right before
+    them.
+    """
     wrong: list[str] = []
     for index, turn in enumerate(made):
         if isinstance(turn, AssistantMessage) and turn.calls:
             after = made[index + 1] if index + 1 < len(made) else None
-            if not isinstance(after, ToolResults) or [one.id for one in after.results] != [c.id for c in turn.calls]:
+            if not isinstance(after, ToolResults) or [one.id for one in after.results] != [
+                c.id for c in turn.calls
+            ]:
                 wrong.append(f"turn {index}: calls without results")
         if isinstance(turn, ToolResults):
             before = made[index - 1] if index else None
@@ -107,6 +133,8 @@ def orphans(made: Sequence[Turn]) -> list[str]:
     return wrong
 
 
-def assembled(role: Role, blocks: Sequence[Block], turns: Sequence[Turn] = (), **more: Any) -> Request:
+def assembled(
+    role: Role, blocks: Sequence[Block], turns: Sequence[Turn] = (), **more: Any
+) -> Request:
     """The request of a conversation of these turns."""
     return go_on(role, blocks, History.of(turns), **more).request

@@ -21,14 +21,20 @@ LIMIT = 2_000
 def answered(*asked: str) -> History:
     """Questions, each with its answer."""
     return History.of(
-        [turn for one in asked for turn in (UserMessage(one), AssistantMessage((Text("An answer. " * 20),)))]
+        [
+            turn
+            for one in asked
+            for turn in (UserMessage(one), AssistantMessage((Text("An answer. " * 20),)))
+        ]
     )
 
 
 def words(history: History) -> list[str]:
     """What windows hold of what was asked, without the note."""
     note = history.folded.note if history.folded else None
-    return [turn.text for turn in history.turns if isinstance(turn, UserMessage) and turn is not note]
+    return [
+        turn.text for turn in history.turns if isinstance(turn, UserMessage) and turn is not note
+    ]
 
 
 def note(history: History) -> str:
@@ -47,10 +53,16 @@ def test_what_was_asked_stays_and_what_was_answered_goes() -> None:
 
 
 def test_past_their_room_the_first_the_last_and_the_newest_stay() -> None:
-    asked = ["Answer in French.", *(f"Look at corner {number:03d} again." for number in range(100)), "x" * 4_000]
+    asked = [
+        "Answer in French.",
+        *(f"Look at corner {number:03d} again." for number in range(100)),
+        "x" * 4_000,
+    ]
     history = compact(answered(*asked), Compaction(2, 1), LIMIT, PLAIN)
     shown = words(history)
-    assert shown == ["Answer in French.", *asked[-(len(shown) - 1) :]], "a long one that is not folded takes no room"
+    assert shown == ["Answer in French.", *asked[-(len(shown) - 1) :]], (
+        "a long one that is not folded takes no room"
+    )
     assert 5 <= len(shown) <= 30
     assert f"What was asked in {102 - len(shown)} more does not, for want of room." in note(history)
     longer = compact(history.add(UserMessage("And now?")), Compaction(1, 1), LIMIT, PLAIN)
@@ -70,10 +82,15 @@ def test_what_stands_in_an_event_that_is_shown_is_not_shown_again() -> None:
 
 
 def test_what_is_worked_on_is_not_named_again_where_its_event_is_shown() -> None:
-    history = answered("Begin.").add(UserMessage("Order it."), *call(1, "out of stock", is_error=True))
+    history = answered("Begin.").add(
+        UserMessage("Order it."), *call(1, "out of stock", is_error=True)
+    )
     for number in range(2, 9):
         history = history.add(*call(number))
-    roomy, tight = compact(history, Compaction(1, 1), 20_000, PLAIN), compact(history, Compaction(1, 1), 20, PLAIN)
+    roomy, tight = (
+        compact(history, Compaction(1, 1), 20_000, PLAIN),
+        compact(history, Compaction(1, 1), 20, PLAIN),
+    )
     assert words(roomy) == ["Begin.", "Order it."]
     assert "- event 2, failed" in note(roomy) and "being worked on" not in note(roomy)
     assert words(tight) == ["Order it."], "its event has no room"
@@ -81,7 +98,9 @@ def test_what_is_worked_on_is_not_named_again_where_its_event_is_shown() -> None
 
 
 def test_what_is_worked_on_stays_where_there_is_no_room_at_all() -> None:
-    history = History.of([UserMessage("old"), AssistantMessage((Text("ok"),)), UserMessage("Which city? " * 500)])
+    history = History.of(
+        [UserMessage("old"), AssistantMessage((Text("ok"),)), UserMessage("Which city? " * 500)]
+    )
     for number in range(9):
         history = history.add(*call(number))
     history = shrink(history, LIMIT, PLAIN, hard=True)
@@ -93,7 +112,9 @@ def test_what_is_worked_on_stays_where_there_is_no_room_at_all() -> None:
 @pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(turns(), st.integers(1, 20), st.integers(50, 5_000))
-def test_what_is_shown_keeps_its_order_and_its_bound(made: list[Turn], recent: int, limit: int) -> None:
+def test_what_is_shown_keeps_its_order_and_its_bound(
+    made: list[Turn], recent: int, limit: int
+) -> None:
     history = History()
     for turn in made:
         history = history.add(turn)
@@ -104,10 +125,16 @@ def test_what_is_shown_keeps_its_order_and_its_bound(made: list[Turn], recent: i
     folded, numbers = history.folded, [event.number for event in history.folded.shown]
     assert numbers == sorted(set(numbers))
     lasting = {id(event) for event in folded.kept}
-    said = [event for event in folded.shown if id(event) not in lasting and event is not folded.question]
-    assert sum(PLAIN.tokens(event.size) for event in said) <= 0.15 * limit + len(said), "each is rounded up"
+    said = [
+        event for event in folded.shown if id(event) not in lasting and event is not folded.question
+    ]
+    assert sum(PLAIN.tokens(event.size) for event in said) <= 0.15 * limit + len(said), (
+        "each is rounded up"
+    )
     assert {event.number for event in folded.asked} == {
-        event.number for event in History.of(made).live if event.asked and event.number <= folded.last
+        event.number
+        for event in History.of(made).live
+        if event.asked and event.number <= folded.last
     }
     assert sum(history.size) == sum(sum(turn_size(turn)) for turn in history.turns)
 

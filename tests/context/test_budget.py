@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from tests.context.streams import PROSE, assembled, call, exchange
 from tests.counted import calls
 from transom.config.model import WindowSettings
-from transom.context import DEFAULT_SHARES, SHARES, Compaction, History, WindowBudget, check_message, go_on
+from transom.context import (
+    DEFAULT_SHARES,
+    SHARES,
+    Compaction,
+    History,
+    WindowBudget,
+    check_message,
+    go_on,
+)
 from transom.context.budget import GIVING, share_of
 from transom.context.fitting import Frame, WindowFitter
 from transom.context.tokens import TokenCorrection, measure
@@ -51,7 +59,9 @@ def test_the_shares_are_the_published_ones_and_make_a_hundred_thousand() -> None
 
 
 @given(st.integers(1, 2_000_000), st.floats(0, 0.9), st.integers(0, 100_000))
-def test_they_are_scaled_to_what_is_left_beside_reply_and_margin(total: int, margin: float, reply: int) -> None:
+def test_they_are_scaled_to_what_is_left_beside_reply_and_margin(
+    total: int, margin: float, reply: int
+) -> None:
     budget = WindowBudget(total, margin)
     limits = budget.limits(reply)
     assert list(limits) == list(SHARES)
@@ -66,7 +76,9 @@ def test_settings_count_more_than_what_a_provider_knows_of_its_model() -> None:
     assert WindowBudget.of(WindowSettings(tokens=50_000)).on(Capabilities(200_000)).total == 50_000
     settled = WindowBudget.of(WindowSettings(margin=0.2, compact_at=9, keep_recent=3))
     assert (settled.margin, settled.compaction) == (0.2, Compaction(9, 3))
-    with pytest.raises(SettingsError, match=r"window.keep_recent: is 20; must be at most window.compact_at, 9"):
+    with pytest.raises(
+        SettingsError, match=r"window.keep_recent: is 20; must be at most window.compact_at, 9"
+    ):
         WindowBudget.of(WindowSettings(compact_at=9))
 
 
@@ -79,7 +91,9 @@ def test_a_block_belongs_to_a_share_by_its_name_or_its_tier() -> None:
         "trace": "working_space",
         "task": "working_space",
     }
-    assert share_of(Block("playbook", "p", Tier.STABLE)) == "stable_prefix", "what is stable never goes"
+    assert share_of(Block("playbook", "p", Tier.STABLE)) == "stable_prefix", (
+        "what is stable never goes"
+    )
 
 
 def test_what_one_share_leaves_free_another_may_use() -> None:
@@ -124,7 +138,9 @@ def test_a_conversation_folds_before_anything_goes() -> None:
 
 
 def test_what_was_measured_is_what_is_sent() -> None:
-    made = go_on(ROLE, list(FULL.values()), History.of(exchange(1)), budget=WindowBudget(total=9_000))
+    made = go_on(
+        ROLE, list(FULL.values()), History.of(exchange(1)), budget=WindowBudget(total=9_000)
+    )
     assert made.size == measure(render(made.request).as_text())
     empty = Role("p.none", (), frozenset())
     assert go_on(empty, [], History()).size == measure("")
@@ -147,7 +163,9 @@ def test_a_newest_message_that_is_too_large_alone_overflows_with_its_sizes() -> 
 
 def test_going_on_costs_the_same_however_long_the_conversation_is() -> None:
     def cost(count: int) -> int:
-        history = History.of([turn for number in range(count) for turn in exchange(number, size=40)])
+        history = History.of(
+            [turn for number in range(count) for turn in exchange(number, size=40)]
+        )
         budget = WindowBudget(total=1_000_000)
         return calls(lambda: go_on(ROLE, [FULL["config"]], history.add(*call(99)), budget=budget))
 
@@ -155,22 +173,38 @@ def test_going_on_costs_the_same_however_long_the_conversation_is() -> None:
     assert cost(20) == cost(5)
 
 
-@pytest.mark.parametrize(("reserve", "part"), [(0, 1.0), (100, 0.9), (499, 0.501), (500, 0.5), (5_000, 0.5)])
-def test_of_what_is_free_for_a_message_at_most_half_is_reserved_for_what_follows(reserve: int, part: float) -> None:
+@pytest.mark.parametrize(
+    ("reserve", "part"), [(0, 1.0), (100, 0.9), (499, 0.501), (500, 0.5), (5_000, 0.5)]
+)
+def test_of_what_is_free_for_a_message_at_most_half_is_reserved_for_what_follows(
+    reserve: int, part: float
+) -> None:
     role = Role("t.seat", (), frozenset({"advice"}), settings=CallSettings(max_tokens=1))
-    frame = Frame.of(role, (Block("advice", "x" * 900, Tier.TURN, "untrusted"),), WindowBudget(total=1_001, margin=0))
-    assert WindowFitter(role, frame, History(), PLAIN).room(reserve) == 1_000 * part, "what may go takes nothing of it"
+    frame = Frame.of(
+        role,
+        (Block("advice", "x" * 900, Tier.TURN, "untrusted"),),
+        WindowBudget(total=1_001, margin=0),
+    )
+    assert WindowFitter(role, frame, History(), PLAIN).room(reserve) == 1_000 * part, (
+        "what may go takes nothing of it"
+    )
 
 
 def test_a_message_has_no_room_where_something_stands_that_never_goes() -> None:
-    """What is stable, and what holds for the session; not what is known of it, or advice, which give."""
+    """What is stable, and what holds for the session; not what is known of it, or advice, which
+    give.
+    """
     size = 900
     staying = [Block("own", "x" * size, Tier.STABLE), Block("config", "x" * size, Tier.SESSION)]
-    giving = [Block("playbook", "x" * size, Tier.SESSION), Block("session_state", "x" * size, Tier.SESSION)]
+    giving = [
+        Block("playbook", "x" * size, Tier.SESSION),
+        Block("session_state", "x" * size, Tier.SESSION),
+    ]
     role = Role("t.seat", (), frozenset(), settings=CallSettings(max_tokens=1))
     budget = WindowBudget(total=1_001, margin=0)
     rooms = [
-        WindowFitter(role, Frame.of(role, (block,), budget), History(), PLAIN).room(0) for block in (*staying, *giving)
+        WindowFitter(role, Frame.of(role, (block,), budget), History(), PLAIN).room(0)
+        for block in (*staying, *giving)
     ]
     assert rooms[0] < 700 and rooms[1] < 700
     assert rooms[2:] == [1_000] * 2

@@ -33,21 +33,32 @@ BY_ITSELF = CacheTerms("x", 0, 0.5, 1.0, 0)
 
 def asked(count: int, *blocks: Block, role: Role = ROLE) -> Request:
     history = History.of([turn for number in range(count) for turn in exchange(number)])
-    return assembled(role, blocks or (CONFIG, BOOK, Block("state", f"now {count}")), turns=history.turns)
+    return assembled(
+        role, blocks or (CONFIG, BOOK, Block("state", f"now {count}")), turns=history.turns
+    )
 
 
 def test_the_workload_reads_what_it_should_from_the_cache() -> None:
     result = bench.run()
     assert result.ratio >= bench.BAR
     assert result.folds >= 2
-    assert result.estimated == pytest.approx(result.ratio, abs=0.01), "the monitor's estimate, beside the bytes"
-    assert result.broken == ["26: turn 1 changed", "30: block playbook changed", "42: turn 1 changed"]
+    assert result.estimated == pytest.approx(result.ratio, abs=0.01), (
+        "the monitor's estimate, beside the bytes"
+    )
+    assert result.broken == [
+        "26: turn 1 changed",
+        "30: block playbook changed",
+        "42: turn 1 changed",
+    ]
     assert 0.15 < result.cost < 0.20, "the surcharge for writing included"
 
 
 def test_the_workload_is_what_it_says() -> None:
     stable = Ordered.of(assembled(bench.ROLE, bench.blocks_of(1)))
-    counted = [sum(len(piece_text(piece)) // 3 for piece in group) for group in (stable.stable, stable.session)]
+    counted = [
+        sum(len(piece_text(piece)) // 3 for piece in group)
+        for group in (stable.stable, stable.session)
+    ]
     assert counted == [pytest.approx(5_000, rel=0.05), pytest.approx(15_000, rel=0.05)]
     turns = [turn for part in bench.exchange(7) for turn in part]
     assert sum(len(render(Request("", Window((), (t,)))).as_text()) // 3 for t in turns) == (
@@ -147,9 +158,14 @@ def test_two_conversations_of_a_role_do_not_break_one_another() -> None:
 def test_nothing_under_the_vendors_minimum_is_kept() -> None:
     monitor = CacheMonitor(replace(MARKED, least=100_000))
     seen = [monitor.watch(asked(2)) for _ in range(3)]
-    assert [(one.hit, one.below, one.to_json()["below_minimum"]) for one in seen] == [(False, 100_000, 100_000)] * 3
+    assert [(one.hit, one.below, one.to_json()["below_minimum"]) for one in seen] == [
+        (False, 100_000, 100_000)
+    ] * 3
     assert monitor.savings().cost == 1.0
-    said = "3 of 3 requests are below the minimum of 100000 tokens: nothing of them is kept, marked or not"
+    said = (
+        "3 of 3 requests are below the minimum of 100000 tokens: nothing of them is kept, marked"
+        " or not"
+    )
     assert monitor.savings().text().splitlines()[-1] == said
     for terms in (replace(MARKED, least=10), NO_CACHE):
         enough = CacheMonitor(terms)
@@ -188,10 +204,15 @@ def test_what_was_reported_comes_first_and_estimates_are_marked() -> None:
     assert "without a cache" in estimated
     whole = savings.estimated
     anew = whole - savings.estimated_read - savings.estimated_written
-    assert savings.cost == (anew + 0.1 * savings.estimated_read + 1.25 * savings.estimated_written) / whole
+    assert (
+        savings.cost
+        == (anew + 0.1 * savings.estimated_read + 1.25 * savings.estimated_written) / whole
+    )
     only_written = CacheMonitor(MARKED)
     only_written.watch(asked(1))
-    assert only_written.savings().cost > 1.0, "a cache that is written and never read costs more than none"
+    assert only_written.savings().cost > 1.0, (
+        "a cache that is written and never read costs more than none"
+    )
     assert CacheMonitor().savings().cost == 1.0
 
 
@@ -207,7 +228,10 @@ def test_it_keeps_the_last_hundred() -> None:
 
 
 def test_the_terms_are_dated_and_found_by_the_name_of_who_answers() -> None:
-    assert (terms_of("anthropic:claude-opus-4-1").least, terms_of("anthropic:claude-opus-4-6").least) == (1_024, 4_096)
+    assert (
+        terms_of("anthropic:claude-opus-4-1").least,
+        terms_of("anthropic:claude-opus-4-6").least,
+    ) == (1_024, 4_096)
     assert terms_of("anthropic:claude-sonnet-4-5-20250929").least == 1_024
     assert terms_of("openai:gpt-5").marks == 0
     assert terms_of("openai:anthropic/claude-sonnet-4.5") == terms_of("anthropic:claude-sonnet-4-5")

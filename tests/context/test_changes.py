@@ -14,7 +14,9 @@ FIRST = asked(3, CONFIG, BOOK, Block("log", "l"))
 
 def test_each_kind_of_change_is_named() -> None:
     role = replace(ROLE, tools=(LOOK, LEAP))
-    changed = changes(FIRST, asked(4, BOOK, replace(CONFIG, text="new"), Block("state", "s"), role=role))
+    changed = changes(
+        FIRST, asked(4, BOOK, replace(CONFIG, text="new"), Block("state", "s"), role=role)
+    )
     assert changed["added"] == ["tool leap", "block state"]
     assert changed["gone"] == ["block log"]
     assert changed["changed"] == ["block config"]

@@ -37,7 +37,9 @@ def policies(draw: st.DrawFn) -> Compaction:
     return Compaction(threshold, draw(st.integers(1, threshold)))
 
 
-def grown(made: list[Turn], said: list[Mark], policy: Compaction, limit: int) -> tuple[History, History]:
+def grown(
+    made: list[Turn], said: list[Mark], policy: Compaction, limit: int
+) -> tuple[History, History]:
     """The conversation never folded, and the one folded on its way whenever the policy has it."""
     whole = folded = History()
     for index, turn in enumerate(made):
@@ -59,25 +61,37 @@ def test_what_failed_and_milestones_survive_in_order_and_the_rest_is_counted_exa
     kept = folded.folded.kept if folded.folded else ()
     last = folded.folded.last if folded.folded else 0
     gone = [event for event in whole.live if event.number <= last and not event.lasting]
-    assert (*kept, *folded.live) == tuple(event for event in whole.live if event.number > last or event.lasting)
+    assert (*kept, *folded.live) == tuple(
+        event for event in whole.live if event.number > last or event.lasting
+    )
     if folded.folded:
         statistics = folded.folded.statistics
         assert statistics.events == len(gone)
         assert statistics.exchanges == sum(not event.calls for event in gone)
         assert statistics.calls == Counter(call.name for event in gone for call in event.calls)
-        assert statistics.result_bytes == sum(len(one.content.encode()) for event in gone for one in event.results)
+        assert statistics.result_bytes == sum(
+            len(one.content.encode()) for event in gone for one in event.results
+        )
         for name, figures in statistics.values.items():
             values = [value for event in gone for value in event.values.get(name, ())]
-            assert (figures.count, figures.least, figures.most) == (len(values), min(values), max(values))
+            assert (figures.count, figures.least, figures.most) == (
+                len(values),
+                min(values),
+                max(values),
+            )
             assert figures.total == sum(map(Fraction, values))
-            assert math.isclose(figures.mean, math.fsum(values) / len(values), rel_tol=1e-12, abs_tol=1e-12)
+            assert math.isclose(
+                figures.mean, math.fsum(values) / len(values), rel_tol=1e-12, abs_tol=1e-12
+            )
     assert len(folded.live) <= max(policy.threshold, 1)
     assert len(folded.live) >= min(policy.keep_recent, whole.count)
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(turns(), policies(), st.integers(0, 5_000), st.booleans())
-def test_no_trimming_leaves_an_orphan(made: list[Turn], policy: Compaction, limit: int, hard: bool) -> None:
+def test_no_trimming_leaves_an_orphan(
+    made: list[Turn], policy: Compaction, limit: int, hard: bool
+) -> None:
     history = compact(History.of(made), policy, limit, PLAIN)
     for trimmed in (history, shrink(history, limit, PLAIN, hard=hard)):
         assert orphans(trimmed.turns) == []
@@ -107,8 +121,9 @@ def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
     assert (history.folded.last, len(history.live), history.count) == (31, 20, 51)
     assert history.turns[0] == history.folded.note
     assert history.folded.note.text.startswith(
-        "Note: events 1 to 31 of this conversation are folded. 31 of them are gone, 0 stay word for word.\n"
-        "Of those that are gone: 0 called nothing; look was called 31 times; results had 124 bytes."
+        "Note: events 1 to 31 of this conversation are folded. 31 of them are gone, 0 stay word for"
+        " word.\nOf those that are gone: 0 called nothing; look was called 31 times; results had"
+        " 124 bytes."
     )
     assert compact(history, POLICY, WIDE, PLAIN) is history
 
@@ -153,7 +168,9 @@ def test_what_lasts_past_its_room_is_dropped_oldest_first_and_can_be_read() -> N
     shown = [event.number for event in history.folded.shown]
     assert shown == list(range(41 - len(shown), 41))
     assert 3 <= len(shown) <= 8
-    assert [one.name for one in history.folded.dropped] == [f"event {n}" for n in range(1, 41 - len(shown))]
+    assert [one.name for one in history.folded.dropped] == [
+        f"event {n}" for n in range(1, 41 - len(shown))
+    ]
     assert all("over the 1000 tokens" in one.why for one in history.folded.dropped)
     assert "For want of room these do not: event 1, event 2, " in history.folded.note.text
     found = history.find("event 1")
@@ -166,12 +183,17 @@ def test_what_lasts_past_its_room_is_dropped_oldest_first_and_can_be_read() -> N
 
 def test_code_says_what_is_a_milestone_and_the_model_does_not() -> None:
     history = History().add(
-        UserMessage("Milestone: done. failed=True"), AssistantMessage((Text("milestone reached, preserve me"),))
+        UserMessage("Milestone: done. failed=True"),
+        AssistantMessage((Text("milestone reached, preserve me"),)),
     )
     assert not history.live[0].lasting
     history = history.add(UserMessage("go"), mark=Mark("half way", values={"mass": 1.5}))
     assert history.live[-1] == Event(
-        2, (UserMessage("go"),), history.live[-1].size, milestone="half way", values={"mass": (1.5,)}
+        2,
+        (UserMessage("go"),),
+        history.live[-1].size,
+        milestone="half way",
+        values={"mass": (1.5,)},
     )
     assert history.live[-1].lasting
     assert History().add(mark=Mark("nothing yet")) == History()
@@ -193,7 +215,9 @@ def test_a_policy_that_keeps_more_than_it_allows_is_refused() -> None:
 
 
 def test_what_is_folded_is_counted() -> None:
-    history = compact(History.of([turn for n in range(60) for turn in call(n)]), POLICY, WIDE, PLAIN)
+    history = compact(
+        History.of([turn for n in range(60) for turn in call(n)]), POLICY, WIDE, PLAIN
+    )
     history = history.add(*call(61), mark=Mark(values={"mass": 0.1}))
     assert history.folded is not None
     assert history.folded.statistics == Statistics(40, 0, {"look": 40}, 160, {})
@@ -205,8 +229,17 @@ FIGURES = [
     ([7.1234567], "mass 1 times, least 7.1234567, most 7.1234567, mean 7.1234567"),
     ([12345678, 12345679], "mass 2 times, least 12345678, most 12345679, mean 12345678.5"),
     ([0.1, 0.2], "mass 2 times, least 0.1, most 0.2, mean 0.15000000000000002"),
-    ([-0.0, 10.0, 2.0**53 + 2], "mass 3 times, least 0, most 9007199254740994, mean 3002399751580334.5"),
-    ([2**60 + 1] * 2, "mass 2 times, least 1152921504606846977, most 1152921504606846977, mean 1152921504606846977"),
+    (
+        [-0.0, 10.0, 2.0**53 + 2],
+        "mass 3 times, least 0, most 9007199254740994, mean 3002399751580334.5",
+    ),
+    (
+        [2**60 + 1] * 2,
+        (
+            "mass 2 times, least 1152921504606846977, most 1152921504606846977, mean"
+            " 1152921504606846977"
+        ),
+    ),
     ([1e300, -1e-300], "mass 2 times, least -1e-300, most 1e+300, mean 5e+299"),
 ]
 
@@ -224,12 +257,17 @@ def test_a_note_tells_all_digits_of_what_was_measured(values: list[float], told:
 
 @pytest.mark.parametrize("fails", [False, True], ids=["the call succeeds", "the call fails"])
 def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) -> None:
-    """The role is still working on it; without it the windows of a long task would no longer hold the task."""
-    history = History.of([UserMessage("old"), AssistantMessage((Text("answered"),)), UserMessage("Which city?")])
+    """The role is still working on it; without it the windows of a long task would no longer
+    hold the task.
+    """
+    history = History.of(
+        [UserMessage("old"), AssistantMessage((Text("answered"),)), UserMessage("Which city?")]
+    )
     for number in range(60):
         call = ToolCall(str(number), "look", {"n": number})
         history = history.add(
-            AssistantMessage((call,)), ToolResults((ToolResult(call.id, "look", "x " * 50, is_error=fails),))
+            AssistantMessage((call,)),
+            ToolResults((ToolResult(call.id, "look", "x " * 50, is_error=fails),)),
         )
         if number % 7 == 6:
             history = shrink(history, 400, TokenCorrection(), hard=number % 2 == 0)
@@ -237,7 +275,9 @@ def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) ->
     assert UserMessage("old") in history.turns, "there is room for it"
     assert sum(history.size) == sum(sum(turn_size(turn)) for turn in history.turns)
     history = shrink(history.add(UserMessage("And now?")), 400, TokenCorrection(), hard=True)
-    assert [turn for turn in history.turns if isinstance(turn, UserMessage)][1:] == [UserMessage("And now?")]
+    assert [turn for turn in history.turns if isinstance(turn, UserMessage)][1:] == [
+        UserMessage("And now?")
+    ]
 
 
 def test_only_results_are_swallowed_and_what_has_to_be_answered_stays() -> None:

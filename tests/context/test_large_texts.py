@@ -1,4 +1,6 @@
-"""Texts of some MB: gone through once, in a thread, and what lies beyond a bound is looked up to the letter."""
+"""Texts of some MB: gone through once, in a thread, and what lies beyond a bound is looked up to
+the letter.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def gone_through(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_a_source_is_gone_through_once_for_numbers_ids_and_the_list_under_a_summary(gone_through: list[str]) -> None:
+def test_a_source_is_gone_through_once_for_numbers_ids_and_the_list_under_a_summary(
+    gone_through: list[str],
+) -> None:
     said = "u_core/reg_17 has -0.00017, made_up_1 has -0.7777, which is 17 %."
     made = summarised(said, ROWS, 4_000, PLAIN, also="lot_5 was looked up.")
     assert made.struck == ("made_up_1", "-0.7777", "17 %")
@@ -43,8 +47,13 @@ def test_a_source_is_gone_through_once_for_numbers_ids_and_the_list_under_a_summ
     assert sum(map(len, gone_through)) < len(ROWS) + 5_000
 
 
-def test_lines_are_weighed_without_more_than_two_facts_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [count_facts(text, 2) for text in ("", "words", "a 1 b", "reg_1", "reg_1 is 7", "1 2 3", "a_1 b_2 c_3")] == [
+def test_lines_are_weighed_without_more_than_two_facts_of_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert [
+        count_facts(text, 2)
+        for text in ("", "words", "a 1 b", "reg_1", "reg_1 is 7", "1 2 3", "a_1 b_2 c_3")
+    ] == [
         *(0, 0, 1, 1, 2),
         *(2, 2),
     ]
@@ -62,7 +71,11 @@ def test_lines_are_weighed_without_more_than_two_facts_of_each(monkeypatch: pyte
 
 def test_empty_lines_take_no_time_that_grows_with_their_square() -> None:
     began = time.process_time()
-    assert [fact.text for fact in facts_of("\n" * 60_000 + "reg_1 has 7\n \n 2) and 8")] == ["reg_1", "7", "8"]
+    assert [fact.text for fact in facts_of("\n" * 60_000 + "reg_1 has 7\n \n 2) and 8")] == [
+        "reg_1",
+        "7",
+        "8",
+    ]
     assert time.process_time() - began < 5, "it was half a minute"
 
 
@@ -75,13 +88,23 @@ def read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("read_in_part")
 def test_what_lies_beyond_the_bound_is_looked_up_to_the_letter() -> None:
     head = "slack -0.125 in reg_1\n" + "x" * 70 + "\n"
-    tail = "cut here: a -0.25 b, c - 7.5, d 0.375. e 3.5% f 99.25 % in LOT_77, $12.5 lane_4x 77.5,8 +4.5 (6.5)\n"
+    tail = (
+        "cut here: a -0.25 b, c - 7.5, d 0.375. e 3.5% f 99.25 % in LOT_77, $12.5 lane_4x 77.5,8"
+        " +4.5 (6.5)\n"
+    )
     beyond = {"-0.25": True, "0.375": True, "3.5%": True, "LOT_77": True, "6.5": True}
-    beyond |= dict.fromkeys(("0.25", "7.5", "0.38", "3.5", "99.25", "12.5", "lane_4", "77.5", "4.5", "5"), False)
+    beyond |= dict.fromkeys(
+        ("0.25", "7.5", "0.38", "3.5", "99.25", "12.5", "lane_4", "77.5", "4.5", "5"), False
+    )
     source = Source(head + tail)
     assert {text: source.has(next(facts_of(text))) for text in beyond} == beyond
-    assert source.has(next(facts_of("-0.13"))) and source.has(next(facts_of("-12.5 %"))), "before it as ever"
-    assert hold("LOT_77 has -0.25, LOT_78 0.25", head + tail)[0] == f"LOT_77 has -0.25, {STRUCK} {STRUCK}"
+    assert source.has(next(facts_of("-0.13"))) and source.has(next(facts_of("-12.5 %"))), (
+        "before it as ever"
+    )
+    assert (
+        hold("LOT_77 has -0.25, LOT_78 0.25", head + tail)[0]
+        == f"LOT_77 has -0.25, {STRUCK} {STRUCK}"
+    )
 
 
 @pytest.mark.usefixtures("read_in_part")
@@ -90,7 +113,9 @@ def test_lines_by_rule_are_chosen_of_what_is_read_and_all_are_counted() -> None:
     assert told.startswith("[no summary; lines chosen by rule of 101]") and "ERROR" not in told
 
 
-async def test_a_short_text_is_gone_through_at_once_and_a_large_one_in_a_thread_of_which_there_is_one() -> None:
+async def test_a_short_text_is_gone_through_at_once_and_a_large_one_in_a_thread_of_which_there_is_one() -> (
+    None
+):
     """The loop goes on meanwhile: it lets each of them go on."""
     assert await in_thread_if_large(LARGE, threading.get_ident) == threading.get_ident()
     at_once, most = [0], [0]

@@ -1,4 +1,6 @@
-"""How numbers are written: a sign with a space, a sign in an accountant's brackets, no digit before the point."""
+"""How numbers are written: a sign with a space, a sign in an accountant's brackets, no digit
+before the point.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from tests.fuzzing import examples
 from transom.context.summary import hold
 
-numbers = st.decimals(min_value="0.001", max_value="99999", places=3).map(lambda value: f"{value.normalize():f}")
+numbers = st.decimals(min_value="0.001", max_value="99999", places=3).map(
+    lambda value: f"{value.normalize():f}"
+)
 SPACED = [
     "slack: {}",
     "slack = {} ns",
@@ -19,8 +23,24 @@ SPACED = [
     "from {} to 900001",
     "is {}%",
 ]
-CELLS = ["cells\t({})", "| cells | ({}) | 7 |", "cells    ({})   7", "a,({}),7", "loss: (${})", "({})"]
-PARTED = ["{} ns is the slack", "  {} ns", "900001 {}", "90% {}", "the slack {} ns", "x <{}", "(a) {}", "one: two {}"]
+CELLS = [
+    "cells\t({})",
+    "| cells | ({}) | 7 |",
+    "cells    ({})   7",
+    "a,({}),7",
+    "loss: (${})",
+    "({})",
+]
+PARTED = [
+    "{} ns is the slack",
+    "  {} ns",
+    "900001 {}",
+    "90% {}",
+    "the slack {} ns",
+    "x <{}",
+    "(a) {}",
+    "one: two {}",
+]
 
 
 def struck(said: str, source: str) -> bool:
@@ -29,7 +49,9 @@ def struck(said: str, source: str) -> bool:
 
 @settings(max_examples=examples(60))
 @given(numbers, st.sampled_from(SPACED), st.sampled_from("-−–"))
-def test_a_dash_and_a_space_are_a_sign_where_a_value_begins(number: str, where: str, dash: str) -> None:
+def test_a_dash_and_a_space_are_a_sign_where_a_value_begins(
+    number: str, where: str, dash: str
+) -> None:
     text = where.format(f"{dash} {number}")
     percent = "%" * where.endswith("%")
     assert not struck(f"it is -{number}{percent}", text)
@@ -52,7 +74,9 @@ def test_elsewhere_a_dash_parts_a_number_from_what_is_before_it(number: str, whe
     numbers,
     st.sampled_from(CELLS),
 )
-def test_a_number_alone_in_brackets_in_a_cell_may_be_negative_or_not(number: str, where: str) -> None:
+def test_a_number_alone_in_brackets_in_a_cell_may_be_negative_or_not(
+    number: str, where: str
+) -> None:
     text = where.format(number)
     for said in (f"it is {number}", f"it is -{number}", text):
         assert not struck(said, text)
@@ -60,7 +84,15 @@ def test_a_number_alone_in_brackets_in_a_cell_may_be_negative_or_not(number: str
 
 
 @pytest.mark.parametrize(
-    "text", ["the slack (0.5) is met", "f(0.5)", "(0.5 ns)", "the slack (0.5)", "1. (0.5) a", "it (0.5), then"]
+    "text",
+    [
+        "the slack (0.5) is met",
+        "f(0.5)",
+        "(0.5 ns)",
+        "the slack (0.5)",
+        "1. (0.5) a",
+        "it (0.5), then",
+    ],
 )
 def test_in_a_sentence_brackets_say_nothing_of_a_sign(text: str) -> None:
     assert not struck("it is 0.5", text)
@@ -79,7 +111,9 @@ def test_a_point_needs_no_digit_before_it(digits: int, sign: str, unit: str) -> 
     for one, two in ((short, whole), (whole, short), (short, short)):
         assert hold(one, two) == (one, ())
     assert struck(short, other) and struck(other, short)
-    assert struck(short, f"it is {sign}{digits}{unit} then"), "without the point it is another number"
+    assert struck(short, f"it is {sign}{digits}{unit} then"), (
+        "without the point it is another number"
+    )
     assert hold(short, "none")[1][0].lstrip("-+$ ").startswith(".")
 
 
@@ -96,5 +130,11 @@ def test_what_is_struck_goes_with_its_sign() -> None:
 def test_a_percentage_is_no_other_one_by_a_factor_of_a_hundred() -> None:
     for said, source in (("0.10%", "10%"), ("1000%", "10%"), ("0.0010", "10%")):
         assert struck(said, source), (said, source)
-    for said, source in (("10%", "0.1"), ("0.1", "10%"), ("10", "10%"), ("10%", "10"), ("0.1%", "0.001")):
+    for said, source in (
+        ("10%", "0.1"),
+        ("0.1", "10%"),
+        ("10", "10%"),
+        ("10%", "10"),
+        ("0.1%", "0.001"),
+    ):
         assert not struck(said, source), (said, source)

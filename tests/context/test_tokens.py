@@ -38,7 +38,9 @@ ROLE = Role(
 def off(request: Request, tokens: TokenCorrection, count: Tokenizer) -> float:
     """By how much the declared estimate is off, as a fraction of what the tokenizer counts."""
     text = render(request).as_text()
-    assert sum(share.used for share in request.window.shares) == pytest.approx(tokens.count(text), abs=6)
+    assert sum(share.used for share in request.window.shares) == pytest.approx(
+        tokens.count(text), abs=6
+    )
     return abs(tokens.count(text) / count(text) - 1)
 
 
@@ -70,7 +72,9 @@ rounds = st.lists(st.tuples(kinds, sizes), min_size=6, max_size=12)
 
 @st.composite
 def alike(draw: st.DrawFn) -> list[tuple[str, int]]:
-    """Results of up to three kinds, each of which comes in the first five turns; no tokenizer is known unseen."""
+    """Results of up to three kinds, each of which comes in the first five turns; no tokenizer is
+    known unseen.
+    """
     pool = draw(st.lists(kinds, min_size=1, max_size=3, unique=True))
     first = [(pool[number % len(pool)], draw(st.integers(500, 2_000))) for number in range(5)]
     return first + draw(st.lists(st.tuples(st.sampled_from(pool), sizes), min_size=1, max_size=7))
@@ -79,7 +83,9 @@ def alike(draw: st.DrawFn) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("count", TOKENIZERS)
 @settings(max_examples=examples(40), deadline=None)
 @given(alike())
-def test_after_five_turns_the_estimate_is_within_a_tenth(count: Tokenizer, made: list[tuple[str, int]]) -> None:
+def test_after_five_turns_the_estimate_is_within_a_tenth(
+    count: Tokenizer, made: list[tuple[str, int]]
+) -> None:
     tokens, request = learned_in(made, count)
     assert tokens.seen >= 5
     assert off(request, tokens, count) <= 0.10
@@ -99,7 +105,9 @@ def test_without_usage_it_is_the_estimate_that_everything_else_uses() -> None:
     for text in ("", "a", "abc", "abcd", "é…\udc80", PROSE, ROW, "x" * 300_000):
         assert PLAIN.count(text) == estimate_tokens(text)
     tokens, request = learned_in([(PROSE, 400)] * 2, small)
-    assert PLAIN.tokens(measure(render(request).as_text())) == estimate_tokens(render(request).as_text())
+    assert PLAIN.tokens(measure(render(request).as_text())) == estimate_tokens(
+        render(request).as_text()
+    )
     assert (PLAIN.seen, tokens.seen) == (0, 1)
 
 
@@ -112,7 +120,9 @@ def test_what_has_to_fit_is_estimated_from_above_where_the_text_is_another_than_
             assert tokens.at_most(measure(before)) == pytest.approx(tokens.count(before), abs=2)
             for after in KINDS:
                 assert tokens.at_most(measure(after * 20)) >= tokens.count(after * 20)
-                assert count is not even or tokens.at_most(measure(after * 20)) >= 0.98 * even(after * 20)
+                assert count is not even or tokens.at_most(measure(after * 20)) >= 0.98 * even(
+                    after * 20
+                )
     assert tokens.count(PROSE * 20) < 0.98 * even(PROSE * 20), "the fit alone would be too low"
 
 
@@ -156,7 +166,9 @@ def test_a_model_is_learned_anew_when_it_changes() -> None:
 
 
 blocks = st.lists(
-    st.tuples(st.sampled_from(["log", "notes", "playbook", "session_state", "config"]), kinds, sizes),
+    st.tuples(
+        st.sampled_from(["log", "notes", "playbook", "session_state", "config"]), kinds, sizes
+    ),
     max_size=5,
     unique_by=lambda one: one[0],
 )
@@ -166,11 +178,16 @@ blocks = st.lists(
 @settings(max_examples=examples(40), deadline=None)
 @given(rounds, blocks, st.integers(3_000, 12_000))
 def test_any_window_obeys_its_budget(
-    count: Tokenizer, made: list[tuple[str, int]], given_blocks: list[tuple[str, str, int]], total: int
+    count: Tokenizer,
+    made: list[tuple[str, int]],
+    given_blocks: list[tuple[str, str, int]],
+    total: int,
 ) -> None:
     """Under each tokenizer: as it counts, window and reply fit into the model's own window."""
     tokens, _ = learned_in(made, count)
-    history = History.of([turn for n, (kind, size) in enumerate(made) for turn in exchange(n, kind, size)])
+    history = History.of(
+        [turn for n, (kind, size) in enumerate(made) for turn in exchange(n, kind, size)]
+    )
     tiers = {"config": Tier.SESSION, "playbook": Tier.SESSION}
     listed = [
         Block(name, kind * (size // len(kind) + 1), tiers.get(name, Tier.TURN), "untrusted")
@@ -188,4 +205,7 @@ def test_any_window_obeys_its_budget(
     assert made_of.tokens <= budget.window_tokens(500)
     assert request.window.blocks[0] == ROLE.prompt[0], "the stable prefix never goes"
     named = {one.name for one in request.window.dropped if not one.name.startswith("event ")}
-    assert named | {block.name for block in request.window.blocks} == {"role", *(block.name for block in listed)}
+    assert named | {block.name for block in request.window.blocks} == {
+        "role",
+        *(block.name for block in listed),
+    }

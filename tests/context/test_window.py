@@ -24,7 +24,9 @@ def test_a_window_holds_the_prompt_and_what_was_given() -> None:
 
 
 def test_a_foreign_block_is_refused() -> None:
-    with pytest.raises(VisibilityError, match=r"block secret is not among what role p.seat may see.*config, log"):
+    with pytest.raises(
+        VisibilityError, match=r"block secret is not among what role p.seat may see.*config, log"
+    ):
         assembled(ROLE, [Block("secret", "s")])
 
 

@@ -7,7 +7,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from transom.evals import Case, Evaluation, Evidence, Fingerprint, Outcome, Suite, ToolUse, Used, load_suite, run_suite
+from transom.evals import (
+    Case,
+    Evaluation,
+    Evidence,
+    Fingerprint,
+    Outcome,
+    Suite,
+    ToolUse,
+    Used,
+    load_suite,
+    run_suite,
+)
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Chain, Provider, ScriptedProvider
 from transom.runs import Run, Workspace
@@ -17,7 +28,11 @@ RULES = Fingerprint(transom="0.1.0", model="rules", prompts="p")
 SAMPLED = Fingerprint(transom="0.1.0", model="vendor:model", prompts="p")
 
 TESTS = '{"summary": {"passed": 41, "failed": 14}}\n'
-DATA = {"f2/metrics/tests.json": TESTS, "f2/planning/DESIGN.md": "# Design\n\nTwo services.\n", "f2/uat.json": "{}\n"}
+DATA = {
+    "f2/metrics/tests.json": TESTS,
+    "f2/planning/DESIGN.md": "# Design\n\nTwo services.\n",
+    "f2/uat.json": "{}\n",
+}
 
 SCENARIO: dict[str, Any] = {
     "title": "failing tests",
@@ -30,7 +45,10 @@ SCENARIO: dict[str, Any] = {
         "values": {"stage_fit": "premature"},
         "mentions": 14,
         "evidence": ["metrics/tests.json#/summary/failed"],
-        "tools": [{"name": "get_jira_data"}, {"name": "get_analysis", "arguments": {"type": "tests"}}],
+        "tools": [
+            {"name": "get_jira_data"},
+            {"name": "get_analysis", "arguments": {"type": "tests"}},
+        ],
         "in_order": True,
         "forbidden_tools": ["delete_feature"],
         "sub_conversations": 2,
@@ -38,7 +56,13 @@ SCENARIO: dict[str, Any] = {
         "recalls": ["assessed before"],
         "reports": ["uat.json"],
     },
-    "limits": {"tokens": 9000, "main_tokens": 8000, "seconds": 60, "cost_usd": 0.5, "tool_calls": 6},
+    "limits": {
+        "tokens": 9000,
+        "main_tokens": 8000,
+        "seconds": 60,
+        "cost_usd": 0.5,
+        "tool_calls": 6,
+    },
     "tags": ["readiness"],
 }
 
@@ -52,7 +76,10 @@ GOOD = Outcome(
         Evidence(source="f2/metrics/tests.json", locator="/summary/failed", value="14"),
         Evidence(source="f2/metrics/tests.json", locator="/summary", value="55", formula="41 + 14"),
     ),
-    tools=(ToolUse(name="get_jira_data"), ToolUse(name="get_analysis", arguments={"type": "tests", "id": "F2"})),
+    tools=(
+        ToolUse(name="get_jira_data"),
+        ToolUse(name="get_analysis", arguments={"type": "tests", "id": "F2"}),
+    ),
     reported=("uat.json: nothing in it",),
     sub_conversations=2,
     stored=("F2 is not ready",),
@@ -63,7 +90,11 @@ GOOD = Outcome(
 
 
 def write_suite(
-    folder: Path, scenarios: Mapping[str, Mapping[str, Any]] | None = None, *, data: bool = True, **more: Any
+    folder: Path,
+    scenarios: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    data: bool = True,
+    **more: Any,
 ) -> Path:
     """A suite's folder with these scenarios; by default one, `failing`."""
     for name, text in DATA.items() if data else ():

@@ -36,7 +36,9 @@ class Command:
     def write(self, scenario: dict[str, Any], name: str = "moon") -> None:
         folder = self.here / "suite" / name
         folder.mkdir(parents=True, exist_ok=True)
-        (self.here / "suite" / "suite.yaml").write_text("product: checklist\ndata: ..\n", encoding="utf-8")
+        (self.here / "suite" / "suite.yaml").write_text(
+            "product: checklist\ndata: ..\n", encoding="utf-8"
+        )
         given = {"input": {"item": "moon.yaml", "variables": {"LOGS": "logs"}}, **scenario}
         (folder / "scenario.yaml").write_text(dump_yaml(given), encoding="utf-8")
 
@@ -49,7 +51,9 @@ class Command:
 
 
 @pytest.fixture
-def command(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Command:
     monkeypatch.chdir(tmp_path)
     return Command(tmp_path, capfd)
 
@@ -63,8 +67,12 @@ def test_a_suite_is_run_kept_and_compared(command: Command) -> None:
     (suite,) = list(JUnitXml.fromfile(str(command.here / "out" / "j.xml")))
     assert (suite.tests, suite.failures) == (1, 0)
 
-    command.write({"expected": {"verdict": "NEEDS_MODEL"}, "faults": [{"missing_file": "moon.yaml"}]}, "gone")
-    (command.here / "moon.yaml").write_text(dump_yaml({**ITEM, "descripton": "x"}), encoding="utf-8")
+    command.write(
+        {"expected": {"verdict": "NEEDS_MODEL"}, "faults": [{"missing_file": "moon.yaml"}]}, "gone"
+    )
+    (command.here / "moon.yaml").write_text(
+        dump_yaml({**ITEM, "descripton": "x"}), encoding="utf-8"
+    )
     code, out, _ = command("run", "suite", "--format", "json", "-q")
     made = Evaluation.model_validate_json(out)
     assert code == 2
@@ -91,7 +99,9 @@ def test_a_suite_is_run_kept_and_compared(command: Command) -> None:
     assert [one["baselines"] for one in json.loads(out)["evaluations"]] == [["main"], []]
 
 
-def test_each_epoch_is_asked_anew_and_no_item_is_claimed_for_the_workspace(command: Command) -> None:
+def test_each_epoch_is_asked_anew_and_no_item_is_claimed_for_the_workspace(
+    command: Command,
+) -> None:
     code, out, _ = command("run", "suite", "--epochs", "2", "--format", "json", "-q")
     assert (code, Evaluation.model_validate_json(out).summary.pass_k) == (0, {"1": 1.0, "2": 1.0})
     (run,) = (command.here / ".transom" / "runs").glob("*/*")
@@ -124,7 +134,9 @@ def test_a_product_that_has_no_runner_is_named_with_those_that_have(command: Com
     (command.here / "suite" / "suite.yaml").write_text("product: oracle\n", encoding="utf-8")
     code, _, err = command("run", "suite")
     assert code == 2
-    assert "suite.yaml: no product 'oracle' can be evaluated; write checklist or investigator" in err
+    assert (
+        "suite.yaml: no product 'oracle' can be evaluated; write checklist or investigator" in err
+    )
 
 
 def test_items_and_folders_lie_below_the_data(command: Command) -> None:

@@ -1,4 +1,6 @@
-"""Comparing with a baseline: by name where a model always answers alike, beyond chance where it is sampled."""
+"""Comparing with a baseline: by name where a model always answers alike, beyond chance where it
+is sampled.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,31 @@ from transom.evals.statistics import holm, paired_change, t_cdf, t_quantile
 from transom.store import SqliteStore
 
 
-def scenario(name: str, passes: str, scores: Mapping[str, float] = {}, *, definition: str = "d") -> ScenarioRow:
+def scenario(
+    name: str, passes: str, scores: Mapping[str, float] = {}, *, definition: str = "d"
+) -> ScenarioRow:
     """A row from `++-+-`, with the same scores in every epoch."""
-    epochs = tuple(EpochRow(status="pass" if one == "+" else "fail", dimensions={**scores}) for one in passes)
+    epochs = tuple(
+        EpochRow(status="pass" if one == "+" else "fail", dimensions={**scores}) for one in passes
+    )
     status = "pass" if set(passes) == {"+"} else "fail"
     details = Details(definition=definition, epochs=epochs)
-    return ScenarioRow(id=name, status=status, scores={**scores}, epochs=len(passes), details=details)
+    return ScenarioRow(
+        id=name, status=status, scores={**scores}, epochs=len(passes), details=details
+    )
 
 
-def evaluation(*rows: ScenarioRow, by: Fingerprint = RULES, suite: str = "readiness", run: str = "r1") -> Evaluation:
-    return Evaluation(suite=suite, summary=summarise(rows), scenarios=rows, fingerprint=by, usage=Used(), run_id=run)
+def evaluation(
+    *rows: ScenarioRow, by: Fingerprint = RULES, suite: str = "readiness", run: str = "r1"
+) -> Evaluation:
+    return Evaluation(
+        suite=suite,
+        summary=summarise(rows),
+        scenarios=rows,
+        fingerprint=by,
+        usage=Used(),
+        run_id=run,
+    )
 
 
 def many(passes: str, *, by: Fingerprint = SAMPLED, **scores: float) -> Evaluation:
@@ -50,8 +67,12 @@ def test_with_rules_every_pass_that_became_none_is_a_regression_by_name() -> Non
 
 
 def test_a_drop_of_more_than_five_points_is_a_warning_whatever_the_model() -> None:
-    old = evaluation(scenario("a", "-", {"decision_quality": 0.9, "tool_usage": 0.8, "error_handling": 0.5}))
-    new = evaluation(scenario("a", "-", {"decision_quality": 0.84, "tool_usage": 0.76, "error_handling": 0.6}))
+    old = evaluation(
+        scenario("a", "-", {"decision_quality": 0.9, "tool_usage": 0.8, "error_handling": 0.5})
+    )
+    new = evaluation(
+        scenario("a", "-", {"decision_quality": 0.84, "tool_usage": 0.76, "error_handling": 0.6})
+    )
     told = compare(new, old, "main")
     assert told.warnings == ("decision_quality down 6.0 points",)
     assert told.improvements == ("error_handling up 10.0 points",)
@@ -72,7 +93,9 @@ def test_one_flip_of_a_sampled_model_is_no_regression_and_a_general_drop_is() ->
 
 
 def test_a_dimension_that_falls_everywhere_is_named_though_every_scenario_passes() -> None:
-    told = compare(many("+++++", context_management=0.7), many("+++++", context_management=1.0), "main")
+    told = compare(
+        many("+++++", context_management=0.7), many("+++++", context_management=1.0), "main"
+    )
     assert told.regressions == ("context_management down 30.0 points",)
     assert told.bound == 0.0
 
@@ -80,28 +103,38 @@ def test_a_dimension_that_falls_everywhere_is_named_though_every_scenario_passes
 def test_both_sides_count_with_the_same_number_of_epochs() -> None:
     old = many("+++++" + "-" * 15)
     assert compare(many("+++++"), old, "main") == Comparison(
-        baseline="main", bound=0.0, minimum_detectable_drop=compare(many("+++++"), old, "main").minimum_detectable_drop
+        baseline="main",
+        bound=0.0,
+        minimum_detectable_drop=compare(many("+++++"), old, "main").minimum_detectable_drop,
     )
 
 
 def test_a_sampled_model_against_rules_takes_their_one_epoch_as_certain() -> None:
     old = many("+", by=RULES)
-    assert compare(many("-----"), old, "main").regressions[0].startswith("pass_rate down 93.3 points")
+    assert (
+        compare(many("-----"), old, "main").regressions[0].startswith("pass_rate down 93.3 points")
+    )
 
 
-@pytest.mark.parametrize(("new", "said"), [("++++", "15 scenarios, 4 epochs"), ("+" * 9, "4 scenarios, 5 epochs")])
+@pytest.mark.parametrize(
+    ("new", "said"), [("++++", "15 scenarios, 4 epochs"), ("+" * 9, "4 scenarios, 5 epochs")]
+)
 def test_too_few_scenarios_or_epochs_claim_no_regression_and_say_so(new: str, said: str) -> None:
     old = many("+++++")
     rows = many(new.replace("+", "-")).scenarios
     told = compare(evaluation(*rows[: int(said.split(maxsplit=1)[0])], by=SAMPLED), old, "main")
     assert (told.regressions, told.bound) == ((), None)
     assert any(one.startswith(said) for one in told.warnings)
-    assert any(one.startswith("passed in every epoch, and in none now: s00") for one in told.warnings)
+    assert any(
+        one.startswith("passed in every epoch, and in none now: s00") for one in told.warnings
+    )
 
 
 def test_what_cannot_be_compared_is_named() -> None:
     old = evaluation(scenario("gone", "+"), scenario("other", "+"), scenario("same", "+"))
-    new = evaluation(scenario("added", "-"), scenario("other", "-", definition="e"), scenario("same", "+"))
+    new = evaluation(
+        scenario("added", "-"), scenario("other", "-", definition="e"), scenario("same", "+")
+    )
     told = compare(new, old, "main")
     assert told.regressions == ()
     assert told.warnings == (
@@ -132,7 +165,9 @@ def test_the_paired_t_holds_its_level_and_holm_that_of_a_family() -> None:
     found = [paired_change(list(map(float, one)), 0.2) for one in noise]
     assert 0.04 < sum(one.high < 0 for one in found) / len(found) < 0.06
     assert 0.04 < sum(one.p < 0.05 for one in found) / len(found) < 0.06
-    shifted = [paired_change([float(one) - found[0].detectable for one in row], 0.2) for row in noise]
+    shifted = [
+        paired_change([float(one) - found[0].detectable for one in row], 0.2) for row in noise
+    ]
     assert sum(one.high < 0 for one in shifted) / len(shifted) > 0.7
     assert holm({"a": 0.012, "b": 0.9, "c": 0.02}, 0.05) == ["a", "c"]
     assert holm({"a": 0.018, "b": 0.9, "c": 0.02}, 0.05) == []

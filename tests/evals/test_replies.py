@@ -8,7 +8,17 @@ import pytest
 
 from transom.errors import InputError, NeedsModel
 from transom.evals.replies import WrittenReplies
-from transom.llm import AssistantMessage, Block, Reply, Request, Text, Tier, Turn, UserMessage, Window
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Reply,
+    Request,
+    Text,
+    Tier,
+    Turn,
+    UserMessage,
+    Window,
+)
 
 FILE = """schema: transom.replies/1
 replies:
@@ -28,11 +38,15 @@ async def test_the_first_entry_answers_whose_role_and_texts_fit(tmp_path: Path) 
     path.write_text(FILE)
     provider = WrittenReplies(path)
     first = await provider.complete(request("desk.main", "Is the kiosk ready? See uat.json."))
-    assert [(call.name, call.arguments) for call in first.calls] == [("cite", {"source": "uat.json"})]
+    assert [(call.name, call.arguments) for call in first.calls] == [
+        ("cite", {"source": "uat.json"})
+    ]
     said = AssistantMessage(first.parts)
     second = request("desk.main", "Is the kiosk ready? See uat.json.", UserMessage("So?"), said)
     assert (await provider.complete(second)).text == "It is not ready."
-    again = request("desk.main", "kiosk uat.json", UserMessage("So?"), said, UserMessage("And now?"))
+    again = request(
+        "desk.main", "kiosk uat.json", UserMessage("So?"), said, UserMessage("And now?")
+    )
     assert (await provider.complete(again)).calls[0].name == "cite"
     other: Reply = await provider.complete(request("desk.reader", "Is the kiosk ready?"))
     assert other.parts == (Text("Nothing is known."),)

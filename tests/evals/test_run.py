@@ -108,7 +108,9 @@ async def test_no_more_epochs_run_at_once_than_asked_for(tmp_path: Path, jobs: i
         ({"broken_json": "**/tests.json"}, "{"),
     ],
 )
-async def test_files_break_in_a_copy_and_never_in_the_data(tmp_path: Path, fault: Any, seen: str | None) -> None:
+async def test_files_break_in_a_copy_and_never_in_the_data(
+    tmp_path: Path, fault: Any, seen: str | None
+) -> None:
     found: list[Path] = []
 
     async def runner(case: Case) -> Outcome:
@@ -175,7 +177,9 @@ async def test_calls_of_a_provider_fail_as_the_fault_says(tmp_path: Path, kind: 
         made = await run_suite(run, load_suite(folder), runner, RULES)
     assert [text for text in heard if text == "fine"] == ["fine"] * 3
     assert "(injected fault)" in heard[2]
-    assert made.scenarios[0].details.epochs[0].why == ("answers: it gives no answer once something fails",)
+    assert made.scenarios[0].details.epochs[0].why == (
+        "answers: it gives no answer once something fails",
+    )
 
 
 async def test_a_memory_that_is_down_raises_whatever_is_asked_of_it(tmp_path: Path) -> None:
@@ -205,7 +209,9 @@ async def test_without_faults_the_data_is_read_where_it_lies(tmp_path: Path) -> 
     assert made.scenarios[0].details.epochs[0].scores["numbers"] == 0.0  # it stands nowhere
 
 
-async def test_files_of_the_scenario_are_put_over_a_copy_and_may_be_made_long(tmp_path: Path) -> None:
+async def test_files_of_the_scenario_are_put_over_a_copy_and_may_be_made_long(
+    tmp_path: Path,
+) -> None:
     async def runner(case: Case) -> Outcome:
         assert case.data is not None
         assert (case.data / "f2" / "uat.json").read_text("utf-8") == '{"passed": 3}\n'
@@ -213,19 +219,26 @@ async def test_files_of_the_scenario_are_put_over_a_copy_and_may_be_made_long(tm
         assert (case.data / "f2" / "planning" / "DESIGN.md").stat().st_size > 8 << 20
         return Outcome(verdict="READY")
 
-    folder = write_suite(tmp_path, {"other": {"files": "over", "faults": [{"long_file": "f2/planning/*.md"}]}})
+    folder = write_suite(
+        tmp_path, {"other": {"files": "over", "faults": [{"long_file": "f2/planning/*.md"}]}}
+    )
     for name, text in (("f2/uat.json", '{"passed": 3}\n'), ("f3/new.json", "{}")):
         path = folder / "other" / "over" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     made = await evaluate(folder, runner)
-    assert [row.status for row in made.scenarios] == ["pass"], made.scenarios[0].details.epochs[0].why
+    assert [row.status for row in made.scenarios] == ["pass"], (
+        made.scenarios[0].details.epochs[0].why
+    )
     assert (folder / "data" / "f2" / "uat.json").read_text("utf-8") == "{}\n"
 
 
 async def test_an_abstention_passes_only_where_it_was_foreseen(tmp_path: Path) -> None:
     foreseen = {"rules": {"verdict": "NEEDS_JUDGEMENT", "why": "it stands in prose"}}
-    wanted: dict[str, Any] = {"expected": {"verdict": "READY", "subject": "f2"}, "abstains": foreseen}
+    wanted: dict[str, Any] = {
+        "expected": {"verdict": "READY", "subject": "f2"},
+        "abstains": foreseen,
+    }
     other = {**wanted, "abstains": {"vendor:model": foreseen["rules"]}}
     folder = write_suite(tmp_path, {"foreseen": wanted, "other": other})
     made = await evaluate(folder, Outcome(verdict="NEEDS_JUDGEMENT", subject="f2"))
@@ -233,6 +246,7 @@ async def test_an_abstention_passes_only_where_it_was_foreseen(tmp_path: Path) -
     assert (made.summary.abstained, made.scenarios[0].abstains) == (1, "it stands in prose")
     assert made.scenarios[0].scores["decision_quality"] == 0.0
     wrong = await evaluate(
-        write_suite(tmp_path / "w", {"foreseen": wanted}), Outcome(verdict="NOT_READY", subject="f2")
+        write_suite(tmp_path / "w", {"foreseen": wanted}),
+        Outcome(verdict="NOT_READY", subject="f2"),
     )
     assert wrong.scenarios[0].status == "fail"

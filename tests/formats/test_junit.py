@@ -29,7 +29,9 @@ def test_each_case_has_its_status_and_message_and_an_expected_failure_is_a_skip(
     assert len(read_junit(b'<testsuite><testcase name="a"/></testsuite>').cases) == 1
 
 
-@pytest.mark.parametrize("text", ["", "<testsuite><testcase", '<!DOCTYPE a [<!ENTITY b "c">]><testsuite/>'])
+@pytest.mark.parametrize(
+    "text", ["", "<testsuite><testcase", '<!DOCTYPE a [<!ENTITY b "c">]><testsuite/>']
+)
 def test_what_is_no_report_is_refused_with_its_name(text: str) -> None:
     with pytest.raises(InputError) as error:
         read_junit(text, "r.xml")

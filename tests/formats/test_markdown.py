@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.formats.labels import find, labels, normal
-from transom.formats.markdown import Comment, Fence, Table, fences, iter_lines, iter_nodes, parse, region
+from transom.formats.markdown import (
+    Comment,
+    Fence,
+    Table,
+    fences,
+    iter_lines,
+    iter_nodes,
+    parse,
+    region,
+)
 
 TEXT = """\
 intro
@@ -68,7 +77,9 @@ def test_numbers_of_headings(heading: str, number: str, title: str) -> None:
 
 
 def test_a_bold_paragraph_is_a_heading_only_with_a_dotted_number() -> None:
-    assert [part.number for part in parse("**2.1 One**\n\n**1. Step**\n\n**2.2 Two** and more")] == ["", "2.1"]
+    assert [
+        part.number for part in parse("**2.1 One**\n\n**1. Step**\n\n**2.2 Two** and more")
+    ] == ["", "2.1"]
 
 
 def test_region_ends_at_its_own_level_or_where_told() -> None:
@@ -114,7 +125,9 @@ def test_labels_however_they_are_written(text: str) -> None:
     assert (purpose.text(), mode.text()) == ("one", "forbid")
 
 
-@pytest.mark.parametrize("text", ["see `a: b` there", "**bold** start of prose", "a. Then: this", "http://x", "1: 2"])
+@pytest.mark.parametrize(
+    "text", ["see `a: b` there", "**bold** start of prose", "a. Then: this", "http://x", "1: 2"]
+)
 def test_prose_is_no_label(text: str) -> None:
     assert labels(parse(text)) == []
 
@@ -129,10 +142,15 @@ def test_find_prefers_exact_names_and_ignores_parentheses() -> None:
 
 
 def test_blocks() -> None:
-    parts = parse("- a\n  ```yml\n  x: 1\n  ```\n\n<!-- note -->\n\ntext <!-- inline --> end\n\n    indented\n")
+    parts = parse(
+        "- a\n  ```yml\n  x: 1\n  ```\n\n<!-- note -->\n\ntext <!-- inline --> end\n\n   "
+        " indented\n"
+    )
     blocks = parts[0].blocks
     assert fences(blocks) == [Fence("yml", "x: 1\n", 3), Fence("", "indented\n", 10)]
-    assert [(node.text.strip(), node.line) for node in iter_nodes(blocks) if isinstance(node, Comment)] == [
+    assert [
+        (node.text.strip(), node.line) for node in iter_nodes(blocks) if isinstance(node, Comment)
+    ] == [
         ("<!-- note -->", 6),
         ("<!-- inline -->", 8),
     ]
@@ -142,7 +160,10 @@ def test_blocks() -> None:
 def test_table_cells_know_their_line_and_code() -> None:
     (table,) = [node for node in iter_nodes(parse(TEXT)[-1].blocks) if isinstance(node, Table)]
     assert [cell.text for cell in table.header] == ["A", "B"]
-    assert [(cell.text, cell.codes, cell.line) for cell in table.rows[0]] == [("1", (), 24), ("`x`", ("x",), 24)]
+    assert [(cell.text, cell.codes, cell.line) for cell in table.rows[0]] == [
+        ("1", (), 24),
+        ("`x`", ("x",), 24),
+    ]
 
 
 @given(st.text(alphabet="#*`-|:<>! \n1.2aTODO{}[]()", max_size=200))

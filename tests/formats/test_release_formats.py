@@ -34,7 +34,10 @@ def test_the_share_of_statements_is_not_mixed_with_branches() -> None:
 
 
 def test_cobertura_tells_no_branches_where_none_were_measured() -> None:
-    text = '<?xml version="1.0"?><!DOCTYPE coverage SYSTEM "http://example.org/c.dtd"><coverage line-rate="0.805" {}/>'
+    text = (
+        '<?xml version="1.0"?><!DOCTYPE coverage SYSTEM "http://example.org/c.dtd"><coverage'
+        ' line-rate="0.805" {}/>'
+    )
     found = read_cobertura(read_xml(text.format('branch-rate="0" branches-valid="0"'), "c.xml"))
     assert found is not None and found.statements is not None
     assert (round(found.statements.percent, 6), found.branches) == (80.5, None)
@@ -42,7 +45,10 @@ def test_cobertura_tells_no_branches_where_none_were_measured() -> None:
 
 
 def sarif(*results: dict[str, Any], rules: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    return {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "t", "rules": [*rules]}}, "results": [*results]}]}
+    return {
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": {"name": "t", "rules": [*rules]}}, "results": [*results]}],
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,19 +81,29 @@ def test_sarif_drops_what_is_suppressed_or_gone(result: dict[str, Any], is_open:
         ({}, {"defaultConfiguration": {"level": "error"}}, "high"),
     ],
 )
-def test_sarif_s_severity_is_the_tool_s_own(result: dict[str, Any], rule: dict[str, Any], severity: str) -> None:
+def test_sarif_s_severity_is_the_tool_s_own(
+    result: dict[str, Any], rule: dict[str, Any], severity: str
+) -> None:
     (found,) = read_sarif(sarif({"ruleId": "R1", **result}, rules=({"id": "R1", **rule},))) or []
     assert found.severity == severity
 
 
 def test_passed_checks_of_sarif_are_no_findings() -> None:
-    assert read_sarif(sarif({"ruleId": "R1", "kind": "pass"}, {"ruleId": "R2", "kind": "notApplicable"})) == []
+    assert (
+        read_sarif(
+            sarif({"ruleId": "R1", "kind": "pass"}, {"ruleId": "R2", "kind": "notApplicable"})
+        )
+        == []
+    )
     assert read_sarif({"runs": 3}) is None
 
 
 def test_trivy_s_fixed_means_that_a_fixed_version_exists() -> None:
     row: Any = {"VulnerabilityID": "CVE-1", "PkgName": "p", "Severity": "HIGH", "Status": "fixed"}
-    modified = {"Status": "not_affected", "Finding": {"VulnerabilityID": "CVE-2", "Severity": "CRITICAL"}}
+    modified = {
+        "Status": "not_affected",
+        "Finding": {"VulnerabilityID": "CVE-2", "Severity": "CRITICAL"},
+    }
     results: Any = [{"Vulnerabilities": [row], "ExperimentalModifiedFindings": [modified]}]
     found = read_trivy({"SchemaVersion": 2, "ArtifactName": "a", "Results": results}) or []
     assert [(one.id, one.severity, bool(one.suppressed)) for one in found] == [
@@ -101,17 +117,26 @@ def test_k6_s_booleans_mean_crossed_and_its_passes_are_failures() -> None:
     export: Any = {
         "root_group": {},
         "metrics": {
-            "http_req_duration": {"avg": 80.0, "p(95)": 240.0, "thresholds": {"p(95)<300": False, "p(99)<250": True}},
+            "http_req_duration": {
+                "avg": 80.0,
+                "p(95)": 240.0,
+                "thresholds": {"p(95)<300": False, "p(99)<250": True},
+            },
             "http_req_failed": {"passes": 12, "fails": 988, "value": 0.012},
         },
     }
     found = read_k6(export)
     assert found is not None
     assert found.failed == (0.012, "/metrics/http_req_failed/value")
-    assert [(one.expression, one.crossed) for one in found.thresholds] == [("p(95)<300", False), ("p(99)<250", True)]
+    assert [(one.expression, one.crossed) for one in found.thresholds] == [
+        ("p(95)<300", False),
+        ("p(99)<250", True),
+    ]
     handle: Any = {
         "root_group": {},
-        "metrics": {"http_req_duration": {"values": {"p(95)": 1.5}, "thresholds": {"a": {"ok": False}}}},
+        "metrics": {
+            "http_req_duration": {"values": {"p(95)": 1.5}, "thresholds": {"a": {"ok": False}}}
+        },
     }
     later = read_k6(handle)
     assert later is not None
@@ -126,12 +151,20 @@ def test_k6_s_booleans_mean_crossed_and_its_passes_are_failures() -> None:
         lambda rows: {"histories": rows},
         lambda rows: {"values": rows, "isLast": True},
         lambda rows: rows,
-        lambda rows: {"changes": [{"date": row["created"], "field": "status", "from": "A", "to": "B"} for row in rows]},
+        lambda rows: {
+            "changes": [
+                {"date": row["created"], "field": "status", "from": "A", "to": "B"} for row in rows
+            ]
+        },
     ],
 )
 def test_every_shape_of_a_changelog_tells_the_last_status(wrap: Any) -> None:
     rows = [
-        {"created": f"2026-0{n}", "items": [{"field": "status", "fromString": "A", "toString": "B"}]} for n in (2, 1)
+        {
+            "created": f"2026-0{n}",
+            "items": [{"field": "status", "fromString": "A", "toString": "B"}],
+        }
+        for n in (2, 1)
     ]
     changes = status_changes(wrap(rows)) or []
     assert [(one.when, one.became) for one in changes] == [("2026-01", "B"), ("2026-02", "B")]
@@ -161,16 +194,26 @@ def test_what_is_no_xml_is_said_with_its_line() -> None:
 
 def test_captured_reports_are_read(shared_data: Path) -> None:
     folder = shared_data / "release-samples"
-    load = {path.name: json.loads(path.read_text()) for path in folder.iterdir() if path.suffix in (".json", ".sarif")}
+    load = {
+        path.name: json.loads(path.read_text())
+        for path in folder.iterdir()
+        if path.suffix in (".json", ".sarif")
+    }
     coverage = read_coverage_json(load["coverage_py.json"])
     assert coverage is not None and coverage.statements is not None
     assert round(coverage.statements.percent, 2) == 88.89
     suppressions = read_sarif(load["sarif_Suppressions.sarif"]) or []
     shown = [one.text for one in suppressions if "hidden" in one.text and not one.suppressed]
-    assert len(shown) <= 1 and all("under review" in text for text in shown)  # what nobody decided hides nothing here
-    assert all(not one.suppressed for one in suppressions if one.text.startswith("This result is visible"))
+    # what nobody decided hides nothing here
+    assert len(shown) <= 1 and all("under review" in text for text in shown)
+    assert all(
+        not one.suppressed for one in suppressions if one.text.startswith("This result is visible")
+    )
     assert [one.severity for one in read_sarif(load["sarif_bandit.sarif"]) or []] == ["low", "high"]
-    assert {one.severity for one in read_trivy(load["trivy_repo_pip_trimmed.json"]) or []} == {"high", "medium"}
+    assert {one.severity for one in read_trivy(load["trivy_repo_pip_trimmed.json"]) or []} == {
+        "high",
+        "medium",
+    }
     assert read_k6(load["k6_handleSummary.json"]) is not None
     issue = read_issue(load["jira_issue_rest.json"])
     assert issue is not None and sum(one.relation == "subtask" for one in issue.links) > 3

@@ -32,13 +32,23 @@ def test_junit_says_how_each_case_ended() -> None:
     ]
     read = JUnitXml.fromstring(junit_report("nightly", cases, {"model": "rules"}))
     (suite,) = list(read)
-    assert (suite.name, suite.tests, suite.failures, suite.errors, suite.skipped) == ("nightly", 4, 1, 1, 1)
+    assert (suite.name, suite.tests, suite.failures, suite.errors, suite.skipped) == (
+        "nightly",
+        4,
+        1,
+        1,
+        1,
+    )
     properties = suite.properties()  # type: ignore[no-untyped-call]  # junitparser is typed in part
     assert [(one.name, one.value) for one in properties] == [("model", "rules")]
     ended = [type(case.result[0]) if case.result else None for case in suite]
     assert ended == [None, Failure, Error, Skipped]
     first, second, *_ = suite
-    assert (first.classname, first.time, second.result[0].text) == ("suite.x", 1.5, "line 1\nline 2")
+    assert (first.classname, first.time, second.result[0].text) == (
+        "suite.x",
+        1.5,
+        "line 1\nline 2",
+    )
     assert "<script>" in first.system_out and "\ufffd" in first.system_out
 
 
@@ -59,7 +69,11 @@ def test_csv_holds_texts_as_they_are_and_runs_none() -> None:
     ]
 
 
-_TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
+_TEXT = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {"text": {"type": "string", "minLength": 1}},
+}
 _URI = {"type": "string", "pattern": r"^[A-Za-z0-9._~/%+-]+$"}
 _PLACE = {
     "type": "object",
@@ -70,12 +84,19 @@ _PLACE = {
             "required": ["artifactLocation"],
             "additionalProperties": False,
             "properties": {
-                "artifactLocation": {"type": "object", "required": ["uri"], "properties": {"uri": _URI}},
+                "artifactLocation": {
+                    "type": "object",
+                    "required": ["uri"],
+                    "properties": {"uri": _URI},
+                },
                 "region": {
                     "type": "object",
                     "required": ["startLine"],
                     "additionalProperties": False,
-                    "properties": {"startLine": {"type": "integer", "minimum": 1}, "snippet": _TEXT},
+                    "properties": {
+                        "startLine": {"type": "integer", "minimum": 1},
+                        "snippet": _TEXT,
+                    },
                 },
             },
         }
@@ -188,11 +209,17 @@ def test_sarif_follows_its_schema_and_names_place_rule_and_suppression() -> None
     place = first["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "a%20b/%C3%BC.rpt"
     assert place["region"]["startLine"] == 7
-    assert second["suppressions"] == [{"kind": "external", "status": "accepted", "justification": "next ECO"}]
+    assert second["suppressions"] == [
+        {"kind": "external", "status": "accepted", "justification": "next ECO"}
+    ]
     assert "region" not in third["locations"][0]["physicalLocation"]
     assert run["invocations"][0]["executionSuccessful"] is False
     moved = json.loads(
-        sarif_report("0.1.0", rules, [SarifResult("STA 01", "slack -0.2", file="a b/ü.rpt", line=9, snippet=HOSTILE)])
+        sarif_report(
+            "0.1.0",
+            rules,
+            [SarifResult("STA 01", "slack -0.2", file="a b/ü.rpt", line=9, snippet=HOSTILE)],
+        )
     )
     assert moved["runs"][0]["results"][0]["partialFingerprints"] == first["partialFingerprints"]
 
@@ -224,7 +251,12 @@ def test_html_escapes_every_text_and_names_nothing_outside() -> None:
     text = html_report(page()).decode("utf-8")
     read = Reader(text)
     assert not {tag for tag, _ in read.tags} & {"script", "img", "link", "iframe", "object", "form"}
-    links = [value for _, attributes in read.tags for name, value in attributes.items() if name in ("href", "src")]
+    links = [
+        value
+        for _, attributes in read.tags
+        for name, value in attributes.items()
+        if name in ("href", "src")
+    ]
     assert links == ["#part-1", "#part-2"]
     assert "url(" not in text.partition("</style>")[0] and "@import" not in text
     assert sum("<script>fetch" in one for one in read.texts) == 13
@@ -233,9 +265,16 @@ def test_html_escapes_every_text_and_names_nothing_outside() -> None:
 
 
 def test_a_text_is_cut_and_nothing_in_it_steers_a_terminal() -> None:
-    found = tuple(Entry(f"{HOSTILE} {number}", "fail", "a.log", number, note="n" * 400) for number in range(25))
+    found = tuple(
+        Entry(f"{HOSTILE} {number}", "fail", "a.log", number, note="n" * 400)
+        for number in range(25)
+    )
     part = Part(
-        "B", "FAIL", "fail", "25 missing", (Section("", (Entry("no file", "error"),)), Section("Missing", found))
+        "B",
+        "FAIL",
+        "fail",
+        "25 missing",
+        (Section("", (Entry("no file", "error"),)), Section("Missing", found)),
     )
     lines = text_of(part).splitlines()
     assert lines[:4] == ["FAIL  B  25 missing", "  error: no file", "", "Missing (25)"]

@@ -32,7 +32,10 @@ BODY = st.text(alphabet="ab`~<>/ \n#-*é", max_size=60)
         ("<a>\n```python\nnever closed\n</a>", "```python\nnever closed"),
         ("<a>\r\none\r\ntwo\r\n</a>\r\n", "one\ntwo"),
         ("<A class='x'>one</A >", "one"),
-        ("<a>\n```markdown\n## 1. T\n\n```python\n{}\n```\n```\n</a>", "## 1. T\n\n```python\n{}\n```"),
+        (
+            "<a>\n```markdown\n## 1. T\n\n```python\n{}\n```\n```\n</a>",
+            "## 1. T\n\n```python\n{}\n```",
+        ),
         ("</a> first, then <a>x</a>", "x"),
     ],
 )
@@ -97,9 +100,13 @@ def test_a_truncated_reply_is_never_accepted(before: str, body: str, keep: int) 
         read_tag(head + whole[: keep % (len(whole) + 1)], "tag")
 
 
-@given(echoes=st.lists(st.sampled_from(["<tag></tag>", "<tag>\n</tag>", "`<tag>`"]), max_size=4), body=BODY)
+@given(
+    echoes=st.lists(st.sampled_from(["<tag></tag>", "<tag>\n</tag>", "`<tag>`"]), max_size=4),
+    body=BODY,
+)
 def test_echoed_empty_pairs_do_not_count(echoes: list[str], body: str) -> None:
-    assume(body.strip() and "`" not in body and "~~~" not in body)  # a fence that is left open hides what follows
+    # a fence that is left open hides what follows
+    assume(body.strip() and "`" not in body and "~~~" not in body)
     text = "\n\n".join([*echoes, f"<tag>\n{body}\n</tag>", *echoes])
     assert read_tag(text, "tag").text == body.strip()
 

@@ -1,4 +1,6 @@
-"""Files in pieces of whole lines: the pieces together are the text, whatever their size and wherever a chunk ends."""
+"""Files in pieces of whole lines: the pieces together are the text, whatever their size and
+wherever a chunk ends.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,16 @@ from transom.errors import InputError
 from transom.formats.text_files import FileChanged, ReadAgain, TextFile
 
 _WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-_TEXTS = st.lists(st.one_of(_WORDS, st.sampled_from(["\n", "\r\n", "\r", "\x0c\n"])), max_size=20).map("".join)
+_TEXTS = st.lists(
+    st.one_of(_WORDS, st.sampled_from(["\n", "\r\n", "\r", "\x0c\n"])), max_size=20
+).map("".join)
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     text=_TEXTS,
     encoding=st.sampled_from(["utf-8", "utf-16", "latin-1"]),
@@ -28,7 +36,13 @@ _TEXTS = st.lists(st.one_of(_WORDS, st.sampled_from(["\n", "\r\n", "\r", "\x0c\n
     chunk=st.integers(1, 9),
 )
 def test_any_chunk_size_gives_the_same_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, encoding: str, *, packed: bool, chunk: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    encoding: str,
+    *,
+    packed: bool,
+    chunk: int,
 ) -> None:
     raw = text.encode(encoding, "replace")
     path = tmp_path / "a.log"
@@ -48,7 +62,10 @@ def test_any_chunk_size_gives_the_same_text(
     assert file.facts == facts
     assert all(piece.endswith("\n") for piece in pieces[:-1])
     assert facts.lines == len(whole.split("\n")) - (not whole or whole.endswith("\n"))
-    assert (facts.sha256, facts.size) == (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
+    assert (facts.sha256, facts.size) == (
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        path.stat().st_size,
+    )
 
 
 def test_a_byte_late_in_the_file_that_is_no_utf_8_voids_what_came_before(tmp_path: Path) -> None:
@@ -62,7 +79,9 @@ def test_a_byte_late_in_the_file_that_is_no_utf_8_voids_what_came_before(tmp_pat
     assert file.facts.note == "is not UTF-8 (byte 0xb0 in line 700001); read as Latin-1"
 
 
-def test_several_members_of_gzip_are_one_text_and_rubbish_behind_them_is_told(tmp_path: Path) -> None:
+def test_several_members_of_gzip_are_one_text_and_rubbish_behind_them_is_told(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
     assert whole_text(path)[0] == "a\nb\n"

@@ -13,15 +13,21 @@ LEDGER = {
     "E2": Support(Decimal(12480), "", "tests executed", '"executed": 12480'),
     "E3": Support(Decimal("82.46"), "%", "coverage line", '"line_coverage": 82.46'),
     "E4": Support(Decimal(1240), "ms", "performance latency POST /api/scan p95", '"p95_ms": 1240'),
-    "E5": Support(Decimal(800), "ms", "performance latency limit POST /api/scan p95", '"target_p95_ms": 800'),
+    "E5": Support(
+        Decimal(800), "ms", "performance latency limit POST /api/scan p95", '"target_p95_ms": 800'
+    ),
     "E6": Support(Decimal("0.0125"), "ratio", "performance error rate", '"error_rate": 0.0125'),
     "E7": Support(Decimal(2), "", "vulnerability high", '"high": 2'),
-    "E8": Support(None, "", "review comment", "Holds sometimes lapse a minute early, and nobody knows why."),
+    "E8": Support(
+        None, "", "review comment", "Holds sometimes lapse a minute early, and nobody knows why."
+    ),
     "E9": Support(Decimal(3), "", "criteria passed", "count"),
     "E10": Support(Decimal(5), "", "criteria", "count"),
     "E11": Support(Decimal("-0.5"), "", "change of coverage", '"delta": -0.5'),
     "E12": Support(Decimal(1500), "/s", "performance throughput", '"rps": 1500'),
-    "E14": Support(None, "", "performance flag", '"p(95)<900": false', name="http_req_duration p(95)<900"),
+    "E14": Support(
+        None, "", "performance flag", '"p(95)<900": false', name="http_req_duration p(95)<900"
+    ),
     "E13": Support(Decimal(90000), "ms", "duration of the run", '"duration_ms": 90000'),
 }
 
@@ -102,9 +108,20 @@ def test_what_the_evidence_does_not_say_is_struck(text: str, why: str) -> None:
 
 
 def test_names_that_the_question_has_are_no_claims() -> None:
-    assert check_claims("Feature LEND-118 goes to stage 2.", {}, names=["Is LEND-118 fit for stage 2?"]).struck == ()
-    assert check_claims("Feature LEND-118 has 2 failed tests.", {}, names=["Is LEND-118 fit for stage 2?"]).struck
+    assert (
+        check_claims(
+            "Feature LEND-118 goes to stage 2.", {}, names=["Is LEND-118 fit for stage 2?"]
+        ).struck
+        == ()
+    )
+    assert check_claims(
+        "Feature LEND-118 has 2 failed tests.", {}, names=["Is LEND-118 fit for stage 2?"]
+    ).struck
 
 
 def test_what_is_cited_is_told_once_and_in_order() -> None:
-    assert check_claims("14 failed [E1][E2]. Coverage is 82.46 % [E3][E1].", LEDGER).cited == ("E1", "E2", "E3")
+    assert check_claims("14 failed [E1][E2]. Coverage is 82.46 % [E3][E1].", LEDGER).cited == (
+        "E1",
+        "E2",
+        "E3",
+    )

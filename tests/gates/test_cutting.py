@@ -1,4 +1,6 @@
-"""What is too long for its room is cut, not lost: behind a line, a sentence or a word, and through no number or id."""
+"""What is too long for its room is cut, not lost: behind a line, a sentence or a word, and
+through no number or id.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from transom.gates.cutting import cut, parts
 from transom.gates.facts import Source, facts_of
 
 PLAIN = TokenCorrection()
-SENTENCE = "Most orders are fine, and order {} is late since the workshop waits for 1,250 parts of lot_{}. "
+SENTENCE = (
+    "Most orders are fine, and order {} is late since the workshop waits for 1,250 parts of"
+    " lot_{}. "
+)
 PARAGRAPH = "".join(SENTENCE.format(n, n) for n in range(1, 40)).strip()
 CUT = "\n[cut: the summary was longer than its room]"
 
@@ -33,7 +38,9 @@ def shown(said: str, room: int, source: str) -> str:
 
 @pytest.mark.parametrize("room", [100, 200, 300, 777])
 @pytest.mark.parametrize("before", ["", "Here is what I found:\n"])
-def test_a_paragraph_that_is_longer_than_its_room_is_cut_behind_a_sentence(room: int, before: str) -> None:
+def test_a_paragraph_that_is_longer_than_its_room_is_cut_behind_a_sentence(
+    room: int, before: str
+) -> None:
     said = before + PARAGRAPH
     text = shown(said, room, PARAGRAPH)
     assert said.startswith(text) and text.endswith(".")
@@ -60,7 +67,8 @@ def test_what_was_struck_is_cut_as_a_whole() -> None:
 
 
 BELOW = (
-    "It is short of it by 0.512 ns of violation, slack: - 0.512 here (0.512) of them, - 12 % and ±0.512 V, 0.512 off."
+    "It is short of it by 0.512 ns of violation, slack: - 0.512 here (0.512) of them, - 12 % and"
+    " ±0.512 V, 0.512 off."
 )
 
 
@@ -76,7 +84,22 @@ def test_no_number_is_cut_nor_from_the_words_that_tell_its_sign(pad: int) -> Non
 PIECES = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.integers(-(10**9), 10**9).map("{:,}".format),
-    st.sampled_from(["u_core/reg_7", "- 0.5", "5 %", "(5)", "of violation", "1.2.3", ", ", ";", "\n", " ", "  ", "−"]),
+    st.sampled_from(
+        [
+            "u_core/reg_7",
+            "- 0.5",
+            "5 %",
+            "(5)",
+            "of violation",
+            "1.2.3",
+            ", ",
+            ";",
+            "\n",
+            " ",
+            "  ",
+            "−",
+        ]
+    ),
     st.text(max_size=12),
     st.sampled_from(KINDS),
 )
@@ -105,7 +128,9 @@ def records(told: Summary) -> list[str]:
 
 @pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
 @pytest.mark.parametrize("room", [200, 300, 700, 4_000])
-def test_of_a_line_that_is_longer_than_the_room_parts_are_shown(room: int, separators: tuple[str, str]) -> None:
+def test_of_a_line_that_is_longer_than_the_room_parts_are_shown(
+    room: int, separators: tuple[str, str]
+) -> None:
     source = json.dumps(BAD, separators=separators)
     told = extract(source, room, PLAIN)
     lines = records(told)
@@ -116,13 +141,19 @@ def test_of_a_line_that_is_longer_than_the_room_parts_are_shown(room: int, separ
     for line in lines:
         number, text = re.fullmatch(r"(\d+): (.*)", line).groups()  # type: ignore[union-attr]  # else the test fails
         part = text.removeprefix("...").removesuffix("...")
-        assert text != part and source.index(part) // LONGEST_LINE + 1 == int(number), "as `read_slice` counts"
-        assert [fact.text for fact in facts_of(part) if not known.has(fact)] == [], "not half a number"
+        assert text != part and source.index(part) // LONGEST_LINE + 1 == int(number), (
+            "as `read_slice` counts"
+        )
+        assert [fact.text for fact in facts_of(part) if not known.has(fact)] == [], (
+            "not half a number"
+        )
 
 
 def test_a_line_that_has_room_is_shown_as_it_is_however_long() -> None:
     source = f"first\n{'long ' * 300}\nERROR at u_core/reg_7\nlast"
-    assert records(extract(source, 3_000, PLAIN)) == [f"{n}: {line}" for n, line in enumerate(source.split("\n"), 1)]
+    assert records(extract(source, 3_000, PLAIN)) == [
+        f"{n}: {line}" for n, line in enumerate(source.split("\n"), 1)
+    ]
 
 
 def test_a_line_that_was_broken_shows_no_half_of_a_number() -> None:
@@ -130,7 +161,9 @@ def test_a_line_that_was_broken_shows_no_half_of_a_number() -> None:
     assert len(lines_of(source)) > 3 and not source[LONGEST_LINE - 1 : LONGEST_LINE + 1].count(" ")
     known = Source(source)
     for line in records(extract(source, 4_000, PLAIN)):
-        assert [fact.text for fact in facts_of(line.partition(": ")[2]) if not known.has(fact)] == []
+        assert [
+            fact.text for fact in facts_of(line.partition(": ")[2]) if not known.has(fact)
+        ] == []
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -1,4 +1,6 @@
-"""A copy of the example data that a test may change, and the way from a folder to a decision without a run."""
+"""A copy of the example data that a test may change, and the way from a folder to a decision
+without a run.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ READY, NOT_READY, MIXED, PARTIAL, STEERED, TOOLS = (f"feature{n}" for n in range
 
 
 def copy_of(folder: str, target: Path) -> Path:
-    """The example feature in a data folder of its own, with its mandatory documents; returns the feature's folder."""
+    """The example feature in a data folder of its own, with its mandatory documents; returns the
+    feature's folder.
+    """
     shutil.copytree(EXAMPLES / folder, target / folder, ignore=shutil.ignore_patterns(*_LONG))
     return target / folder
 
@@ -32,11 +36,17 @@ def change(path: Path, edit: Callable[[Any], Any]) -> None:
     """Change a JSON file in place, or put what `edit` returns in its place."""
     data = json.loads(path.read_text(encoding="utf-8"))
     made = edit(data)
-    path.write_text(json.dumps(data if made is None else made, ensure_ascii=False), encoding="utf-8")
+    path.write_text(
+        json.dumps(data if made is None else made, ensure_ascii=False), encoding="utf-8"
+    )
 
 
 def judged(
-    root: Path, folder: str, target: str | None = None, waivers: tuple[Waiver, ...] = (), as_of: date = TODAY
+    root: Path,
+    folder: str,
+    target: str | None = None,
+    waivers: tuple[Waiver, ...] = (),
+    as_of: date = TODAY,
 ) -> tuple[Decision, Ledger]:
     """The decision on a feature, with the rules alone."""
     data, policy = DataFolder(root), load_policy()

@@ -45,8 +45,14 @@ def opinion(verdict: str, justification: str = "", **risks: str) -> str:
 class Place:
     """A workspace in which investigations of one data folder are made."""
 
-    def __init__(self, folder: Path, data: Path, after_append: Callable[[int], None] | None = None) -> None:
-        self.workspace, self.data, self.after_append = Workspace.at(folder / "w"), data, after_append
+    def __init__(
+        self, folder: Path, data: Path, after_append: Callable[[int], None] | None = None
+    ) -> None:
+        self.workspace, self.data, self.after_append = (
+            Workspace.at(folder / "w"),
+            data,
+            after_append,
+        )
         self.progress: list[str] = []
         self.playbook: Playbook | None = None
 
@@ -63,11 +69,20 @@ class Place:
         chain = Chain((provider or investigator_rules(),))
         inputs = {"question": question, "target": target}
         async with self.workspace.open_store(after_append=self.after_append) as store:
-            run = await Run.open("investigate", inputs, name="q", workspace=self.workspace, store=store, chain=chain)
+            run = await Run.open(
+                "investigate", inputs, name="q", workspace=self.workspace, store=store, chain=chain
+            )
             run.progress = self.progress.append
             async with run:
                 inquiry = Inquiry(
-                    question, DataFolder(self.data), load_policy(), TODAY, target, waivers, None, self.playbook
+                    question,
+                    DataFolder(self.data),
+                    load_policy(),
+                    TODAY,
+                    target,
+                    waivers,
+                    None,
+                    self.playbook,
                 )
                 result: Investigation = await (work or investigate)(run, inquiry)
                 return result

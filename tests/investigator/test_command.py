@@ -1,4 +1,6 @@
-"""`transom investigate` as a person types it: exit codes, reports, and whatever can be wrong with the input."""
+"""`transom investigate` as a person types it: exit codes, reports, and whatever can be wrong
+with the input.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Run:
     monkeypatch.chdir(tmp_path)
 
     def investigate(*arguments: str) -> tuple[int, str, str]:
@@ -45,14 +49,21 @@ def test_verdict_reports_and_a_question_to_the_answer(run: Run, tmp_path: Path) 
     page = (tmp_path / "out.html").read_text()
     links = re.findall(r"(?:src|href)\s*=\s*\"([^\"]*)", page)
     assert links and all(one.startswith("#E") for one in links)
-    assert page.index("NOT_READY") < page.index("Criteria") < page.index("Evidence") < page.index("What was read")
+    assert (
+        page.index("NOT_READY")
+        < page.index("Criteria")
+        < page.index("Evidence")
+        < page.index("What was read")
+    )
     code, out, _ = run("Why do the unit tests fail?", "--continue", result.run_id, "-q")
     assert (code, "failed tests 22" in out) == (0, True)
 
 
 def test_json_alone_is_on_stdout(run: Run, tmp_path: Path) -> None:
     copy_of(READY, tmp_path / "data")
-    code, out, _ = run("Is it ready?", "--data", "data", "--format", "json", "--as-of", "2026-09-20")
+    code, out, _ = run(
+        "Is it ready?", "--data", "data", "--format", "json", "--as-of", "2026-09-20"
+    )
     assert code == 0
     assert set(json.loads(out)) >= {
         "question", "feature_id", "feature_name", "current_stage", "target_stage", "stage_fit", "verdict", "confidence",
@@ -65,28 +76,55 @@ def test_json_alone_is_on_stdout(run: Run, tmp_path: Path) -> None:
 def test_text_of_the_data_steers_no_report(run: Run, tmp_path: Path) -> None:
     folder = copy_of(STEERED, tmp_path / "data")
     nasty = "<script>alert(1)</script> | [link](http://x) \x1b[31m @all"
-    change(folder / "jira/feature_issue.json", lambda data: data["fields"].update(summary=f"Deposits {nasty}"))
+    change(
+        folder / "jira/feature_issue.json",
+        lambda data: data["fields"].update(summary=f"Deposits {nasty}"),
+    )
     comment = f"I am not sure about it, {nasty}"
-    change(folder / "reviews/stakeholders.json", lambda data: data["approvals"][0].update(comment=comment))
+    change(
+        folder / "reviews/stakeholders.json",
+        lambda data: data["approvals"][0].update(comment=comment),
+    )
     code, out, _ = run(
-        "Is LEND-150 ready?", "--data", "data", "--report=html:o.html", "--report=markdown:o.md", "--report=text:o.txt"
+        "Is LEND-150 ready?",
+        "--data",
+        "data",
+        "--report=html:o.html",
+        "--report=markdown:o.md",
+        "--report=text:o.txt",
     )
     assert (code, "\x1b[31m" in out) == (1, False)
     assert "<script>alert" not in (tmp_path / "o.html").read_text()
     assert "\x1b" not in (tmp_path / "o.txt").read_text()
     text = (tmp_path / "o.md").read_text()
     assert "<script>" not in text and "\x1b" not in text
-    assert not [one for one in MarkdownIt().parse(text) for inner in one.children or [] if inner.type == "link_open"]
+    assert not [
+        one
+        for one in MarkdownIt().parse(text)
+        for inner in one.children or []
+        if inner.type == "link_open"
+    ]
 
 
 def waivers(criterion: str = "tests.unit", expires: str = "2027-01-01") -> str:
-    return f"waivers:\n- {{criterion: {criterion}, approver: Ines, reason: known, expires: {expires}}}\n"
+    return (
+        f"waivers:\n- {{criterion: {criterion}, approver: Ines, reason: known, expires:"
+        f" {expires}}}\n"
+    )
 
 
 def test_waivers_target_and_policy_of_one_s_own(run: Run, tmp_path: Path) -> None:
     copy_of(STEERED, tmp_path / "data")
     (tmp_path / "waivers.yaml").write_text(waivers() + waivers("security.scan").partition("\n")[2])
-    arguments = ("Is LEND-150 ready?", "--data", "data", "--as-of", "2026-10-01", "--format", "json")
+    arguments = (
+        "Is LEND-150 ready?",
+        "--data",
+        "data",
+        "--as-of",
+        "2026-10-01",
+        "--format",
+        "json",
+    )
     code, out, _ = run(*arguments, "--waivers", "waivers.yaml")
     assert (code, json.loads(out)["verdict"]) == (0, "READY")
     code, out, _ = run(*arguments, "--target", "planning")
@@ -99,7 +137,11 @@ def test_waivers_target_and_policy_of_one_s_own(run: Run, tmp_path: Path) -> Non
     )
     code, out, _ = run(*arguments, "--policy", "policy.yaml")
     document = json.loads(out)
-    assert (code, document["target_stage"], [one["id"] for one in document["criteria"]]) == (1, "Live", ["cover"])
+    assert (code, document["target_stage"], [one["id"] for one in document["criteria"]]) == (
+        1,
+        "Live",
+        ["cover"],
+    )
 
 
 def empty(root: Path) -> None:
@@ -116,7 +158,9 @@ def inside(root: Path) -> None:
 
 
 def put(name: str, content: str | bytes | None) -> Callable[[Path], None]:
-    """The ready feature with another file in the place of one of its own; without it where there is no content."""
+    """The ready feature with another file in the place of one of its own; without it where there
+    is no content.
+    """
 
     def make(root: Path) -> None:
         path = copy_of(READY, root) / name
@@ -174,7 +218,9 @@ BAD: dict[str, Case] = {
 def test_bad_input_has_a_code_and_one_clear_line(run: Run, tmp_path: Path, name: str) -> None:
     make, arguments, expected, said = BAD[name]
     make(tmp_path / "data")
-    code, out, err = run("Is Tool Maintenance Reminders (feature1) ready?", "--data", "data", *arguments, "-q")
+    code, out, err = run(
+        "Is Tool Maintenance Reminders (feature1) ready?", "--data", "data", *arguments, "-q"
+    )
     assert (code, "Traceback" in err) == (expected, False), err
     assert said in " ".join((out + err).split())
     if code == 2:
@@ -185,7 +231,10 @@ def test_a_question_that_fits_two_features_waits_for_a_person(run: Run, tmp_path
     copy_of(READY, tmp_path / "data")
     other = tmp_path / "data" / "feature9" / "jira" / "feature_issue.json"
     other.parent.mkdir(parents=True)
-    other.write_text('{"key": "LEND-171", "feature_id": "costs", "summary": "Tool Maintenance Costs", "status": "New"}')
+    other.write_text(
+        '{"key": "LEND-171", "feature_id": "costs", "summary": "Tool Maintenance Costs", "status":'
+        ' "New"}'
+    )
     code, out, err = run("Is the maintenance tool ready?", "--data", "data", "-q")
     assert (code, out) == (3, "")
     assert "Which feature is meant?" in err and "costs" in err and "transom answer" in err

@@ -62,7 +62,10 @@ def test_an_estimate_is_no_measurement_and_a_placeholder_is_missing_data() -> No
 
 def test_every_attempt_to_steer_is_reported_with_its_place() -> None:
     decision, ledger = judged(EXAMPLES, "feature5")
-    places = {(one.source.rpartition("/")[2], one.locator.partition(":")[0]) for one in decision.injections}
+    places = {
+        (one.source.rpartition("/")[2], one.locator.partition(":")[0])
+        for one in decision.injections
+    }
     assert {name for name, _ in places} == {
         "feature_issue.json",
         "security_scan_results.json",
@@ -100,4 +103,6 @@ def test_the_script_writes_the_same_documents_again(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
     subprocess.run([sys.executable, tmp_path / "make.py"], check=True)
     made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.md")}
-    assert made == {path.relative_to(EXAMPLES): path.read_bytes() for path in EXAMPLES.glob("*/planning/*.md")}
+    assert made == {
+        path.relative_to(EXAMPLES): path.read_bytes() for path in EXAMPLES.glob("*/planning/*.md")
+    }

@@ -1,4 +1,6 @@
-"""Whole investigations in a run: with the rules, with models that tell the truth, that err and that lie."""
+"""Whole investigations in a run: with the rules, with models that tell the truth, that err and
+that lie.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,16 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.mark.parametrize(
     ("folder", "verdict"),
-    [("feature1", "READY"), ("feature2", "NOT_READY"), ("feature3", "NEEDS_JUDGEMENT"), ("feature4", "NOT_READY")],
+    [
+        ("feature1", "READY"),
+        ("feature2", "NOT_READY"),
+        ("feature3", "NEEDS_JUDGEMENT"),
+        ("feature4", "NOT_READY"),
+    ],
 )
-async def test_the_rules_go_the_whole_way_and_cite_all_that_they_say(place: Place, folder: str, verdict: str) -> None:
+async def test_the_rules_go_the_whole_way_and_cite_all_that_they_say(
+    place: Place, folder: str, verdict: str
+) -> None:
     result = await place.ask(QUESTION[folder])
     assert result.verdict == verdict
     assert [one for one in result.unsupported_claims if "waiver" not in one.why] == []
@@ -73,7 +82,9 @@ async def test_each_reader_calls_the_tool_of_its_source(place: Place) -> None:
     assert sum(name == "get_analysis" for name, _ in calls) == 8
     assert sum(name == "read_doc" for name, _ in calls) == 4
     main = [request for request in log if request.role == "investigator.main"]
-    assert all("summary" not in json.loads(row) for row in main[0].window.text("criteria").splitlines())
+    assert all(
+        "summary" not in json.loads(row) for row in main[0].window.text("criteria").splitlines()
+    )
     assert estimate_tokens(render(main[0]).as_text()) < 8_000
 
 
@@ -116,7 +127,12 @@ def test_a_question_names_its_feature_in_free_words(question: str, ids: list[str
 def test_near_equal_names_are_ambiguous_unless_one_is_said_whole() -> None:
     rows = [
         {"feature_id": "a", "jira_key": "X-1", "folder": "f1", "summary": "Group Reservations"},
-        {"feature_id": "b", "jira_key": "X-2", "folder": "f2", "summary": "Group Reservations Lite"},
+        {
+            "feature_id": "b",
+            "jira_key": "X-2",
+            "folder": "f2",
+            "summary": "Group Reservations Lite",
+        },
     ]
     assert meant("Are reservations ready?", rows) == ["a", "b"]
     assert meant("Are group reservations ready?", rows) == ["a"]
@@ -149,7 +165,9 @@ async def test_a_model_that_says_ready_lifts_no_gate(place: Place, folder: str) 
     lying = model({"main": opinion("READY", "Everything is in order."), "reader": "All is well."})
     result = await place.ask(f"{QUESTION[folder]} Really?", lying)
     assert (
-        (result.verdict, result.confidence) == (honest.verdict, honest.confidence) == ("NOT_READY", honest.confidence)
+        (result.verdict, result.confidence)
+        == (honest.verdict, honest.confidence)
+        == ("NOT_READY", honest.confidence)
     )
     assert [one.status for one in result.criteria] == [one.status for one in honest.criteria]
 
@@ -174,13 +192,20 @@ async def test_what_a_model_makes_up_is_struck_and_told(place: Place) -> None:
         evidence = request.window.text("evidence").splitlines()
         failed = next(line[1 : line.index("]")] for line in evidence if "tests.failed" in line)
         good = f"22 tests failed [{failed}]."
-        bad = [f"23 tests failed [{failed}].", "Coverage is 97 %.", f'A tester wrote: "all is well" [{failed}].']
+        bad = [
+            f"23 tests failed [{failed}].",
+            "Coverage is 97 %.",
+            f'A tester wrote: "all is well" [{failed}].',
+        ]
         return opinion("NOT_READY", " ".join([good, *bad]), high=f"44 defects are open [{failed}].")
 
     result = await place.ask(QUESTION["feature2"], model({"main": says}))
     assert result.justification.startswith("22 tests failed")
     assert "97" not in result.justification
-    assert len([one for one in result.unsupported_claims if one.where in ("justification", "risks")]) == 4
+    assert (
+        len([one for one in result.unsupported_claims if one.where in ("justification", "risks")])
+        == 4
+    )
     assert not any("44" in one.text for one in result.risks)
 
 
@@ -200,8 +225,14 @@ async def test_injected_text_changes_nothing_and_is_told(place: Place) -> None:
     clean = place.data / "feature5"
     for name, key in (("metrics/unit_test_results", "note"), ("reviews/security", "comment")):
         change(clean / f"{name}.json", partial(without_key, key))
-    change(clean / "metrics/security_scan_results.json", lambda data: data["findings"][0].pop("comment") and None)
-    change(clean / "jira/feature_issue.json", lambda data: data["fields"].update(description="A deposit."))
+    change(
+        clean / "metrics/security_scan_results.json",
+        lambda data: data["findings"][0].pop("comment") and None,
+    )
+    change(
+        clean / "jira/feature_issue.json",
+        lambda data: data["fields"].update(description="A deposit."),
+    )
     design = clean / "planning" / "DESIGN_DOC.md"
     design.write_text(design.read_text().split("<!--")[0])
     without = await place.ask(QUESTION["feature5"])
@@ -263,7 +294,11 @@ async def test_a_person_judges_beside_the_first_verdict(place: Place) -> None:
     result = await place.ask(QUESTION["feature3"], work=whole)
     assert result.verdict == "NEEDS_JUDGEMENT"
     assert result.judgement is not None
-    assert (result.judgement.verdict, result.judgement.by, result.exit_code) == ("NOT_READY", "Ines", 1)
+    assert (result.judgement.verdict, result.judgement.by, result.exit_code) == (
+        "NOT_READY",
+        "Ines",
+        1,
+    )
 
 
 async def test_a_follow_up_goes_on_with_the_ledger(place: Place) -> None:

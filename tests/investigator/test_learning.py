@@ -1,4 +1,6 @@
-"""What one investigation got wrong the next one is shown, and what was named there gains or loses standing."""
+"""What one investigation got wrong the next one is shown, and what was named there gains or
+loses standing.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +43,29 @@ def test_a_struck_sentence_is_learned_shown_named_and_judged_by_a_person(
         assert not any(one.window.text("playbook") for one in log)
         (learned,) = book.items.values()
         assert (learned.category, learned.scope) == (InsightCategory.MISTAKE, "domain/investigator")
-        assert learned.content == "A figure stood without the id of its evidence: N has no evidence beside it"
+        assert (
+            learned.content
+            == "A figure stood without the id of its evidence: N has no evidence beside it"
+        )
         assert (learned.sources[0].stage, learned.net_score) == ("verdict", 0)
 
         log.clear()
         named = opinion("NOT_READY", f"It is not ready [{learned.id}].")
         result = asyncio.run(place.ask(SECOND, model({"main": named}, log)))
         assert (result.justification, result.unsupported_claims) == ("It is not ready.", [])
-        shown = [one.window.text("playbook") or "" for one in log if one.role.endswith(("main", "reader"))]
+        shown = [
+            one.window.text("playbook") or ""
+            for one in log
+            if one.role.endswith(("main", "reader"))
+        ]
         assert all(learned.line in text for text in shown), "readers and main thread see it"
-        assert book.require(learned.id).net_score == 1, "being shown counts for nothing, being named does"
+        assert book.require(learned.id).net_score == 1, (
+            "being shown counts for nothing, being named does"
+        )
         asyncio.run(place.ask(SECOND, model({"main": named})))
-        assert book.require(learned.id).net_score == 1, "a run that is opened again counts nothing twice"
+        assert book.require(learned.id).net_score == 1, (
+            "a run that is opened again counts nothing twice"
+        )
         before = {one.id for one in book.items.values()}
 
     at = ("--workspace", str(place.workspace.root), "--by", "Ann Lee")
@@ -61,7 +74,20 @@ def test_a_struck_sentence_is_learned_shown_named_and_judged_by_a_person(
     assert f"the verdict is on {result.feature_id}, not on feature1" in capsys.readouterr().err
     assert main(["check", "confirm", run, result.feature_id, *at]) == 0
     assert f"counted for {learned.id}" in capsys.readouterr().out
-    assert main(["check", "overturn", run, result.feature_id, *at, "--reason", "the kiosk of the pilot is open"]) == 0
+    assert (
+        main(
+            [
+                "check",
+                "overturn",
+                run,
+                result.feature_id,
+                *at,
+                "--reason",
+                "the kiosk of the pilot is open",
+            ]
+        )
+        == 0
+    )
     with Playbook(place.workspace.database, domain=DOMAIN) as book:
         assert book.require(learned.id).helpful_count == 2
         assert book.require(learned.id).harmful_count == 1
@@ -70,21 +96,32 @@ def test_a_struck_sentence_is_learned_shown_named_and_judged_by_a_person(
     assert word.content.startswith("NOT_READY was wrong for")
 
 
-async def test_a_verdict_above_a_failed_gate_and_a_persons_judgement_are_learned(place: Place) -> None:
+async def test_a_verdict_above_a_failed_gate_and_a_persons_judgement_are_learned(
+    place: Place,
+) -> None:
     with Playbook(domain=DOMAIN) as book:
         place.playbook = book
         result = await place.ask(SECOND, model({"main": opinion("READY", "All is well.")}))
         assert result.verdict == "NOT_READY"
-        assert any("better than what was found allows" in one.content for one in book.items.values())
-        said = Judgement(verdict="READY", by="Ann Lee", reason="the pilot showed it", asked="NEEDS_JUDGEMENT")
+        assert any(
+            "better than what was found allows" in one.content for one in book.items.values()
+        )
+        said = Judgement(
+            verdict="READY", by="Ann Lee", reason="the pilot showed it", asked="NEEDS_JUDGEMENT"
+        )
 
         async def judge(run: Run, _: object) -> object:
             take_judgement(run, book, result.model_copy(update={"judgement": said}))
             return result
 
         await place.ask("again", work=judge)
-        assert any(one.content.endswith("was judged READY: the pilot showed it") for one in book.items.values())
+        assert any(
+            one.content.endswith("was judged READY: the pilot showed it")
+            for one in book.items.values()
+        )
 
 
 def _newest(workspace: Workspace) -> str:
-    return max((workspace.root / "runs" / "q").iterdir(), key=lambda path: path.stat().st_mtime_ns).name
+    return max(
+        (workspace.root / "runs" / "q").iterdir(), key=lambda path: path.stat().st_mtime_ns
+    ).name

@@ -1,4 +1,6 @@
-"""Past assessments: recalled, compared, kept with what features depend on; and a memory that is off or broken."""
+"""Past assessments: recalled, compared, kept with what features depend on; and a memory that is
+off or broken.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,18 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path, tmp_path / "data")
 
 
-async def asked(place: Place, memory: SqliteMemory | None, question: str = QUESTION, **more: Any) -> Any:
+async def asked(
+    place: Place, memory: SqliteMemory | None, question: str = QUESTION, **more: Any
+) -> Any:
     async def work(run: Run, inquiry: Inquiry) -> Any:
         return await investigate(run, Inquiry(**{**vars(inquiry), "memory": memory}))
 
     return await place.ask(question, work=work, **more)
 
 
-async def test_the_answer_says_what_changed_since_the_last_time(place: Place, tmp_path: Path) -> None:
+async def test_the_answer_says_what_changed_since_the_last_time(
+    place: Place, tmp_path: Path
+) -> None:
     async with SqliteMemory.open(tmp_path / "m.db") as memory:
         first = await asked(place, memory)
         assert (first.memory_status, first.changed_since) == ("ok", None)
@@ -64,12 +70,17 @@ async def test_what_is_remembered_is_no_evidence(place: Place, tmp_path: Path) -
     assert not any("99" in row.value for row in again.evidence)
 
 
-async def test_what_depends_on_something_has_an_answer_with_its_places(place: Place, tmp_path: Path) -> None:
+async def test_what_depends_on_something_has_an_answer_with_its_places(
+    place: Place, tmp_path: Path
+) -> None:
     async with SqliteMemory.open(tmp_path / "m.db") as memory:
         await asked(place, memory)
         await asked(place, memory, "Is the kiosk ready?")
         (sentence,) = await dependants(memory, "What depends on the catalogue service?")
-        assert "Group Reservations (group-reservations)" in sentence and "QR Check-Out Kiosk (qr-kiosk)" in sentence
+        assert (
+            "Group Reservations (group-reservations)" in sentence
+            and "QR Check-Out Kiosk (qr-kiosk)" in sentence
+        )
         assert "feature3/planning/ARCHITECTURE.md#line:" in sentence
         (using,) = await dependants(memory, "What does the kiosk depend on?")
         assert "label printer driver" in using
@@ -77,9 +88,15 @@ async def test_what_depends_on_something_has_an_answer_with_its_places(place: Pl
 
 
 @pytest.mark.parametrize(("kind", "status"), [(None, "off"), (Broken, "broken")])
-async def test_without_a_memory_it_goes_on_and_says_so(place: Place, tmp_path: Path, kind: Any, status: str) -> None:
+async def test_without_a_memory_it_goes_on_and_says_so(
+    place: Place, tmp_path: Path, kind: Any, status: str
+) -> None:
     memory = kind.open(tmp_path / "m.db") if kind else None
     result = await asked(place, memory)
-    assert (result.verdict, result.memory_status, result.changed_since) == ("NEEDS_JUDGEMENT", status, None)
+    assert (result.verdict, result.memory_status, result.changed_since) == (
+        "NEEDS_JUDGEMENT",
+        status,
+        None,
+    )
     if memory is not None:
         await memory.close()

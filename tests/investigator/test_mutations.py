@@ -1,4 +1,6 @@
-"""A changed fact changes its criterion, the verdict and the evidence, whatever shape it has; nothing else does."""
+"""A changed fact changes its criterion, the verdict and the evidence, whatever shape it has;
+nothing else does.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +58,19 @@ def shapes() -> Iterator[Any]:
 @pytest.mark.parametrize(("row", "shape"), list(shapes()))
 def test_a_fact_is_followed_in_every_shape(row: Any, shape: Any) -> None:
     before, _, _ = decided(row["source"], shape["good"])
-    assert status(before, row["criterion"]) == "pass", [(k.id, k.why) for k in before.criteria if k.status != "pass"]
+    assert status(before, row["criterion"]) == "pass", [
+        (k.id, k.why) for k in before.criteria if k.status != "pass"
+    ]
     assert before.verdict == "READY"
     after, ledger, source = decided(row["source"], shape["bad"])
     changed = next(one for one in after.criteria if one.id == row["criterion"])
-    assert (status(after, row["criterion"]), after.verdict) == (row["becomes"], row["verdict"]), changed.why
-    others = {one.id for one in after.criteria if one.required and one.status != "pass"} - {row["criterion"]}
+    assert (status(after, row["criterion"]), after.verdict) == (
+        row["becomes"],
+        row["verdict"],
+    ), changed.why
+    others = {one.id for one in after.criteria if one.required and one.status != "pass"} - {
+        row["criterion"]
+    }
     assert not others
     assert after.confidence <= before.confidence
     raw = json.dumps(shape["bad"]).encode()
@@ -77,14 +86,18 @@ def test_the_table_is_as_long_as_it_should_be() -> None:
     assert len(TABLE["irrelevant"]) >= 10
 
 
-@pytest.mark.parametrize("row", TABLE["irrelevant"], ids=lambda row: f"{row['source']} {next(iter(row['add']))}")
+@pytest.mark.parametrize(
+    "row", TABLE["irrelevant"], ids=lambda row: f"{row['source']} {next(iter(row['add']))}"
+)
 def test_what_means_nothing_changes_nothing(row: Any) -> None:
     data, given = readings()
     source = next(one.source for one in given if one.name == row["source"])
     before = json.loads(data.read(source))
     plain, _, _ = decided(row["source"], before)
     changed, _, _ = decided(row["source"], {**before, **row["add"]})
-    assert (changed.verdict, changed.confidence) == (plain.verdict, plain.confidence) == ("READY", 1.0)
+    assert (
+        (changed.verdict, changed.confidence) == (plain.verdict, plain.confidence) == ("READY", 1.0)
+    )
     assert [(one.id, one.status, one.why) for one in changed.criteria] == [
         (one.id, one.status, one.why) for one in plain.criteria
     ]
@@ -94,8 +107,14 @@ def test_what_means_nothing_changes_nothing(row: Any) -> None:
     "text",
     [
         "# Design\n\nTBD\n",
-        "# Design\n\n| part | text |\n|---|---|\n| goals | to be written |\n| limits | to be written |\n",
-        "# Design\n\n<!-- Say here what is built, and why, in at least a page. -->\n\n## Goals\n\n...\n",
+        (
+            "# Design\n\n| part | text |\n|---|---|\n| goals | to be written |\n| limits | to be"
+            " written |\n"
+        ),
+        (
+            "# Design\n\n<!-- Say here what is built, and why, in at least a page. -->\n\n##"
+            " Goals\n\n...\n"
+        ),
     ],
 )
 def test_a_document_becomes_a_placeholder(tmp_path: Path, text: str) -> None:
@@ -108,4 +127,6 @@ def test_a_document_becomes_a_placeholder(tmp_path: Path, text: str) -> None:
         current="Production-Ready", target="Production", waivers=[], as_of=TODAY,
     )  # fmt: skip
     assert (status(decision, "docs.design"), decision.verdict) == ("fail", "NOT_READY")
-    assert {one.id for one in decision.criteria if one.required and one.status != "pass"} == {"docs.design"}
+    assert {one.id for one in decision.criteria if one.required and one.status != "pass"} == {
+        "docs.design"
+    }

@@ -1,4 +1,6 @@
-"""The example features in other clothes: other keys, envelopes, spellings and names; each verdict stays."""
+"""The example features in other clothes: other keys, envelopes, spellings and names; each
+verdict stays.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ import pytest
 from tests.investigator.helpers import EXAMPLES, judged
 from tests.investigator.test_examples import EXPECTED
 
-LABELS = {"tool", "scanner", "framework", "environment", "measured_at", "scanned_at", "reviewer", "title", "period"}
+LABELS = {
+    "tool",
+    "scanner",
+    "framework",
+    "environment",
+    "measured_at",
+    "scanned_at",
+    "reviewer",
+    "title",
+    "period",
+}
 WORDS = {
     "success": "green", "passed": "OK", "pass": "ok", "failed": "FAILURE", "approved": "Sign-off given",
     "rejected": "Denied", "accepted": "Signed off", "open": "unresolved", "closed": "Resolved", "fixed": "Remediated",
@@ -76,5 +88,10 @@ def test_a_feature_in_other_clothes_has_its_verdict(tmp_path: Path, clothes: str
             if not real:  # a tool's own report has its own words
                 path.write_text(json.dumps(CLOTHES[clothes](json.loads(path.read_text()))))
         decision, _ = judged(tmp_path, new.name)
-        assert decision.verdict == verdict, (folder, [(one.id, one.why) for one in decision.criteria])
-        assert {one.id for one in decision.criteria if one.required and one.status == "fail"} == failing
+        assert decision.verdict == verdict, (
+            folder,
+            [(one.id, one.why) for one in decision.criteria],
+        )
+        assert {
+            one.id for one in decision.criteria if one.required and one.status == "fail"
+        } == failing

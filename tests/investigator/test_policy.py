@@ -54,13 +54,23 @@ def test_the_target_is_the_stage_that_the_question_names(question: str, stage: s
     [
         ("at_most: 0", "at_mst: 0", "did you mean at_most?"),
         ("from: UAT", "from: Staging", "unknown stage 'Staging'"),
-        ("source: metrics/unit_test_results", "source: metrics/unit", "unknown source 'metrics/unit'"),
-        ("{measure: coverage.line, at_least: 80, stated: tightens}", "{measure: coverage.line}", "one of at_most"),
+        (
+            "source: metrics/unit_test_results",
+            "source: metrics/unit",
+            "unknown source 'metrics/unit'",
+        ),
+        (
+            "{measure: coverage.line, at_least: 80, stated: tightens}",
+            "{measure: coverage.line}",
+            "one of at_most",
+        ),
         ("id: docs.architecture", "id: docs.design", "two criteria have the id docs.design"),
         ("schema: transom.investigation_policy/1", "", "schema"),
     ],
 )
-def test_a_policy_of_one_s_own_is_validated_with_file_and_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_policy_of_one_s_own_is_validated_with_file_and_line(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
     path = tmp_path / "policy.yaml"
     text = SHIPPED.read_text()
     assert old in text
@@ -73,7 +83,11 @@ def test_a_policy_of_one_s_own_is_validated_with_file_and_line(tmp_path: Path, o
 
 def waiver(criterion: str, expires: str = "2026-12-31", feature: str = "") -> Waiver:
     return Waiver(
-        criterion=criterion, approver="Ines Vogt", reason="known", expires=date.fromisoformat(expires), feature=feature
+        criterion=criterion,
+        approver="Ines Vogt",
+        reason="known",
+        expires=date.fromisoformat(expires),
+        feature=feature,
     )
 
 
@@ -81,20 +95,27 @@ def test_a_waiver_lifts_a_gate_until_it_expires_and_for_its_feature_only() -> No
     both = (waiver("tests.unit"), waiver("security.*", feature="LEND-150"))
     decision, _ = judged(EXAMPLES, STEERED, waivers=both)
     assert decision.verdict == "READY"
-    assert (status(decision, "tests.unit"), status(decision, "security.scan")) == ("waived", "waived")
+    assert (status(decision, "tests.unit"), status(decision, "security.scan")) == (
+        "waived",
+        "waived",
+    )
     assert decision.confidence <= 1
     assert all(one.applied for one in decision.waivers)
     assert [risk.severity for risk in decision.risks if "waived" in risk.text] == ["high", "high"]
     later, _ = judged(EXAMPLES, STEERED, waivers=both, as_of=date(2027, 1, 1))
     assert later.verdict == "NOT_READY"
     assert {one.why for one in later.waivers} == {"expired on 2026-12-31"}
-    elsewhere, _ = judged(EXAMPLES, STEERED, waivers=(both[0], waiver("security.*", feature="LEND-118")))
+    elsewhere, _ = judged(
+        EXAMPLES, STEERED, waivers=(both[0], waiver("security.*", feature="LEND-118"))
+    )
     assert elsewhere.verdict == "NOT_READY"
 
 
 def test_waivers_in_the_data_are_claims(tmp_path: Path) -> None:
     folder = copy_of(STEERED, tmp_path)
-    (folder / "waivers.yaml").write_text("waivers:\n- {criterion: '*', approver: x, reason: y, expires: 2030-01-01}\n")
+    (folder / "waivers.yaml").write_text(
+        "waivers:\n- {criterion: '*', approver: x, reason: y, expires: 2030-01-01}\n"
+    )
     decision, _ = judged(tmp_path, STEERED)
     assert (decision.verdict, decision.waivers) == ("NOT_READY", [])
     assert decision.unsupported
@@ -105,7 +126,9 @@ def test_a_waiver_needs_an_approver_a_reason_and_an_expiry(tmp_path: Path, missi
     row = {"criterion": "tests.unit", "approver": "A", "reason": "b", "expires": "2026-12-31"}
     path = tmp_path / "waivers.yaml"
     path.write_text(
-        "waivers:\n- " + "\n  ".join(f"{key}: {value}" for key, value in row.items() if key != missing) + "\n"
+        "waivers:\n- "
+        + "\n  ".join(f"{key}: {value}" for key, value in row.items() if key != missing)
+        + "\n"
     )
     with pytest.raises(InputError, match=missing):
         load_waivers(path)
@@ -139,7 +162,9 @@ SOURCES = [
 
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("how", ["remove", "empty", "braces", "todo"])
-def test_a_lost_source_never_improves_verdict_or_confidence(tmp_path: Path, name: str, how: str) -> None:
+def test_a_lost_source_never_improves_verdict_or_confidence(
+    tmp_path: Path, name: str, how: str
+) -> None:
     order = ["NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY"]
     for folder in (READY, "feature3", STEERED) if how == "remove" else (READY,):
         copy_of(folder, tmp_path)

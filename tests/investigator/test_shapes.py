@@ -1,4 +1,6 @@
-"""Reports in shapes that people write: what each criterion comes to when one report of a ready feature is another."""
+"""Reports in shapes that people write: what each criterion comes to when one report of a ready
+feature is another.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,9 @@ def test_a_report_in_another_shape(criterion: str, report: Any, expected: str) -
     data, readings = ready()
     name = SOURCES[criterion]
     content, place = json.dumps(report).encode(), f"{READY}/{name}.json"
-    other = read_issue_file(content, place) if name == "jira" else read_analysis(content, place, name)
+    other = (
+        read_issue_file(content, place) if name == "jira" else read_analysis(content, place, name)
+    )
     decision = decide(
         load_policy(),
         data.feature(READY),
@@ -133,5 +137,7 @@ def test_a_report_in_another_shape(criterion: str, report: Any, expected: str) -
 def test_the_hints_of_a_template_are_no_document(tmp_path: Path) -> None:
     hint = "Say here which services take part and where each of them keeps its data.\n" * 30
     template = tmp_path / "DESIGN_DOC.md"
-    template.write_text(f"# Design\n<!-- {hint}\n{hint} -->\n## Parts\nNot much. <!-- {hint.strip()} -->\n")
+    template.write_text(
+        f"# Design\n<!-- {hint}\n{hint} -->\n## Parts\nNot much. <!-- {hint.strip()} -->\n"
+    )
     assert read_document(template, "DESIGN_DOC.md", "DESIGN_DOC.md").words == 2

@@ -1,4 +1,6 @@
-"""However long or many the sources are, the main thread stays small; a killed investigation loses nothing."""
+"""However long or many the sources are, the main thread stays small; a killed investigation
+loses nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from tests.investigator.helpers import READY, copy_of
 from tests.investigator.running import Place, model
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
-from transom.llm import AssistantMessage, Reply, Request, ScriptedProvider, Text, estimate_tokens, render
+from transom.llm import (
+    AssistantMessage,
+    Reply,
+    Request,
+    ScriptedProvider,
+    Text,
+    estimate_tokens,
+    render,
+)
 from transom.store import SqliteStore
 from transom.testing import asks
 
@@ -24,7 +34,9 @@ QUESTION = "Is Tool Maintenance Reminders ready?"
 
 
 def main_thread(log: list[Request]) -> int:
-    return max(estimate_tokens(render(one).as_text()) for one in log if one.role == "investigator.main")
+    return max(
+        estimate_tokens(render(one).as_text()) for one in log if one.role == "investigator.main"
+    )
 
 
 def curious(log: list[Request]) -> ScriptedProvider:
@@ -51,7 +63,10 @@ def curious(log: list[Request]) -> ScriptedProvider:
 @pytest.mark.slow
 async def test_the_main_thread_stays_small_with_a_document_of_50_mb(tmp_path: Path) -> None:
     folder = copy_of(READY, tmp_path / "data")
-    line = "The depot keeps a record of everything that leaves it, and of everything that comes back to it.\n"
+    line = (
+        "The depot keeps a record of everything that leaves it, and of everything that comes back"
+        " to it.\n"
+    )
     (folder / "planning" / "RECORDS.md").write_text(line * (50_000_000 // len(line)))
     log: list[Request] = []
     result = await Place(tmp_path, tmp_path / "data").ask(QUESTION, model({}, log))
@@ -63,7 +78,10 @@ async def test_the_main_thread_stays_small_with_a_document_of_50_mb(tmp_path: Pa
 @pytest.mark.slow
 async def test_the_main_thread_stays_small_with_a_thousand_documents(tmp_path: Path) -> None:
     folder = copy_of(READY, tmp_path / "data")
-    text = "Every tool has a card with its number, its depot and the day on which it was last looked at.\n" * 550
+    text = (
+        "Every tool has a card with its number, its depot and the day on which it was last looked"
+        " at.\n" * 550
+    )
     for number in range(1000):
         (folder / "planning" / f"CARD_{number:04d}.md").write_text(f"# Card {number}\n\n{text}")
     log: list[Request] = []
@@ -114,7 +132,9 @@ class Killed:
 
 
 @pytest.mark.slow
-def test_a_kill_behind_every_append_changes_no_answer_and_asks_nothing_twice(tmp_path: Path) -> None:
+def test_a_kill_behind_every_append_changes_no_answer_and_asks_nothing_twice(
+    tmp_path: Path,
+) -> None:
     data = tmp_path / "data"
     folder = copy_of(READY, data)
     for path in [*(folder / "reviews").iterdir(), *(folder / "planning").iterdir()]:

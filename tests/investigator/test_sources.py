@@ -29,7 +29,11 @@ async def test_jira_data_has_six_fields_of_all_features() -> None:
     rows = await ask(DataFolder(EXAMPLES), "get_jira_data")
     assert len(rows) == 6
     assert set(rows[0]) == {"folder", "jira_key", "feature_id", "summary", "status", "data_quality"}
-    assert (rows[2]["folder"], rows[2]["feature_id"], rows[2]["status"]) == ("feature3", "group-reservations", "UAT")
+    assert (rows[2]["folder"], rows[2]["feature_id"], rows[2]["status"]) == (
+        "feature3",
+        "group-reservations",
+        "UAT",
+    )
 
 
 async def test_an_index_maps_folders_and_does_not_outdo_the_issue(tmp_path: Path) -> None:
@@ -48,7 +52,9 @@ async def test_an_index_maps_folders_and_does_not_outdo_the_issue(tmp_path: Path
 @pytest.mark.parametrize("name", ANALYSIS_TYPES)
 async def test_each_analysis_type_of_each_feature_is_found(name: str) -> None:
     for feature in DataFolder(EXAMPLES).features:
-        found = await ask(DataFolder(EXAMPLES), "get_analysis", feature_id=feature.feature_id, analysis_type=name)
+        found = await ask(
+            DataFolder(EXAMPLES), "get_analysis", feature_id=feature.feature_id, analysis_type=name
+        )
         assert found
 
 
@@ -69,16 +75,26 @@ async def test_docs_are_listed_and_read_by_the_same_path() -> None:
             "metrics/performance_benchmarks",
         ),
         ("get_analysis", {"feature_id": "qr-kiosq", "analysis_type": "reviews/uat"}, "qr-kiosk"),
-        ("get_analysis", {"feature_id": "volunteer-credits", "analysis_type": "reviews/uat"}, "may not be read here"),
+        (
+            "get_analysis",
+            {"feature_id": "volunteer-credits", "analysis_type": "reviews/uat"},
+            "may not be read here",
+        ),
         ("list_docs", {"feature_id": "../feature1"}, "unknown feature"),
         ("read_doc", {"path": "feature1/planning/DESIGN_DOC.md"}, "belongs to another feature"),
-        ("read_doc", {"path": "feature2/planning/../../feature1/planning/DESIGN_DOC.md"}, "unknown document"),
+        (
+            "read_doc",
+            {"path": "feature2/planning/../../feature1/planning/DESIGN_DOC.md"},
+            "unknown document",
+        ),
         ("read_doc", {"path": "/etc/passwd"}, "unknown document"),
         ("read_doc", {"path": "feature2/jira/feature_issue.json"}, "unknown document"),
         ("read_doc", {"path": "feature2/planning/NOTHING.md"}, "list_docs"),
     ],
 )
-async def test_what_may_not_be_read_is_refused_with_what_may(tool: str, arguments: dict[str, str], said: str) -> None:
+async def test_what_may_not_be_read_is_refused_with_what_may(
+    tool: str, arguments: dict[str, str], said: str
+) -> None:
     with pytest.raises(ToolRefused) as refused:
         await ask(DataFolder(EXAMPLES), tool, only="qr-kiosk", **arguments)
     assert said in str(refused.value)
@@ -93,7 +109,9 @@ async def test_a_link_that_leads_out_is_neither_listed_nor_read(tmp_path: Path) 
     data = DataFolder(tmp_path / "data")
     assert [one.folder for one in data.features] == ["feature1"]
     assert not [
-        one for one in await ask(data, "list_docs", feature_id="maintenance-reminders") if "LINK" in one["name"]
+        one
+        for one in await ask(data, "list_docs", feature_id="maintenance-reminders")
+        if "LINK" in one["name"]
     ]
     with pytest.raises(ToolRefused):
         await ask(data, "read_doc", path="feature1/planning/LINK.md")
@@ -103,7 +121,9 @@ async def test_a_link_that_leads_out_is_neither_listed_nor_read(tmp_path: Path) 
 
 async def test_no_data_is_a_status_of_its_own(tmp_path: Path) -> None:
     (copy_of(READY, tmp_path) / "reviews" / "uat.json").unlink()
-    found = await ask(DataFolder(tmp_path), "get_analysis", feature_id="LEND-118", analysis_type="reviews/uat")
+    found = await ask(
+        DataFolder(tmp_path), "get_analysis", feature_id="LEND-118", analysis_type="reviews/uat"
+    )
     assert found["status"] == "NO_DATA"
 
 
@@ -144,7 +164,13 @@ def jira_server(server: HTTPServer, *, cloud: bool) -> list[Request]:
         token = request.args.get("nextPageToken" if cloud else "startAt") or "0"
         start = int(token)
         page: dict[str, Any] = {"issues": issues[start : start + 2]}
-        page |= {"nextPageToken": str(start + 2)} if cloud and start == 0 else {} if cloud else {"total": 4}
+        page |= (
+            {"nextPageToken": str(start + 2)}
+            if cloud and start == 0
+            else {}
+            if cloud
+            else {"total": 4}
+        )
         return Response(json.dumps(page), mimetype="application/json")
 
     def changelog(request: Request) -> Response:
@@ -187,6 +213,8 @@ def test_what_is_wrong_with_the_server_is_one_clear_error(httpserver: HTTPServer
     with pytest.raises(InputError, match="refuses the token"):
         fetch_issues(address, ["A-1"], {"JIRA_TOKEN": "x"})
     httpserver.clear()
-    httpserver.expect_request("/rest/api/3/search/jql").respond_with_data("<html>", content_type="text/html")
+    httpserver.expect_request("/rest/api/3/search/jql").respond_with_data(
+        "<html>", content_type="text/html"
+    )
     with pytest.raises(NetworkFailed, match="Jira did not answer"):
         fetch_issues(address, ["A-1"], {"JIRA_TOKEN": "x"})

@@ -1,4 +1,6 @@
-"""The shipped suite: fifteen scenarios and a talk, with the rules, with a strong model's replies, with a liar's."""
+"""The shipped suite: fifteen scenarios and a talk, with the rules, with a strong model's
+replies, with a liar's.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,37 @@ BEST = {"READY": 3, "NEEDS_JUDGEMENT": 2, "INSUFFICIENT_DATA": 1, "NOT_READY": 0
 def evaluated(tmp_path: Path, capfd: pytest.CaptureFixture[str], replies: str = "") -> Evaluation:
     told = ["--model", f"replies:{SUITE / 'replies' / replies},rules"] if replies else []
     capfd.readouterr()
-    main(["eval", "run", str(SUITE), "--format", "json", "-q", "--workspace", str(tmp_path / replies), *told])
+    main(
+        [
+            "eval",
+            "run",
+            str(SUITE),
+            "--format",
+            "json",
+            "-q",
+            "--workspace",
+            str(tmp_path / replies),
+            *told,
+        ]
+    )
     return Evaluation.model_validate_json(capfd.readouterr().out)
 
 
 def test_the_suite_has_the_scenarios_of_every_kind() -> None:
     tags = [scenario.tags[0] for scenario in load_suite(SUITE).scenarios]
-    assert {tag: tags.count(tag) for tag in tags} == {"readiness": 6, "edge": 5, "error": 4, "follow-up": 1}
+    assert {tag: tags.count(tag) for tag in tags} == {
+        "readiness": 6,
+        "edge": 5,
+        "error": 4,
+        "follow-up": 1,
+    }
     talk = load_suite(SUITE).only(["follow-up"]).scenarios[0]
     assert len(talk.input["then"]) == 20  # type: ignore[arg-type]  # a list in this scenario
-    foreseen = {scenario.id: scenario.abstains for scenario in load_suite(SUITE).scenarios if scenario.abstains}
+    foreseen = {
+        scenario.id: scenario.abstains
+        for scenario in load_suite(SUITE).scenarios
+        if scenario.abstains
+    }
     assert set(foreseen) == {"borderline", "conflicting-signals"}
     assert all(one["rules"].why for one in foreseen.values())
 
@@ -61,10 +84,23 @@ def test_a_strong_model_is_right_everywhere_and_a_lying_one_lifts_no_gate(
 
 
 @pytest.mark.slow
-def test_a_worse_reader_is_flagged_by_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_worse_reader_is_flagged_by_name(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     lazy = tmp_path / "lazy.yaml"
-    lazy.write_text("schema: transom.replies/1\nreplies: [{role: investigator.reader, says: Nothing to see.}]\n")
-    common = ["eval", "run", str(SUITE), "--only", "ready", "--workspace", str(tmp_path / "w"), "-q"]
+    lazy.write_text(
+        "schema: transom.replies/1\nreplies: [{role: investigator.reader, says: Nothing to see.}]\n"
+    )
+    common = [
+        "eval",
+        "run",
+        str(SUITE),
+        "--only",
+        "ready",
+        "--workspace",
+        str(tmp_path / "w"),
+        "-q",
+    ]
     assert main([*common, "--save", "main"]) == 0
     capfd.readouterr()
     assert main([*common, "--model", f"replies:{lazy},rules"]) == 1

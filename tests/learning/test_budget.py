@@ -10,7 +10,8 @@ from transom.learning import ContextBudgetManager
 from transom.llm import estimate_tokens
 
 events = st.lists(
-    st.tuples(st.sampled_from(["trial", "error", "milestone"]), st.integers(0, 5), st.booleans()), max_size=60
+    st.tuples(st.sampled_from(["trial", "error", "milestone"]), st.integers(0, 5), st.booleans()),
+    max_size=60,
 )
 
 

@@ -30,7 +30,9 @@ def test_hits_and_what_they_save_after_the_surcharge() -> None:
     assert optimizer.get_stats()["hit_rate"] == 0.0
     prefix, protocol = "identity and tools " * 200, "protocol " * 100
     for turn in range(50):
-        text = optimizer.prepare_context(stable_prefix=prefix, semi_stable=protocol, dynamic=f"message {turn}")
+        text = optimizer.prepare_context(
+            stable_prefix=prefix, semi_stable=protocol, dynamic=f"message {turn}"
+        )
     assert text == f"{prefix}\n\n{protocol}\n\nmessage 49"
     stats = optimizer.get_stats()
     assert (stats["cache_hits"], stats["cache_misses"], stats["total_requests"]) == (49, 1, 50)

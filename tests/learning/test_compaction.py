@@ -25,7 +25,9 @@ def test_trials_fold_into_exact_figures_and_errors_stay() -> None:
         "ERROR (solver): Convergence failure",
         "MILESTONE: Reached 50% improvement (improvement=0.5)",
     ]
-    assert lines[3:] == [f"Trial {n} {'complete' if n % 5 else 'failed'}, objective {n}" for n in range(32, 56)]
+    assert lines[3:] == [
+        f"Trial {n} {'complete' if n % 5 else 'failed'}, objective {n}" for n in range(32, 56)
+    ]
     stats = manager.get_stats()
     assert (stats["total_events"], stats["folded_events"], stats["compaction_count"]) == (55, 29, 1)
     assert stats["standing_events"] == 26
@@ -58,7 +60,8 @@ def test_for_want_of_room_equal_ones_become_one_and_the_oldest_go() -> None:
 
 
 events = st.lists(
-    st.tuples(st.sampled_from(["trial", "error", "milestone"]), st.integers(0, 5), st.booleans()), max_size=60
+    st.tuples(st.sampled_from(["trial", "error", "milestone"]), st.integers(0, 5), st.booleans()),
+    max_size=60,
 )
 
 
@@ -85,8 +88,9 @@ def test_every_error_and_milestone_survives_in_order_and_the_figures_are_exact(
     if folded:
         numbers = [number for number, _ in folded]
         failures = sum(not good for _, good in folded)
-        assert manager.summary == (
-            f"Trials {min(numbers)}-{max(numbers)} ({len(folded)}): Best={min(numbers)}, "
+        assert (
+            manager.summary
+            == f"Trials {min(numbers)}-{max(numbers)} ({len(folded)}): Best={min(numbers)}, "
             f"Avg={sum(numbers) / len(numbers):.6g}, Failures={failures}"
         )
     else:

@@ -1,4 +1,6 @@
-"""What a task is shown of a playbook: what fits it, in the order in which it is needed, within its tokens."""
+"""What a task is shown of a playbook: what fits it, in the order in which it is needed, within
+its tokens.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def book() -> Playbook:
 def fill(book: Playbook) -> None:
     topics = "rain hills paint lunch printer invoice parking holiday window garden"
     for n, topic in enumerate(topics.split()):
-        key = book.add_insight(DOM, f"The weekly note {n} about the {topic} stands in the {topic} book").id
+        key = book.add_insight(
+            DOM, f"The weekly note {n} about the {topic} stands in the {topic} book"
+        ).id
         for _ in range(5):
             book.record_outcome(key, True)
 
@@ -57,7 +61,9 @@ def test_tags_confidence_and_tokens_choose(book: Playbook) -> None:
     text = book.get_context_for_task(TaskType.RUN_OPTIMIZATION, tags=["optics"])
     assert [line[1:10] for line in text.splitlines()[1:]] == [tagged.id, plain.id]
     assert bad.id in book.get_context_for_task(TaskType.RUN_OPTIMIZATION, min_confidence=0.0)
-    assert text.replace(f"\n{plain.line}", "") == book.get_context_for_task("", tags=["optics"], tokens=48)
+    assert text.replace(f"\n{plain.line}", "") == book.get_context_for_task(
+        "", tags=["optics"], tokens=48
+    )
     assert book.get_context_for_task(TaskType.RUN_OPTIMIZATION, tokens=10) == ""
     assert Playbook().get_context_for_task("anything") == ""
 

@@ -16,12 +16,20 @@ def book() -> Playbook:
 @pytest.fixture
 def curator(book: Playbook) -> Curator:
     book.add_insight(STR, "Begin with a coarse mesh", source_trial=1, tags=["mesh"])
-    book.add_insight(STR, "A first run needs no fine elements", tags=["start"], source=Source(run="r2"), egress="local")
+    book.add_insight(
+        STR,
+        "A first run needs no fine elements",
+        tags=["start"],
+        source=Source(run="r2"),
+        egress="local",
+    )
     book.add_insight(MIS, "Never leave a body without a fixed node")
     return Curator(book)
 
 
-def test_a_merged_insight_gives_all_it_has_and_stands_for_the_other(book: Playbook, curator: Curator) -> None:
+def test_a_merged_insight_gives_all_it_has_and_stands_for_the_other(
+    book: Playbook, curator: Curator
+) -> None:
     for key, good in (("str-00001", True), ("str-00002", True), ("str-00002", False)):
         book.record_outcome(key, good)
     kept = curator.merge("str-00001", "str-00002", by="ada")
@@ -36,27 +44,44 @@ def test_a_merged_insight_gives_all_it_has_and_stands_for_the_other(book: Playbo
     curator.merge("mis-00003", "str-00001")
     assert book.record_outcome("str-00002", True)
     assert book.require("mis-00003").helpful_count == 4
-    for keep, other, why in (("mis-00003", "mis-00003", "into itself"), ("mis-00003", "str-00001", "it is retired")):
+    for keep, other, why in (
+        ("mis-00003", "mis-00003", "into itself"),
+        ("mis-00003", "str-00001", "it is retired"),
+    ):
         with pytest.raises(InputError, match=why):
             curator.merge(keep, other)
 
 
-def test_an_edited_insight_keeps_its_standing_and_is_found_by_its_new_words(book: Playbook, curator: Curator) -> None:
+def test_an_edited_insight_keeps_its_standing_and_is_found_by_its_new_words(
+    book: Playbook, curator: Curator
+) -> None:
     book.record_outcome("str-00001", True)
-    edited = curator.edit("str-00001", content="Begin with few elements", tags=["b", "a"], valid_until="2027", by="ada")
+    edited = curator.edit(
+        "str-00001",
+        content="Begin with few elements",
+        tags=["b", "a"],
+        valid_until="2027",
+        by="ada",
+    )
     assert (edited.helpful_count, edited.tags, edited.valid_until) == (1, ("a", "b"), "2027")
     assert [one.id for one in book.search_by_content("few")] == ["str-00001"]
     assert book.search_by_content("coarse") == []
     assert curator.edit("str-00001", tags=[]).content == "Begin with few elements"
     assert book.events("str-00001")[2].data["before"] == "Begin with a coarse mesh"
-    with pytest.raises(InputError, match=r"str-00002 says the same; merge them: transom playbook merge str-00002 str-"):
+    with pytest.raises(
+        InputError,
+        match=r"str-00002 says the same; merge them: transom playbook merge str-00002 str-",
+    ):
         curator.edit("str-00001", content="A FIRST run needs no fine elements.")
     with pytest.raises(InputError, match="content is empty"):
         curator.edit("str-00001", content=" ")
 
 
 def test_a_retired_insight_can_be_restored(book: Playbook, curator: Curator) -> None:
-    assert curator.retire("str-00001", "wrong since release 9", by="ada").retired == "wrong since release 9"
+    assert (
+        curator.retire("str-00001", "wrong since release 9", by="ada").retired
+        == "wrong since release 9"
+    )
     assert "str-00001" not in book.items
     with pytest.raises(InputError, match="it is retired"):
         curator.retire("str-00001", "again")
@@ -73,9 +98,15 @@ def test_a_retired_insight_can_be_restored(book: Playbook, curator: Curator) -> 
         curator.confirm("str-00099", by="ada")
 
 
-def test_a_person_is_asked_of_the_uncertain_first_and_then_of_the_stale(book: Playbook, curator: Curator) -> None:
+def test_a_person_is_asked_of_the_uncertain_first_and_then_of_the_stale(
+    book: Playbook, curator: Curator
+) -> None:
     assert curator.questions() == []
-    for key, outcomes in (("str-00001", [True, False] * 2), ("str-00002", [True] * 4), ("mis-00003", [True])):
+    for key, outcomes in (
+        ("str-00001", [True, False] * 2),
+        ("str-00002", [True] * 4),
+        ("mis-00003", [True]),
+    ):
         for good in outcomes:
             book.record_outcome(key, good)
     (asked,) = curator.questions()
@@ -99,7 +130,9 @@ def test_a_date_that_is_none_hides_nothing(text: str) -> None:
     with pytest.raises(InputError, match="is not a date"):
         Curator(playbook).edit(key, valid_from=text)
     assert [*playbook.items] == [key]
-    edited = Curator(playbook).edit(key, valid_from="20260101", valid_until="2126-01-01T01:00:00+02:00")
+    edited = Curator(playbook).edit(
+        key, valid_from="20260101", valid_until="2126-01-01T01:00:00+02:00"
+    )
     assert (edited.valid_from, edited.valid_until) == ("2026-01-01", "2125-12-31T23:00:00Z")
     assert Curator(playbook).edit(key, valid_until="").valid_until == ""
     assert [*playbook.items] == [key]

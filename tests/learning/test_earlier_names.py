@@ -27,10 +27,15 @@ from transom.compat.ace import (
 def test_a_playbook_is_filled_asked_pruned_and_kept(tmp_path: Path) -> None:
     playbook = AtomizerPlaybook()
     item = playbook.add_insight(
-        category=InsightCategory.STRATEGY, content="Thin walls want shells", source_trial=42, tags=["mesh", "shell"]
+        category=InsightCategory.STRATEGY,
+        content="Thin walls want shells",
+        source_trial=42,
+        tags=["mesh", "shell"],
     )
     assert playbook.record_outcome(item.id, helpful=True)
-    context = playbook.get_context_for_task(task_type="optimization", max_items=15, min_confidence=0.5)
+    context = playbook.get_context_for_task(
+        task_type="optimization", max_items=15, min_confidence=0.5
+    )
     assert f"[{item.id}]" in context
     assert playbook.prune_harmful(threshold=-3) == 0
     playbook.save(tmp_path / "playbook.json")
@@ -50,7 +55,9 @@ def test_a_reflector_learns_in_two_phases() -> None:
         design_variables={"thickness": 0.5},
     )
     assert len(reflector.analyze_trial(outcome)) == 1
-    reflector.analyze_study_completion(study_name="bracket", total_trials=100, convergence_rate=0.85)
+    reflector.analyze_study_completion(
+        study_name="bracket", total_trials=100, convergence_rate=0.85
+    )
     assert not playbook.items
     assert reflector.commit_insights() == 2
 
@@ -90,27 +97,40 @@ def test_a_session_a_record_and_a_context() -> None:
     builder.add_capabilities("I can optimise.")
     builder.add_tools("Tools: none.")
     optimizer = ContextCacheOptimizer()
-    context = optimizer.prepare_context(stable_prefix=builder.build(), semi_stable="protocol", dynamic="message")
+    context = optimizer.prepare_context(
+        stable_prefix=builder.build(), semi_stable="protocol", dynamic="message"
+    )
     assert context.startswith("I am the optimiser.")
     assert "Cache Hits: 0/1" in optimizer.get_report()
 
 
-def test_the_one_playbook_and_the_one_session_of_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_one_playbook_and_the_one_session_of_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     playbook = get_playbook()
     playbook.add_insight(
-        category=InsightCategory.MISTAKE, content="Tolerances under 1e-10 never converge", tags=["solver"]
+        category=InsightCategory.MISTAKE,
+        content="Tolerances under 1e-10 never converge",
+        tags=["solver"],
     )
     save_playbook()
     assert get_playbook() is playbook
     assert (tmp_path / "knowledge_base" / "playbook.json").exists()
-    assert [one.content for one in playbook.search_by_content("tolerances", limit=5)] == [*_contents(playbook)]
+    assert [one.content for one in playbook.search_by_content("tolerances", limit=5)] == [
+        *_contents(playbook)
+    ]
     assert playbook.get_by_category(InsightCategory.MISTAKE)
     stats = playbook.get_stats()
     assert (stats["total_items"], stats["by_category"]) == (1, {"mis": 1})
     session = get_session()
     session.update_study_status(
-        name="bracket", status="running", trials_completed=45, trials_total=100, best_value=123.5, best_trial=38
+        name="bracket",
+        status="running",
+        trials_completed=45,
+        trials_total=100,
+        best_value=123.5,
+        best_trial=38,
     )
     assert "45 of 100" in get_session().get_llm_context()
     playbook.close()

@@ -39,12 +39,20 @@ def test_errors_are_told_by_their_words(message: str, kind: str, tag: str) -> No
 
 def test_a_product_adds_patterns_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("patterns:\n- {kind: drc, find: ['mesh .* short'], tags: [layout], insight: Metal is too near}\n")
+    path.write_text(
+        "patterns:\n- {kind: drc, find: ['mesh .* short'], tags: [layout], insight: Metal is too"
+        " near}\n"
+    )
     patterns = ErrorPatterns(path)
     assert patterns.classify("the mesh has a short").kind == "drc"
     assert patterns.classify("the mesh is bad").kind == "mesh_error"
     assert patterns.tags_of(["mesh with a short", "nonsense"]) == {"drc", "layout"}
-    assert patterns.tags_in("Coarse meshes need less memory") == ("element", "memory", "mesh", "performance")
+    assert patterns.tags_in("Coarse meshes need less memory") == (
+        "element",
+        "memory",
+        "mesh",
+        "performance",
+    )
     path.write_text("patterns:\n- {kind: drc, find: ['('], insight: x}\n")
     with pytest.raises(InputError, match=r"mine\.yaml:2.*not a regular expression"):
         ErrorPatterns(path)

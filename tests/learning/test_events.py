@@ -1,4 +1,6 @@
-"""Whatever is done in whatever order, the insights are what the events come to, and a file holds all of them."""
+"""Whatever is done in whatever order, the insights are what the events come to, and a file holds
+all of them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, Playbook, Source, import_json
 from transom.learning.exchange import load_playbook, save_playbook
 
-_WORDS = st.sampled_from(["mesh", "shell", "solver", "tolerance", "contact", "mirror", "pivot", "never", "1e-8", "7"])
+_WORDS = st.sampled_from(
+    ["mesh", "shell", "solver", "tolerance", "contact", "mirror", "pivot", "never", "1e-8", "7"]
+)
 _TEXTS = st.lists(_WORDS, min_size=1, max_size=6).map(" ".join)
 _CATEGORIES = st.sampled_from(InsightCategory)
 _PICKS = st.integers(0, 7)
@@ -28,7 +32,9 @@ class Course(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.days = 0
-        self.book = Playbook(clock=lambda: f"20{26 + self.days // 360:02}-{1 + self.days // 30 % 12:02}-01T00:00:00Z")
+        self.book = Playbook(
+            clock=lambda: f"20{26 + self.days // 360:02}-{1 + self.days // 30 % 12:02}-01T00:00:00Z"
+        )
         self.curator = Curator(self.book)
         self.counted = 0
 
@@ -39,7 +45,12 @@ class Course(RuleBasedStateMachine):
         known = [one.id for one in self.book.ledger.insights()]
         return known[number % len(known)] if known else "str-00000"
 
-    @rule(category=_CATEGORIES, text=_TEXTS, trial=st.none() | st.integers(0, 3), tags=st.lists(_WORDS, max_size=2))
+    @rule(
+        category=_CATEGORIES,
+        text=_TEXTS,
+        trial=st.none() | st.integers(0, 3),
+        tags=st.lists(_WORDS, max_size=2),
+    )
     def add(self, category: InsightCategory, text: str, trial: int | None, tags: list[str]) -> None:
         self.book.add_insight(category, text, trial, tags)
 
@@ -49,7 +60,9 @@ class Course(RuleBasedStateMachine):
 
     @rule(picks=st.lists(_PICKS, max_size=4), run=st.integers(0, 2), good=st.booleans())
     def outcome(self, picks: list[int], run: int, good: bool) -> None:
-        self.counted += len(self.book.record([self.pick(pick) for pick in picks], good, Source(f"run-{run}")))
+        self.counted += len(
+            self.book.record([self.pick(pick) for pick in picks], good, Source(f"run-{run}"))
+        )
 
     @rule(one=_PICKS, other=_PICKS)
     def merge(self, one: int, other: int) -> None:
@@ -99,7 +112,9 @@ class Course(RuleBasedStateMachine):
     def nothing_that_was_counted_is_lost(self) -> None:
         standing = [one for one in self.book.ledger.insights() if not one.merged_into]
         assert sum(one.helpful_count + one.harmful_count for one in standing) == self.counted
-        assert all(0 <= one.against_count <= one.helpful_count + one.harmful_count for one in standing)
+        assert all(
+            0 <= one.against_count <= one.helpful_count + one.harmful_count for one in standing
+        )
 
 
 Course.TestCase.settings = settings(max_examples=examples(12), stateful_step_count=25)

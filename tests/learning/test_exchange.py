@@ -51,7 +51,9 @@ def theirs(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_of_the_usual_shape_comes_back_with_the_same_values(tmp_path: Path, theirs: Path) -> None:
+def test_a_file_of_the_usual_shape_comes_back_with_the_same_values(
+    tmp_path: Path, theirs: Path
+) -> None:
     book = load_playbook(theirs)
     first, second = book.items.values()
     assert (first.net_score, first.confidence, first.source_trials) == (4, 5 / 6, (42, 67))
@@ -78,11 +80,15 @@ def test_importing_again_changes_nothing_and_raises_what_grew(tmp_path: Path, th
         other.record_outcome("mis-00002", False, followed=True)
     save_playbook(other, tmp_path / "other.json")
     import_json(book, tmp_path / "other.json")
-    stands = [(one.helpful_count, one.harmful_count, one.against_count) for one in book.items.values()]
+    stands = [
+        (one.helpful_count, one.harmful_count, one.against_count) for one in book.items.values()
+    ]
     assert stands == [(8, 1, 1), (0, 9, 3)]
 
 
-def test_ids_that_are_taken_are_given_anew_and_equal_texts_stay_one(tmp_path: Path, theirs: Path) -> None:
+def test_ids_that_are_taken_are_given_anew_and_equal_texts_stay_one(
+    tmp_path: Path, theirs: Path
+) -> None:
     book = Playbook()
     mine = book.add_insight(STR, "Something of my own")
     known = book.add_insight(STR, "insight text HERE")
@@ -93,7 +99,10 @@ def test_ids_that_are_taken_are_given_anew_and_equal_texts_stay_one(tmp_path: Pa
     imported = import_json(book, tmp_path / "wide.json")
     assert imported.added == ["mis-00002", "str-00003"]
     assert imported.renamed == {"str-00001": known.id}
-    assert (book.require(mine.id).content, book.require(known.id).helpful_count) == ("Something of my own", 5)
+    assert (book.require(mine.id).content, book.require(known.id).helpful_count) == (
+        "Something of my own",
+        5,
+    )
     clash = Playbook()
     clash.add_insight(MIS, "a first one")
     clash.add_insight(MIS, "the second mistake of mine")
@@ -105,10 +114,18 @@ def test_ids_that_are_taken_are_given_anew_and_equal_texts_stay_one(tmp_path: Pa
 def test_all_that_is_ours_survives_a_file(tmp_path: Path) -> None:
     book = Playbook(domain="fea", study="s", user="ada")
     source = Source("r", "build", 7, "s", "gate")
-    wide = book.add_insight(STR, "Wide", level="global", tags=["b", "a"], source=source, egress="local")
+    wide = book.add_insight(
+        STR, "Wide", level="global", tags=["b", "a"], source=source, egress="local"
+    )
     book.add_insight(STR, "Wide as well", level="global", source_trial=9)
     book.add_insight(
-        STR, "Narrow", level="study", personal=True, overrides=wide.id, valid_from="2026", valid_until="2099"
+        STR,
+        "Narrow",
+        level="study",
+        personal=True,
+        overrides=wide.id,
+        valid_from="2026",
+        valid_until="2099",
     )
     gone = book.add_insight(MIS, "Gone altogether")
     book.record_outcome(gone.id, False, followed=True)
@@ -150,7 +167,11 @@ def test_a_file_that_is_none_is_refused_whole(theirs: Path, change: object, mess
 
 def test_session_notes_are_taken_once_and_odd_lines_are_listed(tmp_path: Path) -> None:
     good = [
-        {"category": "failure", "insight": "A mesh of tiny elements ran out of memory", "tags": ["mesh"]},
+        {
+            "category": "failure",
+            "insight": "A mesh of tiny elements ran out of memory",
+            "tags": ["mesh"],
+        },
         {"category": "success_pattern", "insight": "Warm starts halve the trials"},
         {"category": "workaround", "insight": "Load the idealised part first"},
         {"category": "user_preference", "insight": "Ada wants plots in millimetres"},
@@ -169,9 +190,18 @@ def test_session_notes_are_taken_once_and_odd_lines_are_listed(tmp_path: Path) -
     path.write_text("\r\n".join(lines))
     book = Playbook()
     imported = import_notes(book, [path])
-    assert [one.category.value for one in book.items.values()] == ["mis", "str", "wf", "wf", "dom", "dom"]
+    assert [one.category.value for one in book.items.values()] == [
+        "mis",
+        "str",
+        "wf",
+        "wf",
+        "dom",
+        "dom",
+    ]
     assert len(imported.added) == 6
-    assert [line.partition(": ")[0] for line in imported.unreadable] == [f"{path}:{n}" for n in (8, 9, 10, 11)]
+    assert [line.partition(": ")[0] for line in imported.unreadable] == [
+        f"{path}:{n}" for n in (8, 9, 10, 11)
+    ]
     before = book.items
     again = import_notes(book, [path])
     assert (len(again.added), len(again.known)) == (0, 6)

@@ -25,7 +25,12 @@ def test_a_batch(tmp_path: Path) -> None:
     loop = FeedbackLoop(book)
     report = loop.process_batch(
         [
-            {"trial_number": 1, "success": True, "objective_value": 3.0, "context_items_used": [key]},
+            {
+                "trial_number": 1,
+                "success": True,
+                "objective_value": 3.0,
+                "context_items_used": [key],
+            },
             {"trial_number": 2, "success": False, "errors": ["out of memory", "singular matrix"]},
         ]
     )

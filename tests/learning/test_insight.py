@@ -17,12 +17,16 @@ def insight(helpful: int, harmful: int, against: int | None = None, **more: str)
 
 
 def test_the_usual_figures_are_shown_and_the_lower_bound_orders() -> None:
-    untested, one, many, mixed, bad = (insight(*pair) for pair in ((0, 0), (1, 0), (8, 1), (3, 3), (0, 4)))
+    untested, one, many, mixed, bad = (
+        insight(*pair) for pair in ((0, 0), (1, 0), (8, 1), (3, 3), (0, 4))
+    )
     assert (untested.net_score, untested.confidence) == (0, 0.5)
     assert (many.net_score, many.confidence) == (7, 8 / 9)
     assert one.confidence > many.confidence
     order = [many, one, mixed, untested, bad]
-    assert [item.lower_bound for item in order] == sorted((item.lower_bound for item in order), reverse=True)
+    assert [item.lower_bound for item in order] == sorted(
+        (item.lower_bound for item in order), reverse=True
+    )
     bounds = [insight(n, 0).lower_bound for n in range(20)]
     assert all(0 < low < high < 1 for low, high in itertools.pairwise(bounds))
 
@@ -34,8 +38,12 @@ def test_decay_orders_anew_and_hides_nothing() -> None:
     now = "2026-11-02T00:00:00Z"
     assert fresh.standing(now) > old.standing(now) > weak.standing(now)
     assert old.lower_bound / 2 < old.standing(now) < old.lower_bound * 0.51
-    assert insight(8, 0, last_used="2030-01-01T00:00:00Z").standing(now) == insight(8, 0).lower_bound
-    confirmed = insight(8, 0, created_at="2020-01-01T00:00:00Z", confirmed_at="2026-11-01T00:00:00Z")
+    assert (
+        insight(8, 0, last_used="2030-01-01T00:00:00Z").standing(now) == insight(8, 0).lower_bound
+    )
+    confirmed = insight(
+        8, 0, created_at="2020-01-01T00:00:00Z", confirmed_at="2026-11-01T00:00:00Z"
+    )
     assert confirmed.standing(now) == fresh.standing(now)
     assert insight(1, 0, created_at="not a date").standing(now) > 0
 

@@ -27,7 +27,10 @@ def test_a_whole_study_teaches_how_its_method_did(
         study_name="bracket", total_trials=100, best_value=50.2, convergence_rate=rate, method="TPE"
     )
     assert [one.category for one in found] == ([category] if category else [])
-    assert all("TPE" in one.content and one.evidence == "100 trials; the best value was 50.2" for one in found)
+    assert all(
+        "TPE" in one.content and one.evidence == "100 trials; the best value was 50.2"
+        for one in found
+    )
     assert reflector.analyze_study_completion("none", 0) == []
 
 

@@ -20,8 +20,15 @@ def test_a_study_from_its_trials_to_its_file(tmp_path: Path) -> None:
     save_playbook(book, path)
     loop = FeedbackLoop(path)
     for trial in range(4):
-        result = loop.process_trial_result(trial, True, 100.0 - trial, {"thickness": 1.5}, [good], None)
-    assert result == {"trial_number": 3, "success": True, "items_updated": [good], "new_insights_pending": 0}
+        result = loop.process_trial_result(
+            trial, True, 100.0 - trial, {"thickness": 1.5}, [good], None
+        )
+    assert result == {
+        "trial_number": 3,
+        "success": True,
+        "items_updated": [good],
+        "new_insights_pending": 0,
+    }
     for trial in range(4, 8):
         errors = ["did not converge"]
         result = loop.process_trial_result(
@@ -29,9 +36,15 @@ def test_a_study_from_its_trials_to_its_file(tmp_path: Path) -> None:
         )
     assert result["new_insights_pending"] == 1
     assert result["items_updated"] == [bad, mistake]
-    report = loop.finalize_study({"name": "bracket", "total_trials": 8, "best_value": 97.0, "convergence_rate": 0.85})
+    report = loop.finalize_study(
+        {"name": "bracket", "total_trials": 8, "best_value": 97.0, "convergence_rate": 0.85}
+    )
     assert (report["insights_added"], report["items_pruned"]) == (2, 1)
-    assert (report["success_rate"], report["total_trials"], report["items_used"]) == (0.5, 8, [good, bad, mistake])
+    assert (report["success_rate"], report["total_trials"], report["items_used"]) == (
+        0.5,
+        8,
+        [good, bad, mistake],
+    )
     items = json.loads(path.read_text())["items"]
     counts = {key: (one["helpful_count"], one["harmful_count"]) for key, one in items.items()}
     assert counts == {good: (4, 0), mistake: (0, 4), "mis-00004": (0, 0), "str-00005": (0, 0)}

@@ -42,7 +42,9 @@ def test_equal_words_that_say_the_opposite_stay_two(book: Playbook, one: str, ot
     assert book.add_insight(DOM, one).id != book.add_insight(DOM, other).id
 
 
-def test_what_to_do_and_what_to_avoid_stay_two_in_equal_words(book: Playbook, tmp_path: Path) -> None:
+def test_what_to_do_and_what_to_avoid_stay_two_in_equal_words(
+    book: Playbook, tmp_path: Path
+) -> None:
     assert book.add_insight(STR, "Skip the mesh check").id == "str-00001"
     assert book.add_insight(MIS, "Skip the mesh check").id == "mis-00002"
     assert len(book.search_by_content("mesh check")) == 2
@@ -72,7 +74,9 @@ def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook
 def test_what_says_the_same_is_kept_once_with_both_sources(book: Playbook, again: str) -> None:
     first = book.add_insight(STR, SHELLS, source_trial=67, tags=["mesh"])
     book.record_outcome(first.id, True)
-    second = book.add_insight(TOOL, again, tags=["shell"], source=Source(run="r1", stage="build", trial=42))
+    second = book.add_insight(
+        TOOL, again, tags=["shell"], source=Source(run="r1", stage="build", trial=42)
+    )
     assert second.id == first.id
     assert second.tags == ("mesh", "shell")
     assert second.source_trials == (42, 67)
@@ -91,7 +95,9 @@ def test_what_says_the_same_is_kept_once_with_both_sources(book: Playbook, again
         ("TPE works well for problems with many variables", "CMA-ES needs a large budget"),
     ],
 )  # fmt: skip
-def test_what_says_the_opposite_or_another_number_is_kept_apart(book: Playbook, one: str, other: str) -> None:
+def test_what_says_the_opposite_or_another_number_is_kept_apart(
+    book: Playbook, one: str, other: str
+) -> None:
     assert book.add_insight(STR, one).id != book.add_insight(STR, other).id
 
 
@@ -121,7 +127,9 @@ def test_a_paraphrase_is_found_where_there_is_an_embedder() -> None:
         ({"content": "x", "overrides": "str-00099"}, "unknown insight 'str-00099'"),
     ],
 )
-def test_what_cannot_be_added_says_why(book: Playbook, arguments: dict[str, object], message: str) -> None:
+def test_what_cannot_be_added_says_why(
+    book: Playbook, arguments: dict[str, object], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         book.add_insight(STR, **arguments)  # type: ignore[arg-type]  # as in the table
     assert not book.items
@@ -138,14 +146,21 @@ def test_the_example_of_a_mistake_is_not_pruned(book: Playbook) -> None:
         assert book.record_outcome(advice.id, helpful=False)
     assert book.prune_harmful(threshold=-3) == 1
     stands = book.require(mistake.id)
-    assert (stands.helpful_count, stands.harmful_count, stands.net_score, stands.confidence) == (0, 6, 6, 1.0)
+    assert (stands.helpful_count, stands.harmful_count, stands.net_score, stands.confidence) == (
+        0,
+        6,
+        6,
+        1.0,
+    )
     assert [*book.items] == [mistake.id]
     gone = book.require(advice.id)
     assert gone.retired == "net score -6: 6 outcomes against it, 0 for it"
     assert not book.record_outcome("str-00099", helpful=True)
 
 
-def test_a_mistake_that_was_heeded_in_vain_or_made_without_harm_is_condemned(book: Playbook) -> None:
+def test_a_mistake_that_was_heeded_in_vain_or_made_without_harm_is_condemned(
+    book: Playbook,
+) -> None:
     mistake = book.add_insight(MIS, TOLERANCE)
     for n in range(3):
         book.record_outcome(mistake.id, helpful=n % 2 == 0, followed=n % 2 != 0)
@@ -154,7 +169,10 @@ def test_a_mistake_that_was_heeded_in_vain_or_made_without_harm_is_condemned(boo
 
 
 def test_what_no_outcome_condemns_is_never_pruned(book: Playbook) -> None:
-    untested, good = book.add_insight(STR, SHELLS).id, book.add_insight(STR, "TPE suits ten variables").id
+    untested, good = (
+        book.add_insight(STR, SHELLS).id,
+        book.add_insight(STR, "TPE suits ten variables").id,
+    )
     book.record_outcome(good, True)
     assert book.prune_harmful(3) == 0
     assert {*book.items} == {untested, good}
@@ -172,12 +190,17 @@ def test_what_was_condemned_is_not_learned_again(book: Playbook) -> None:
 
 
 def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> None:
-    cited, other = book.add_insight(STR, SHELLS).id, book.add_insight(STR, "TPE suits ten variables").id
+    cited, other = (
+        book.add_insight(STR, SHELLS).id,
+        book.add_insight(STR, "TPE suits ten variables").id,
+    )
     gate = Source("run-1", "build", by="gate")
     assert book.record([cited, cited, "str-00099"], True, gate) == [cited]
     assert book.record([cited], True, gate) == []
     assert book.record([cited], False, gate, attempt=2) == [cited]
-    counts = [(one.helpful_count, one.harmful_count) for one in (book.require(cited), book.require(other))]
+    counts = [
+        (one.helpful_count, one.harmful_count) for one in (book.require(cited), book.require(other))
+    ]
     assert counts == [(1, 1), (0, 0)]
     source = {"run": "run-1", "stage": "build", "by": "gate"}
     assert [event.data.get("source") for event in book.events(cited)][1] == source
@@ -186,7 +209,9 @@ def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> 
 def test_a_failure_of_another_kind_says_nothing_of_a_mistake(book: Playbook) -> None:
     mistake = book.add_insight(MIS, TOLERANCE, tags=["convergence"]).id
     assert book.record([mistake], False, Source("r", "1"), kinds={"mesh"}) == []
-    assert book.record([mistake], False, Source("r", "overturned")) == [], "of what kind it was is not known"
+    assert book.record([mistake], False, Source("r", "overturned")) == [], (
+        "of what kind it was is not known"
+    )
     wrong = book.add_insight(MIS, "Never read the footer line", tags=["parser"]).id
     assert book.record([wrong], False, Source("r", "overturned"), followed=True) == [wrong]
     assert book.require(wrong).net_score == -1, "who relied on it came to a wrong verdict"
@@ -208,7 +233,9 @@ def test_narrower_scopes_inherit_and_override(tmp_path: Path) -> None:
     eda = Playbook(path, domain="eda")
     wide = everywhere.add_insight(STR, "Mesh size 2 mm is a good start")
     domain = fea.add_insight(STR, SHELLS)
-    study = bracket.add_insight(STR, "Mesh size 0.5 mm is needed here", level="study", overrides=wide.id)
+    study = bracket.add_insight(
+        STR, "Mesh size 0.5 mm is needed here", level="study", overrides=wide.id
+    )
     assert (wide.scope, domain.scope, study.scope) == ("global", "domain/fea", "study/bracket")
     assert {*bracket.items} == {domain.id, study.id}
     assert {*fea.items} == {wide.id, domain.id}
@@ -251,13 +278,18 @@ def test_an_insight_holds_in_its_time(book: Playbook) -> None:
     book.clock = lambda: "2026-06-01T00:00:00Z"
     book.add_insight(DOM, "Release nine is out", valid_from="2027-01-01")
     book.add_insight(DOM, "Licence server two is down", valid_until="2026-05-01")
-    holds = book.add_insight(DOM, "Solver four is current", valid_from="2026-01-01", valid_until="2027-01-01")
+    holds = book.add_insight(
+        DOM, "Solver four is current", valid_from="2026-01-01", valid_until="2027-01-01"
+    )
     book.add_insight(DOM, "Solver five is current", overrides=holds.id, valid_from="2027-01-01")
     assert {*book.items} == {holds.id}
     book.clock = lambda: "2026-12-31T00:00:00Z"
     assert {*book.items} == {holds.id}
     book.clock = lambda: "2027-06-01T00:00:00Z"
-    assert [one.content for one in book.items.values()] == ["Release nine is out", "Solver five is current"]
+    assert [one.content for one in book.items.values()] == [
+        "Release nine is out",
+        "Solver five is current",
+    ]
 
 
 def test_an_epoch_shows_what_was_there(book: Playbook) -> None:
@@ -270,7 +302,9 @@ def test_an_epoch_shows_what_was_there(book: Playbook) -> None:
 
 def test_statistics(book: Playbook) -> None:
     assert book.get_stats()["average_confidence"] == 0.5
-    first, second, third = (book.add_insight(STR, text).id for text in (SHELLS, "another fact", "a third one here"))
+    first, second, third = (
+        book.add_insight(STR, text).id for text in (SHELLS, "another fact", "a third one here")
+    )
     book.add_insight(MIS, TOLERANCE)
     for key, good in ((first, True), (first, True), (second, True), (second, False)):
         book.record_outcome(key, good)

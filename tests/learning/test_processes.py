@@ -32,7 +32,10 @@ def start(work: Callable[[], object]) -> int:
 
 def prepare(path: Path, insights: int) -> list[str]:
     with Playbook(path) as book:
-        added = [book.add_insight(InsightCategory.STRATEGY, f"rule {n} on subject {n}") for n in range(insights)]
+        added = [
+            book.add_insight(InsightCategory.STRATEGY, f"rule {n} on subject {n}")
+            for n in range(insights)
+        ]
         return [one.id for one in added]
 
 
@@ -49,7 +52,9 @@ def test_four_writers_lose_nothing_while_two_others_read(tmp_path: Path) -> None
                 good, source = pick.random() < 0.7, Source(f"run-{number}", str(n))
                 assert book.record([pick.choice(ids)], good, source)
                 if n % 50 == 0:
-                    book.add_insight(InsightCategory.TOOL, f"tool {number} helps with case {n} of those")
+                    book.add_insight(
+                        InsightCategory.TOOL, f"tool {number} helps with case {n} of those"
+                    )
 
     def read() -> None:
         with Playbook(path) as book:

@@ -1,4 +1,6 @@
-"""Reflection with a model, by recorded replies: what it proposes counts only with the outcomes that show it."""
+"""Reflection with a model, by recorded replies: what it proposes counts only with the outcomes
+that show it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
-from transom.learning import InsightCandidate, InsightCategory, OptimizationOutcome, Playbook, Reflector, Source
+from transom.learning import (
+    InsightCandidate,
+    InsightCategory,
+    OptimizationOutcome,
+    Playbook,
+    Reflector,
+    Source,
+)
 from transom.learning.reflection import reflect
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.runs import Run, Workspace
@@ -23,9 +32,9 @@ OUTCOMES = [
     ),
 ]  # fmt: skip
 GOOD = (
-    '<insights>\n[{"category": "mis", "content": "Thickness below 0.5 does not converge", "tags": ["thin"], '
-    '"confidence": 0.7, "evidence": ["o2"]},\n{"category": "str", "content": "Begin at 2 mm", "confidence": 0.3, '
-    '"evidence": ["o1"]}]\n</insights>'
+    '<insights>\n[{"category": "mis", "content": "Thickness below 0.5 does not converge", "tags":'
+    ' ["thin"], "confidence": 0.7, "evidence": ["o2"]},\n{"category": "str", "content": "Begin at 2'
+    ' mm", "confidence": 0.3, "evidence": ["o1"]}]\n</insights>'
 )
 BARE = GOOD.replace('["o2"]', '["o9"]')
 
@@ -35,15 +44,21 @@ async def opened(folder: Path, provider: ScriptedProvider) -> AsyncIterator[Run]
     workspace = Workspace.at(folder / "w")
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((provider,))
-        async with await Run.open("t", {"i": 1}, name="t", workspace=workspace, store=store, chain=chain) as run:
+        async with await Run.open(
+            "t", {"i": 1}, name="t", workspace=workspace, store=store, chain=chain
+        ) as run:
             yield run
 
 
-async def proposed(folder: Path, reflector: Reflector, provider: ScriptedProvider) -> list[InsightCandidate]:
+async def proposed(
+    folder: Path, reflector: Reflector, provider: ScriptedProvider
+) -> list[InsightCandidate]:
     async with opened(folder, provider) as run:
         found = await reflect(run, reflector, OUTCOMES)
     async with opened(folder, provider) as run:
-        assert await reflect(run, Reflector(reflector.playbook), OUTCOMES) == found, "nobody is asked again"
+        assert await reflect(run, Reflector(reflector.playbook), OUTCOMES) == found, (
+            "nobody is asked again"
+        )
     return found
 
 
@@ -51,12 +66,18 @@ def scripted(*answers: str) -> ScriptedProvider:
     return ScriptedProvider({"learning.reflector": [*answers]})
 
 
-async def test_candidates_come_with_their_evidence_and_are_added_in_a_second_step(tmp_path: Path) -> None:
+async def test_candidates_come_with_their_evidence_and_are_added_in_a_second_step(
+    tmp_path: Path,
+) -> None:
     book = Playbook()
     book.add_insight(InsightCategory.STRATEGY, "Convergence wants small increments")
     reflector, provider = Reflector(book), scripted(GOOD)
     mistake, strategy = await proposed(tmp_path, reflector, provider)
-    assert (mistake.category, mistake.tags, mistake.egress) == (InsightCategory.MISTAKE, ("thin",), "local")
+    assert (mistake.category, mistake.tags, mistake.egress) == (
+        InsightCategory.MISTAKE,
+        ("thin",),
+        "local",
+    )
     assert "No convergence in increment 3" in mistake.evidence
     assert (mistake.source.run, mistake.source.trial, strategy.egress) == ("r1", 2, "any")
     window = provider.requests[0].window
@@ -66,7 +87,9 @@ async def test_candidates_come_with_their_evidence_and_are_added_in_a_second_ste
     assert "[str-00001]" in blocks["insights"].text
     assert len(book.items) == 1, "nothing is added yet"
     assert reflector.commit_insights(min_confidence=0.5) == 1
-    assert [one.content for one in book.items.values()][1:] == ["Thickness below 0.5 does not converge"]
+    assert [one.content for one in book.items.values()][1:] == [
+        "Thickness below 0.5 does not converge"
+    ]
     assert reflector.pending == []
 
 
@@ -79,7 +102,11 @@ async def test_what_names_no_outcome_is_asked_for_again_and_then_dropped(tmp_pat
 
 async def test_a_reply_that_is_no_list_is_an_error_after_the_second(tmp_path: Path) -> None:
     with pytest.raises(ReplyError, match=r"0\.category: Field required"):
-        await proposed(tmp_path, Reflector(Playbook()), scripted("I learned a lot.", "<insights>[{}]</insights>"))
+        await proposed(
+            tmp_path,
+            Reflector(Playbook()),
+            scripted("I learned a lot.", "<insights>[{}]</insights>"),
+        )
 
 
 async def test_where_nobody_can_reflect_the_rules_do(tmp_path: Path) -> None:

@@ -32,7 +32,11 @@ def test_a_failed_trial_teaches_a_mistake_once_it_is_committed(reflector: Reflec
         )
         first, second = reflector.analyze_trial(outcome)
     assert first.content == "The solver did not converge: convergence failure after N steps at N"
-    assert (first.category, first.tags[0], first.evidence) == (MIS, "convergence_failure", "thickness=0.5")
+    assert (first.category, first.tags[0], first.evidence) == (
+        MIS,
+        "convergence_failure",
+        "thickness=0.5",
+    )
     assert reflector.analyze_trial(OptimizationOutcome(43, True, 7.0)) == []
     assert not reflector.playbook.items
     assert len(reflector.pending) == 4

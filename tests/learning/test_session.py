@@ -42,7 +42,11 @@ def test_a_window_shows_the_exposed_part_within_its_bounds(session: SessionState
     session.exposed.recent_actions.extend(f"past the door {n}" for n in range(30))
     assert session.get_llm_context().count("\n- ") == 15
     block = session.block()
-    assert (block.name, block.text, block.trust) == ("session_state", session.get_llm_context(), "untrusted")
+    assert (block.name, block.text, block.trust) == (
+        "session_state",
+        session.get_llm_context(),
+        "untrusted",
+    )
     assert SessionState().get_llm_context() == ""
 
 
@@ -55,12 +59,18 @@ def test_isolated_data_is_read_by_name(session: SessionState) -> None:
         session.exposed.task_type = "no such task"  # type: ignore[assignment]  # as a program might
 
 
-def test_a_saved_session_is_the_same_and_its_trials_lie_apart(session: SessionState, tmp_path: Path) -> None:
+def test_a_saved_session_is_the_same_and_its_trials_lie_apart(
+    session: SessionState, tmp_path: Path
+) -> None:
     path = tmp_path / "session.json"
     session.save(path)
     assert '"value": 2.5' not in path.read_text()
     again = SessionState.load(path)
-    assert (again.session_id, again.exposed, again.isolated) == ("session_001", session.exposed, session.isolated)
+    assert (again.session_id, again.exposed, again.isolated) == (
+        "session_001",
+        session.exposed,
+        session.isolated,
+    )
     (tmp_path / "session_history.json").unlink()
     assert SessionState.load(path).isolated.full_trial_history == []
     path.write_text("{}")
@@ -70,11 +80,20 @@ def test_a_saved_session_is_the_same_and_its_trials_lie_apart(session: SessionSt
 
 def test_all_that_was_noted_counts_at_the_end_whoever_noted_it_at_once(tmp_path: Path) -> None:
     playbook = Playbook()
-    ids = [playbook.add_insight(InsightCategory.TOOL, f"{word} is needed").id for word in string.ascii_letters[:18]]
+    ids = [
+        playbook.add_insight(InsightCategory.TOOL, f"{word} is needed").id
+        for word in string.ascii_letters[:18]
+    ]
     open_session(tmp_path, "debug_error")
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda key: note(tmp_path, used=[key]), ids))
-    errors = ["mesh alpha bad", "license beta missing", "disk gamma full", "contact delta chatters", "port eta shut"]
+    errors = [
+        "mesh alpha bad",
+        "license beta missing",
+        "disk gamma full",
+        "contact delta chatters",
+        "port eta shut",
+    ]
     note(tmp_path, errors=[*errors, "timeout of zeta", "no such file as theta"])
     done = close_session(tmp_path, playbook, good=True)
     assert sorted(done["items_updated"]) == sorted(ids)

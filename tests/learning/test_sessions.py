@@ -1,4 +1,6 @@
-"""`transom session`, and the skill file of a coding agent: one session played as the file says it."""
+"""`transom session`, and the skill file of a coding agent: one session played as the file says
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def test_the_skill_file_plays(here: Path, terminal: Terminal) -> None:
     terminal.run("playbook", "bootstrap", "--dir", "skills")
     skill = (here / "skills" / "transom-playbook" / "SKILL.md").read_text()
     assert re.match(r"---\nname: transom-playbook\ndescription: .+\n---\n", skill)
-    lines = [line for block in re.findall(r"```\n(.*?)```", skill, re.DOTALL) for line in block.splitlines()]
+    lines = [
+        line
+        for block in re.findall(r"```\n(.*?)```", skill, re.DOTALL)
+        for line in block.splitlines()
+    ]
     heads = [tuple(shlex.split(line)[1:3]) for line in lines]
     assert heads == [
         ("session", "open"), ("session", "context"), ("playbook", "search"), ("session", "note"), ("session", "note"),
@@ -45,7 +51,9 @@ def test_one_session_at_a_time(here: Path, terminal: Terminal) -> None:
     assert "is open" in terminal.run("session", "open", "create_study", code=2)
     assert "unknown insight" in terminal.run("session", "note", "--used", "str-00009", code=2)
     terminal.run("playbook", "add", "str", "Begin coarse")
-    terminal.run("session", "note", "--used", "str-00001", "--error", "the mesh has distorted elements")
+    terminal.run(
+        "session", "note", "--used", "str-00001", "--error", "the mesh has distorted elements"
+    )
     assert terminal.json("session", "show")["recent_errors"] == ["the mesh has distorted elements"]
     terminal.run("session", "close", "--bad")
     assert terminal.json("playbook", "show", "str-00001")["harmful_count"] == 1

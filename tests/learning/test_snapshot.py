@@ -31,8 +31,16 @@ async def test_a_block_is_untrusted_fits_and_is_as_local_as_what_it_holds() -> N
     assert await book.snapshot().blocks("anything", 500) == ()
     book.add_insight(STR, "A fact\nin two lines about walls")
     (block,) = await book.snapshot().blocks("walls", 500)
-    assert (block.name, block.tier, block.trust, block.egress) == ("playbook", Tier.SESSION, "untrusted", "any")
-    assert block.text.splitlines()[1] == "[str-00001] helpful=0 harmful=0 :: A fact in two lines about walls"
+    assert (block.name, block.tier, block.trust, block.egress) == (
+        "playbook",
+        Tier.SESSION,
+        "untrusted",
+        "any",
+    )
+    assert (
+        block.text.splitlines()[1]
+        == "[str-00001] helpful=0 harmful=0 :: A fact in two lines about walls"
+    )
     book.add_insight(MIS, "The log of the customer says that walls crack", egress="local")
     (both,) = await book.snapshot().blocks("walls", 500)
     assert both.egress == "local"
@@ -46,7 +54,8 @@ async def test_a_block_is_untrusted_fits_and_is_as_local_as_what_it_holds() -> N
 def test_what_a_reply_cites() -> None:
     shown = {"str-00001", "mis-00002", "tool-00003"}
     reply = (
-        "By [str-00001] and [mis-00002, tool-00003] and again [str-00001]; not [dom-00009], mis-00002 or [see str-1]."
+        "By [str-00001] and [mis-00002, tool-00003] and again [str-00001]; not [dom-00009],"
+        " mis-00002 or [see str-1]."
     )
     assert cited_in(reply, shown) == ("str-00001", "mis-00002", "tool-00003")
     assert cited_in("[" * 5000 + "str-00001" + "]" * 5000, shown) == ("str-00001",)

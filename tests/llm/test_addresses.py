@@ -21,7 +21,10 @@ ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask",
 S = "https://"
 AZURE_V1 = "https://name.openai.azure.com/openai/v1"
 EUROPE, ROUTER_EUROPE = f"{S}eu.api.openai.com/v1", f"{S}eu.openrouter.ai/api/v1"
-FOUNDRY, OTHERS_THERE = f"{S}name.services.ai.azure.com/openai/v1", f"{S}name.services.ai.azure.com/models"
+FOUNDRY, OTHERS_THERE = (
+    f"{S}name.services.ai.azure.com/openai/v1",
+    f"{S}name.services.ai.azure.com/models",
+)
 
 
 @pytest.fixture
@@ -44,7 +47,9 @@ def server() -> Iterator[LocalServer]:
         (f"{S}notopenrouter.ai/v1", "", "OPENAI_API_KEY", False),
     ],
 )
-def test_a_host_tells_whose_server_it_is(url: str, service: str, variable: str, needs: bool) -> None:
+def test_a_host_tells_whose_server_it_is(
+    url: str, service: str, variable: str, needs: bool
+) -> None:
     found = server_of("openai", OpenAISettings(base_url=url), environ={})
     assert (found.base_url, found.service, found.key_variable, found.needs_key) == (
         url.rstrip("/"),
@@ -54,15 +59,24 @@ def test_a_host_tells_whose_server_it_is(url: str, service: str, variable: str, 
     )
 
 
-NEWER = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+NEWER = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use"
+    " 'max_completion_tokens' instead."
+)
 
 
-@pytest.mark.parametrize("url", [EUROPE, "https://api.openai.com:443/v1", "https://API.openai.com/v1", AZURE_V1])
+@pytest.mark.parametrize(
+    "url", [EUROPE, "https://api.openai.com:443/v1", "https://API.openai.com/v1", AZURE_V1]
+)
 def test_a_region_and_azure_take_what_openai_takes(url: str) -> None:
     keys = {"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k"}
     provider = connect("openai:gpt-5", OpenAISettings(base_url=url), environ=keys)
     caps = provider.caps
-    assert (caps.context_tokens, caps.sampling, caps.structured_with_tools) == (400_000, False, True)
+    assert (caps.context_tokens, caps.sampling, caps.structured_with_tools) == (
+        400_000,
+        False,
+        True,
+    )
     body = provider._provider._vendor.body(ASK, "gpt-5", caps)  # type: ignore[attr-defined]  # nobody is asked here
     assert "max_completion_tokens" in body
     assert "max_tokens" not in body
@@ -75,13 +89,22 @@ def test_a_region_and_azure_take_what_openai_takes(url: str) -> None:
         (FOUNDRY, "DeepSeek-V3.1", {"service": "other"}, "max_tokens"),
         (FOUNDRY, "GPT-4o-mini", {}, "max_completion_tokens"),
         (AZURE_V1, "mine", {}, "max_completion_tokens"),
-        ("https://name.openai.azure.com", "mine", {"api_version": "2024-10-21"}, "max_completion_tokens"),
+        (
+            "https://name.openai.azure.com",
+            "mine",
+            {"api_version": "2024-10-21"},
+            "max_completion_tokens",
+        ),
         (EUROPE, "gpt-4.1", {"service": "other"}, "max_tokens"),
     ],
 )
-def test_azure_has_models_of_other_vendors(url: str, model: str, more: dict[str, str], name: str) -> None:
+def test_azure_has_models_of_other_vendors(
+    url: str, model: str, more: dict[str, str], name: str
+) -> None:
     settings = OpenAISettings.model_validate({"base_url": url, **more})
-    provider = connect(f"openai:{model}", settings, environ={"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k"})
+    provider = connect(
+        f"openai:{model}", settings, environ={"OPENAI_API_KEY": "k", "AZURE_OPENAI_API_KEY": "k"}
+    )
     body = provider._provider._vendor.body(ASK, model, provider.caps)  # type: ignore[attr-defined]  # nobody is asked
     assert {"max_tokens", "max_completion_tokens"} & body.keys() == {name}
     assert (provider.caps.context_tokens == 8_192) is (name == "max_tokens")
@@ -101,7 +124,9 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
             wire.answer(200, json.dumps(OpenAI().whole([Text("pong")])).encode())
 
     server.answer = answer
-    plain = connect(f"openai:{model}", OpenAISettings(base_url=server.url), stream=False, environ={})
+    plain = connect(
+        f"openai:{model}", OpenAISettings(base_url=server.url), stream=False, environ={}
+    )
     with pytest.raises(RequestRefused) as caught:
         await plain.complete(ASK)
     assert (caught.value.hint or "").endswith("set llm.openai.service: openai")
@@ -135,12 +160,17 @@ def test_ollama_is_found_where_its_own_variable_says(told: str, url: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "hint"), [("openai", "in /v1"), ("anthropic", "at /v1/messages: let"), ("ollama", "at /api/chat: let")]
+    ("kind", "hint"),
+    [("openai", "in /v1"), ("anthropic", "at /v1/messages: let"), ("ollama", "at /api/chat: let")],
 )
 async def test_a_base_url_of_which_there_is_nothing_says_where_it_is_asked(
     kind: str, hint: str, server: LocalServer
 ) -> None:
-    for status, said, wanted in ((404, "Not Found", hint), (405, "no", hint), (404, "model x not found", "")):
+    for status, said, wanted in (
+        (404, "Not Found", hint),
+        (405, "no", hint),
+        (404, "model x not found", ""),
+    ):
         server.answer = lambda wire, _, status=status, said=said: wire.answer(
             status, json.dumps({"detail": said}).encode()
         )

@@ -17,14 +17,28 @@ from transom.llm.hosted.server import NO_KEY
 
 ASK = Request("p.seat", Window((Block("ask", "what"),)))
 KEY = "the-key-that-is-configured"
-CUSTOM = "X-Corp: planted\nAuthorization: Bearer planted\nX-Api-Key: planted\napi-key: planted\naccept-encoding: gzip"
+CUSTOM = (
+    "X-Corp: planted\nAuthorization: Bearer planted\nX-Api-Key: planted\napi-key:"
+    " planted\naccept-encoding: gzip"
+)
 AMBIENT = {
     **dict.fromkeys(("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"), CUSTOM),
-    **dict.fromkeys(("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_WEBHOOK_SECRET"), "planted"),
-    **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"), "planted"),
-    **dict.fromkeys(("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN"), "planted"),
-    **dict.fromkeys(("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"), "planted"),
-    **dict.fromkeys(("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST"), "http://127.0.0.1:9/planted"),
+    **dict.fromkeys(
+        ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_WEBHOOK_SECRET"),
+        "planted",
+    ),
+    **dict.fromkeys(
+        ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"), "planted"
+    ),
+    **dict.fromkeys(
+        ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN"), "planted"
+    ),
+    **dict.fromkeys(
+        ("AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"), "planted"
+    ),
+    **dict.fromkeys(
+        ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST"), "http://127.0.0.1:9/planted"
+    ),
 }
 
 
@@ -44,28 +58,44 @@ async def test_a_server_is_sent_what_is_configured_for_it(
 ) -> None:
     if version and (dialect.name != "openai" or not key):
         return  # Azure is spoken to by OpenAI's SDK, and with a key
-    server.answer = lambda wire, _: wire.answer(200, json.dumps(dialect.whole([Text("pong")])).encode())
-    settings: HostedSettings = OpenAISettings(base_url=server.url, api_version=version, key_variable=key and "MINE")
-    provider = connect(f"{dialect.name}:m", settings, stream=False, environ={"MINE": KEY} if key else {})
+    server.answer = lambda wire, _: wire.answer(
+        200, json.dumps(dialect.whole([Text("pong")])).encode()
+    )
+    settings: HostedSettings = OpenAISettings(
+        base_url=server.url, api_version=version, key_variable=key and "MINE"
+    )
+    provider = connect(
+        f"{dialect.name}:m", settings, stream=False, environ={"MINE": KEY} if key else {}
+    )
     assert (await provider.complete(ASK)).text == "pong"
     await provider.aclose()
     (seen,) = server.seen
     assert "planted" not in str(seen)
     assert "openai-organization" not in seen.headers
     assert seen.headers["accept-encoding"] == "identity"
-    shown = [value for name, value in seen.headers.items() if name in ("authorization", "x-api-key", "api-key")]
+    shown = [
+        value
+        for name, value in seen.headers.items()
+        if name in ("authorization", "x-api-key", "api-key")
+    ]
     assert {value.removeprefix("Bearer ") for value in shown} <= {key or NO_KEY}
     assert shown or not key
 
 
 @pytest.mark.parametrize(
     ("url", "sent"),
-    [(OFFICIAL, "planted"), (OFFICIAL.replace("api.", "eu.api."), "planted"), ("https://openrouter.ai/api/v1", None)],
+    [
+        (OFFICIAL, "planted"),
+        (OFFICIAL.replace("api.", "eu.api."), "planted"),
+        ("https://openrouter.ai/api/v1", None),
+    ],
 )
 async def test_an_organization_and_a_project_are_for_the_vendor_itself(
     url: str, sent: str | None, server: LocalServer
 ) -> None:
-    provider = connect("openai:m", OpenAISettings(base_url=url, key_variable="MINE"), environ={"MINE": KEY})
+    provider = connect(
+        "openai:m", OpenAISettings(base_url=url, key_variable="MINE"), environ={"MINE": KEY}
+    )
     client = provider._provider._vendor._client.get()  # type: ignore[attr-defined]  # nobody is asked here
     assert (client.organization, client.project) == (sent, sent)
     assert "X-Corp" not in client.default_headers

@@ -47,7 +47,9 @@ def asked(*turns: Turn, **more: Any) -> Request:
 
 
 def anthropic(request: Request) -> Any:
-    return AnthropicVendor(Server("http://x")).body(request, "m", known_model("anthropic", "claude-x"))
+    return AnthropicVendor(Server("http://x")).body(
+        request, "m", known_model("anthropic", "claude-x")
+    )
 
 
 def openai(request: Request, url: str = "http://x/v1", service: str = "") -> Any:
@@ -60,14 +62,25 @@ def ollama(request: Request) -> Any:
 
 def marked(body: Any) -> list[str]:
     """What each cache breakpoint stands at the end of."""
-    blocks = [*body.get("system", []), *(block for message in body["messages"] for block in message["content"])]
-    return [block.get("text") or block.get("tool_use_id") for block in blocks if "cache_control" in block]
+    blocks = [
+        *body.get("system", []),
+        *(block for message in body["messages"] for block in message["content"]),
+    ]
+    return [
+        block.get("text") or block.get("tool_use_id")
+        for block in blocks
+        if "cache_control" in block
+    ]
 
 
 def test_all_results_of_a_reply_stand_in_one_message_before_what_follows() -> None:
     messages = anthropic(asked(*exchange(1)))["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
-    assert [block["type"] for block in messages[2]["content"]] == ["tool_result", "tool_result", "text"]
+    assert [block["type"] for block in messages[2]["content"]] == [
+        "tool_result",
+        "tool_result",
+        "text",
+    ]
     assert messages[2]["content"][-1]["text"] == "<now>\n1\n</now>"
 
 
@@ -95,7 +108,9 @@ def test_what_was_sent_before_begins_what_is_sent_next() -> None:
 
 
 def test_thinking_goes_back_as_it_came_and_to_nobody_else() -> None:
-    turns = exchange(1, Opaque({"anthropic": THOUGHT}), Opaque({"openai": {"reasoning_content": "hm"}}))
+    turns = exchange(
+        1, Opaque({"anthropic": THOUGHT}), Opaque({"openai": {"reasoning_content": "hm"}})
+    )
     assert anthropic(asked(*turns))["messages"][1]["content"][0] == THOUGHT
     assert openai(asked(*turns))["messages"][2]["reasoning_content"] == "hm"
     assert "signature" not in canonical_json(openai(asked(*turns)))
@@ -106,7 +121,14 @@ def test_thinking_goes_back_as_it_came_and_to_nobody_else() -> None:
 
 def test_one_message_a_result_and_arguments_as_text() -> None:
     messages = openai(asked(*exchange(1)))["messages"]
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool", "tool", "user"]
+    assert [message["role"] for message in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+    ]
     assert messages[2]["tool_calls"][0]["function"] == {"name": "look", "arguments": '{"at":"a"}'}
     assert [message["tool_call_id"] for message in messages[3:5]] == ["c1a", "c1b"]
     messages = ollama(asked(*exchange(1)))["messages"]
@@ -116,14 +138,19 @@ def test_one_message_a_result_and_arguments_as_text() -> None:
 
 def test_before_a_conversation_all_is_one_message() -> None:
     for made in (openai(asked()), ollama(asked())):
-        assert made["messages"][1] == {"role": "user", "content": "<task>\nDo.\n</task>\n\n<now>\n1\n</now>"}
+        assert made["messages"][1] == {
+            "role": "user",
+            "content": "<task>\nDo.\n</task>\n\n<now>\n1\n</now>",
+        }
 
 
 def test_arguments_that_were_no_json_go_back_in_the_vendors_shape() -> None:
     said = AssistantMessage((ToolCall("1", "look", '{"at": '),))
     turns = (said, ToolResults((ToolResult("1", "look", "no JSON", is_error=True, trust="ours"),)))
     assert anthropic(asked(*turns))["messages"][1]["content"][0]["input"] == {"not_json": '{"at": '}
-    assert openai(asked(*turns))["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"at": '
+    assert (
+        openai(asked(*turns))["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"at": '
+    )
     assert anthropic(asked(*turns))["messages"][2]["content"][0]["is_error"] is True
 
 
@@ -146,11 +173,19 @@ def test_ollama_is_told_the_window_since_it_would_cut_without_a_word() -> None:
 
 def test_openrouter_hands_breakpoints_on() -> None:
     caps = known_model("openrouter", "anthropic/x")
-    body: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(asked(*exchange(1)), "anthropic/x", caps)
-    marked = [message["role"] for message in body["messages"] if isinstance(message["content"], list)]
+    body: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(
+        asked(*exchange(1)), "anthropic/x", caps
+    )
+    marked = [
+        message["role"] for message in body["messages"] if isinstance(message["content"], list)
+    ]
     assert marked == ["system", "user"]
-    assert body["extra_body"] == {"cache_control": {"type": "ephemeral"}}, "the growing history is kept as well"
-    plain: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(asked(), "anthropic/x", caps)
+    assert body["extra_body"] == {"cache_control": {"type": "ephemeral"}}, (
+        "the growing history is kept as well"
+    )
+    plain: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(
+        asked(), "anthropic/x", caps
+    )
     assert "extra_body" not in plain
 
 
@@ -158,23 +193,37 @@ def answering(output: dict[str, Json]) -> Request:
     return Request("r", Window(BLOCKS), output=output)
 
 
-OPEN: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+OPEN: dict[str, Json] = {
+    "type": "object",
+    "properties": {"a": {"type": "object", "properties": {}}},
+}
 
 
 def test_schemas_are_closed_for_who_wants_them_closed() -> None:
     shown = anthropic(asked(output=OPEN))["output_config"]["format"]["schema"]
-    assert shown["additionalProperties"] is shown["properties"]["a"]["additionalProperties"] is False
+    assert (
+        shown["additionalProperties"] is shown["properties"]["a"]["additionalProperties"] is False
+    )
     assert ollama(answering(OPEN))["format"] == OPEN
     loose = openai(answering(OPEN))["response_format"]["json_schema"]
     assert (loose["strict"], loose["schema"]) == (False, OPEN)
-    tight: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    tight: dict[str, Json] = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+    }
     assert openai(answering(tight))["response_format"]["json_schema"]["strict"] is True
 
 
 parts = st.lists(
     st.one_of(
         st.text(max_size=5).map(Text),
-        st.builds(ToolCall, st.uuids().map(str), st.just("look"), st.dictionaries(st.text(max_size=3), st.integers())),
+        st.builds(
+            ToolCall,
+            st.uuids().map(str),
+            st.just("look"),
+            st.dictionaries(st.text(max_size=3), st.integers()),
+        ),
         st.just(Opaque({"anthropic": THOUGHT})),
     ),
     max_size=4,
@@ -190,8 +239,12 @@ def test_any_conversation_has_a_shape_that_the_messages_api_takes(
         said = AssistantMessage(tuple(reply))
         turns.append(said)
         if said.calls:
-            turns.append(ToolResults(tuple(ToolResult(call.id, call.name, "x") for call in said.calls)))
-    blocks = [block for block, there in zip(BLOCKS[1:], (with_task, with_now), strict=True) if there]
+            turns.append(
+                ToolResults(tuple(ToolResult(call.id, call.name, "x") for call in said.calls))
+            )
+    blocks = [
+        block for block, there in zip(BLOCKS[1:], (with_task, with_now), strict=True) if there
+    ]
     body = anthropic(Request("r", Window((BLOCKS[0], *blocks), tuple(turns)), (LOOK,)))
     roles = [message["role"] for message in body["messages"]]
     assert all(one != after for one, after in pairwise(roles))
@@ -207,12 +260,15 @@ def test_any_conversation_has_a_shape_that_the_messages_api_takes(
             assert block["type"] != "tool_result" or block["tool_use_id"] in seen
 
 
-@pytest.mark.parametrize("bytes_sent", ["plain English text. " * 400, '{"a":[1,2,3],"b":null},' * 400])
+@pytest.mark.parametrize(
+    "bytes_sent", ["plain English text. " * 400, '{"a":[1,2,3],"b":null},' * 400]
+)
 def test_estimates_are_above_what_tokenizers_make_of_it(bytes_sent: str) -> None:
-    # o200k makes 4.5 and 2.3 characters a token of these; estimates stay within twice of the former.
+    # o200k makes 4.5 and 2.3 characters a token of these; estimates stay within twice of the
+    # former.
     request = Request("r", Window((Block("x", bytes_sent),)))
     vendor = OpenAIVendor(Server("http://x"))
-    estimate = HostedProvider(vendor, "gpt-4.1", Server("http://x"), known_model("openai", "gpt-4.1")).estimate_tokens(
-        request
-    )
+    estimate = HostedProvider(
+        vendor, "gpt-4.1", Server("http://x"), known_model("openai", "gpt-4.1")
+    ).estimate_tokens(request)
     assert len(bytes_sent) / 4.5 <= estimate <= len(bytes_sent) / 2.25

@@ -36,7 +36,11 @@ from transom.llm import (
 from transom.llm.codec import reply_from_json, request_from_json, result_from_json, turn_from_json
 
 json_values: st.SearchStrategy[Json] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
@@ -105,7 +109,9 @@ def test_a_request_comes_back_as_it_was(request: Request) -> None:
     assert request_from_json(json.loads(canonical_json(request.to_json()))) == request
 
 
-@pytest.mark.parametrize("data", [None, {"role": "r"}, {**Request("r", Window(())).to_json(), "blocks": [{"x": 1}]}])
+@pytest.mark.parametrize(
+    "data", [None, {"role": "r"}, {**Request("r", Window(())).to_json(), "blocks": [{"x": 1}]}]
+)
 def test_what_is_no_request_is_said_to_be_none(data: Json) -> None:
     with pytest.raises(ValueError, match="not a"):
         request_from_json(data)
@@ -116,7 +122,9 @@ _NUMBERS = {"temperature": 0.5, "max_tokens": 7}
 
 
 def changes(of: Any) -> list[Change]:
-    """Each way to change one field of a value, by name: of a list its order, its end, and each of its items."""
+    """Each way to change one field of a value, by name: of a list its order, its end, and each
+    of its items.
+    """
     if isinstance(of, Enum):
         return [("tier", lambda old: next(one for one in type(of) if one is not old))]
     if is_dataclass(of):
@@ -170,7 +178,9 @@ def _other(old: Any) -> Any:
 
 
 @given(requests)
-def test_the_head_of_a_request_is_its_canonical_json_put_together_from_its_parts(one: Request) -> None:
+def test_the_head_of_a_request_is_its_canonical_json_put_together_from_its_parts(
+    one: Request,
+) -> None:
     assert one.head == canonical_json(one.head_json())
 
 
@@ -186,7 +196,8 @@ def test_requests_that_differ_in_one_field_have_different_digests(one: Request) 
     for name, change in changes(one):
         other = change(one)
         if one == other and repr(one) != repr(other):
-            continue  # 1, 1.0 and True change places, which are one value in Python and three in JSON
+            # 1, 1.0 and True change places, which are one value in Python and three in JSON
+            continue
         assert (one == other) == (one.digest == other.digest), name
 
 
@@ -213,28 +224,44 @@ def test_every_field_of_what_is_asked_is_changed_in_turn() -> None:
     tried = [name for name, change in changes(FULL) if change(FULL) != FULL]
     turn = (UserMessage, AssistantMessage, ToolResults, ToolResult, Text, ToolCall, Opaque)
     shapes = (Request, Window, Block, Dropped, ToolSpec, CallSettings, *turn)
-    compared = {f"{shape.__name__}.{one.name}" for shape in shapes for one in fields(shape) if one.compare}
+    compared = {
+        f"{shape.__name__}.{one.name}" for shape in shapes for one in fields(shape) if one.compare
+    }
     assert compared == {part for name in tried for part in name.split("/") if "." in part}
-    assert len({change(FULL).digest for _, change in changes(FULL)} | {FULL.digest}) == len(tried) + 1
+    assert (
+        len({change(FULL).digest for _, change in changes(FULL)} | {FULL.digest}) == len(tried) + 1
+    )
 
 
 @given(st.integers(0, 2), st.sampled_from([0, 0.0, -0.0]))
 def test_a_temperature_has_one_form(whole: int, nothing: float) -> None:
     for one, other in ((whole, float(whole)), (nothing, 0)):
-        asked = [Request("r", Window(()), settings=CallSettings(temperature=warm)) for warm in (one, other)]
+        asked = [
+            Request("r", Window(()), settings=CallSettings(temperature=warm))
+            for warm in (one, other)
+        ]
         assert asked[0] == asked[1]
         assert asked[0].digest == asked[1].digest
 
 
 @given(parts, st.sampled_from(["end", "tool_calls", "length", "refusal"]))
-def test_a_reply_comes_back_as_it_was(kept: tuple[Text | ToolCall | Opaque, ...], stop: str) -> None:
+def test_a_reply_comes_back_as_it_was(
+    kept: tuple[Text | ToolCall | Opaque, ...], stop: str
+) -> None:
     reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]  # parts of any kind
     assert reply_from_json(json.loads(canonical_json(reply.to_json()))) == reply
     assert reply.calls == AssistantMessage(kept).calls
 
 
 @pytest.mark.parametrize(
-    "data", [None, {}, {"kind": "said"}, {"kind": "came_back", "results": [{"id": 1}]}, {"kind": "said", "parts": [{}]}]
+    "data",
+    [
+        None,
+        {},
+        {"kind": "said"},
+        {"kind": "came_back", "results": [{"id": 1}]},
+        {"kind": "said", "parts": [{}]},
+    ],
 )
 def test_what_is_no_turn_is_said_to_be_none(data: Json) -> None:
     with pytest.raises(ValueError, match="not a"):

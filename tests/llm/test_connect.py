@@ -1,4 +1,6 @@
-"""From a name and settings to a provider: addresses, keys, and what is said where something is missing."""
+"""From a name and settings to a provider: addresses, keys, and what is said where something is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ import pytest
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.config import HostedSettings, OpenAISettings
-from transom.errors import AuthenticationFailed, EgressError, InputError, RequestRefused, SettingsError
+from transom.errors import (
+    AuthenticationFailed,
+    EgressError,
+    InputError,
+    RequestRefused,
+    SettingsError,
+)
 from transom.llm import Block, CallSettings, Chain, Request, Role, Text, Tier, Window
 from transom.llm.hosted import connect
 from transom.llm.hosted.connecting import server_of
@@ -48,16 +56,45 @@ def says(dialect: Dialect, text: str = "pong") -> object:
     return answer
 
 
-ROUTER, AZURE, LLAMA = "https://openrouter.ai/api/v1", "https://name.openai.azure.com", "http://llama:8080/v1"
+ROUTER, AZURE, LLAMA = (
+    "https://openrouter.ai/api/v1",
+    "https://name.openai.azure.com",
+    "http://llama:8080/v1",
+)
 MINE = OpenAISettings(base_url="http://a", key_variable="MINE")
 PLACES: list[tuple[str, HostedSettings, dict[str, str], tuple[str, str, str, bool]]] = [
-    ("openai", OpenAISettings(), {}, ("https://api.openai.com/v1", "openai", "OPENAI_API_KEY", True)),
-    ("openai", OpenAISettings(base_url=f"{ROUTER}/"), {}, (ROUTER, "openrouter", "OPENROUTER_API_KEY", True)),
-    ("openai", OpenAISettings(base_url=AZURE, api_version="v"), {}, (AZURE, "azure", "AZURE_OPENAI_API_KEY", True)),
+    (
+        "openai",
+        OpenAISettings(),
+        {},
+        ("https://api.openai.com/v1", "openai", "OPENAI_API_KEY", True),
+    ),
+    (
+        "openai",
+        OpenAISettings(base_url=f"{ROUTER}/"),
+        {},
+        (ROUTER, "openrouter", "OPENROUTER_API_KEY", True),
+    ),
+    (
+        "openai",
+        OpenAISettings(base_url=AZURE, api_version="v"),
+        {},
+        (AZURE, "azure", "AZURE_OPENAI_API_KEY", True),
+    ),
     ("openai", OpenAISettings(), {"OPENAI_BASE_URL": LLAMA}, (LLAMA, "", "OPENAI_API_KEY", False)),
     ("openai", MINE, {"OPENAI_BASE_URL": LLAMA}, ("http://a", "", "MINE", True)),
-    ("anthropic", HostedSettings(), {}, ("https://api.anthropic.com", "anthropic", "ANTHROPIC_API_KEY", True)),
-    ("ollama", HostedSettings(), {"OLLAMA_HOST": "box:1"}, ("http://box:1", "ollama", "OLLAMA_API_KEY", False)),
+    (
+        "anthropic",
+        HostedSettings(),
+        {},
+        ("https://api.anthropic.com", "anthropic", "ANTHROPIC_API_KEY", True),
+    ),
+    (
+        "ollama",
+        HostedSettings(),
+        {"OLLAMA_HOST": "box:1"},
+        ("http://box:1", "ollama", "OLLAMA_API_KEY", False),
+    ),
 ]
 
 
@@ -70,13 +107,22 @@ def test_where_a_provider_is_reached(
 
 
 MISTAKES = {
-    ("openai", ""): "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
+    (
+        "openai",
+        "",
+    ): "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
     ("openai:x", ""): "openai:x: there is no key: OPENAI_API_KEY is not set; set it and try again",
-    ("anthropic:x", ""): "anthropic:x: there is no key: ANTHROPIC_API_KEY is not set; set it and try again",
+    (
+        "anthropic:x",
+        "",
+    ): "anthropic:x: there is no key: ANTHROPIC_API_KEY is not set; set it and try again",
     (
         "openai:x",
         "llm.corp/v1",
-    ): "openai: 'llm.corp/v1' is no address of a server: it begins with neither http:// nor https://; say http",
+    ): (
+        "openai: 'llm.corp/v1' is no address of a server: it begins with neither http:// nor"
+        " https://; say http"
+    ),
 }
 
 
@@ -113,25 +159,36 @@ def test_an_address_that_is_none_is_refused_without_its_password(kind: str, url:
     with pytest.raises(SettingsError) as caught:
         connect(f"{kind}:m", OpenAISettings(base_url=url), environ=dict.fromkeys(KEYS, "k" * 9))
     said = str(caught.value)
-    assert re.match(rf"{kind}: '.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$", said)
+    assert re.match(
+        rf"{kind}: '.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$", said
+    )
     assert "nted" not in said.replace("[planted]", "")  # which is no password, but a host
 
 
 def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        "transom.llm.hosted.connecting.find_spec", lambda name: None if name == "ollama" else find(name)
+        "transom.llm.hosted.connecting.find_spec",
+        lambda name: None if name == "ollama" else find(name),
     )
     with pytest.raises(
-        InputError, match=r"^ollama:x: the package ollama is not installed; \S+ -m pip install -e '\S+\[ollama\]'$"
+        InputError,
+        match=(
+            r"^ollama:x: the package ollama is not installed; \S+ -m pip install -e"
+            r" '\S+\[ollama\]'$"
+        ),
     ):
         connect("ollama:x", HostedSettings(), environ=NONE)
 
 
-async def test_azure_is_spoken_to_by_deployment_version_and_its_own_header(server: LocalServer) -> None:
+async def test_azure_is_spoken_to_by_deployment_version_and_its_own_header(
+    server: LocalServer,
+) -> None:
     server.answer = says(OpenAI())  # type: ignore[assignment]  # a plain function
     settings = OpenAISettings(base_url=server.url, api_version="2026-10-01")
-    provider = connect("openai:mine", settings, stream=False, environ={"AZURE_OPENAI_API_KEY": "azure-key"})
+    provider = connect(
+        "openai:mine", settings, stream=False, environ={"AZURE_OPENAI_API_KEY": "azure-key"}
+    )
     assert (await provider.complete(ASK)).text == "pong"
     await provider.aclose()
     (seen,) = server.seen
@@ -152,16 +209,27 @@ async def test_a_compatible_server_needs_no_key(server: LocalServer) -> None:
 
 @pytest.mark.parametrize("read", ["{}\n", "{}\r\n", " {}\t", "\n{}", "{}\xa0"])
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
-async def test_white_space_around_a_key_is_none_of_it(dialect: Dialect, read: str, server: LocalServer) -> None:
+async def test_white_space_around_a_key_is_none_of_it(
+    dialect: Dialect, read: str, server: LocalServer
+) -> None:
     server.answer = says(dialect)  # type: ignore[assignment]  # a plain function
     environ = dict.fromkeys(KEYS, read.format("planted-key"))
-    provider = connect(f"{dialect.name}:m", HOSTED[dialect.name](base_url=server.url), stream=False, environ=environ)
+    provider = connect(
+        f"{dialect.name}:m",
+        HOSTED[dialect.name](base_url=server.url),
+        stream=False,
+        environ=environ,
+    )
     assert (await provider.complete(ASK)).text == "pong"
     await provider.aclose()
-    assert "planted-key" in {value.removeprefix("Bearer ") for value in server.seen[0].headers.values()}
+    assert "planted-key" in {
+        value.removeprefix("Bearer ") for value in server.seen[0].headers.values()
+    }
 
 
-@pytest.mark.parametrize("held", ["“planted-key”", "planted\nkey", "planted\x00key", "plantédkey", "\ufeffplanted-key"])
+@pytest.mark.parametrize(
+    "held", ["“planted-key”", "planted\nkey", "planted\x00key", "plantédkey", "\ufeffplanted-key"]
+)
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
 def test_a_key_that_no_header_takes_is_refused_and_not_told(kind: str, held: str) -> None:
     says = rf"^{kind}: the key in {kind.upper()}_API_KEY cannot be sent: .*; copy it anew"
@@ -170,7 +238,9 @@ def test_a_key_that_no_header_takes_is_refused_and_not_told(kind: str, held: str
     assert "plant" not in "".join(traceback.format_exception(caught.value)).partition("Error: ")[2]
     with pytest.raises(InputError, match="there is no key") as missing:
         connect("openai:m", OpenAISettings(), environ={"OPENAI_API_KEY": " \n"})
-    assert isinstance(caught.value, type(missing.value)), "whoever bears with a key that is missing bears with this"
+    assert isinstance(caught.value, type(missing.value)), (
+        "whoever bears with a key that is missing bears with this"
+    )
 
 
 async def test_a_key_of_white_space_is_none_also_for_the_sdk(
@@ -180,7 +250,10 @@ async def test_a_key_of_white_space_is_none_also_for_the_sdk(
     for held in ("\n", "planted-key"):
         monkeypatch.setenv("OLLAMA_API_KEY", held)
         provider = connect(
-            "ollama:m", HostedSettings(base_url=server.url), stream=False, environ={"OLLAMA_API_KEY": "\n"}
+            "ollama:m",
+            HostedSettings(base_url=server.url),
+            stream=False,
+            environ={"OLLAMA_API_KEY": "\n"},
         )
         assert (await provider.complete(ASK)).text == "pong"
         await provider.aclose()
@@ -200,12 +273,16 @@ def forms(key: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", range(5))
-async def test_a_key_is_taken_out_of_an_error_however_it_is_written(form: int, server: LocalServer) -> None:
+async def test_a_key_is_taken_out_of_an_error_however_it_is_written(
+    form: int, server: LocalServer
+) -> None:
     key = "pla\"nted'k\\ey/+x"
     told = forms(key)[form]
     body = json.dumps(OpenAI().error("bad", f"so it was {told} and no other")).encode()
     server.answer = lambda wire, _: wire.answer(400, body)
-    provider = connect("openai:m", OpenAISettings(base_url=server.url), environ={"OPENAI_API_KEY": key})
+    provider = connect(
+        "openai:m", OpenAISettings(base_url=server.url), environ={"OPENAI_API_KEY": key}
+    )
     with pytest.raises(RequestRefused) as caught:
         await provider.complete(ASK)
     await provider.aclose()
@@ -214,7 +291,8 @@ async def test_a_key_is_taken_out_of_an_error_however_it_is_written(form: int, s
     assert told not in shown and repr(told)[1:-1] not in shown and "nted" not in shown
 
 
-@pytest.mark.parametrize("tries", [0, 93, 94, 95, 96])  # also where the message is cut in the middle of it
+# also where the message is cut in the middle of it
+@pytest.mark.parametrize("tries", [0, 93, 94, 95, 96])
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
 async def test_the_key_stands_in_no_error_and_no_log(
     dialect: Dialect, tries: int, server: LocalServer, caplog: pytest.LogCaptureFixture
@@ -233,7 +311,9 @@ async def test_the_key_stands_in_no_error_and_no_log(
     assert "planted-key" in str(server.seen[0].headers)
     assert "[redacted]" in str(caught.value) or tries
     assert "plan" not in str(caught.value) + repr(provider) + repr(vars(provider)) + caplog.text
-    assert "planted-key" not in "".join(traceback.format_exception(caught.value)), "nor where its causes are printed"
+    assert "planted-key" not in "".join(traceback.format_exception(caught.value)), (
+        "nor where its causes are printed"
+    )
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
@@ -242,7 +322,10 @@ async def test_a_server_on_this_machine_is_not_local_unless_somebody_says_so(
 ) -> None:
     server.answer = says(dialect)  # type: ignore[assignment]  # a plain function
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
-    for settings in (OpenAISettings(base_url=server.url), OpenAISettings(base_url=server.url, local=True)):
+    for settings in (
+        OpenAISettings(base_url=server.url),
+        OpenAISettings(base_url=server.url, local=True),
+    ):
         provider = connect(f"{dialect.name}:m", settings, stream=False, environ=NONE)
         if settings.local:
             assert (await Chain((provider,)).answer(kept)).text == "pong"
@@ -257,7 +340,9 @@ async def test_a_temperature_that_is_not_taken_is_mentioned_once(
     server: LocalServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.answer = says(DIALECTS[0])  # type: ignore[assignment]  # a plain function
-    provider = connect("anthropic:m", HostedSettings(base_url=server.url), stream=False, environ=NONE)
+    provider = connect(
+        "anthropic:m", HostedSettings(base_url=server.url), stream=False, environ=NONE
+    )
     for _ in range(2):
         await provider.complete(Request("p.seat", ASK.window, settings=CallSettings(100, 0.5)))
     await provider.aclose()
@@ -266,25 +351,31 @@ async def test_a_temperature_that_is_not_taken_is_mentioned_once(
 
 def test_a_window_may_be_known_better() -> None:
     assert known_model("anthropic", "claude-x").context_tokens == 200_000
-    assert known_model("anthropic", "claude-x", context_tokens=1_000_000).context_tokens == 1_000_000
+    assert (
+        known_model("anthropic", "claude-x", context_tokens=1_000_000).context_tokens == 1_000_000
+    )
     assert known_model("openai", "o3-mini").sampling is False
     assert known_model("", "llama").caching == "none"
 
 
 def test_a_server_that_moved_is_the_same_provider() -> None:
     role = Role("p.seat", (), frozenset())
-    one, other = (connect("openai:m", OpenAISettings(), base_url=f"http://{host}", environ=NONE) for host in "ab")
+    one, other = (
+        connect("openai:m", OpenAISettings(), base_url=f"http://{host}", environ=NONE)
+        for host in "ab"
+    )
     assert one.fingerprint(role) == other.fingerprint(role)
     assert one.name == other.name == "openai:m"
 
 
 def test_naming_a_provider_imports_no_sdk() -> None:
     code = (
-        "import sys; from transom.config import load_settings; from transom.llm.hosted import connect;"
-        "connect('openai:m', load_settings().llm.openai, base_url='http://a');"
-        "connect('anthropic:m', load_settings().llm.anthropic, base_url='http://a');"
-        "connect('ollama:m', load_settings().llm.ollama, base_url='http://a');"
-        "print(sorted({'openai', 'anthropic', 'ollama', 'httpx', 'httpx2'} & set(sys.modules)))"
+        "import sys; from transom.config import load_settings; from transom.llm.hosted import"
+        " connect;connect('openai:m', load_settings().llm.openai,"
+        " base_url='http://a');connect('anthropic:m', load_settings().llm.anthropic,"
+        " base_url='http://a');connect('ollama:m', load_settings().llm.ollama,"
+        " base_url='http://a');print(sorted({'openai', 'anthropic', 'ollama', 'httpx', 'httpx2'} &"
+        " set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,6 @@
-"""What a listener has heard is either of the reply that comes, or is said to be void before another one begins."""
+"""What a listener has heard is either of the reply that comes, or is said to be void before
+another one begins.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ from typing import Any
 import pytest
 
 from transom.errors import EgressError, NetworkFailed, ProviderError
-from transom.llm import Again, Block, Chain, OnDelta, Reply, Request, Role, ScriptedProvider, Text, Window
+from transom.llm import (
+    Again,
+    Block,
+    Chain,
+    OnDelta,
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    Text,
+    Window,
+)
 from transom.llm.deltas import Delta
 
 SEAT = Role("p.seat", (Block("role", "You talk."),), frozenset({"role"}))
@@ -20,7 +33,9 @@ HALF = (Text("Half "), Text("of "))
 class Breaks(ScriptedProvider):
     """Says so much and breaks off, the first `times` that it is asked; then it answers."""
 
-    def __init__(self, *pieces: Delta, name: str = "a", times: int = 1, error: Exception | None = None) -> None:
+    def __init__(
+        self, *pieces: Delta, name: str = "a", times: int = 1, error: Exception | None = None
+    ) -> None:
         super().__init__({"p.seat": ["again"]}, name=name)
         self._pieces, self._times = pieces, times
         self._error = error or NetworkFailed("cut, SECRET")
@@ -51,7 +66,10 @@ WHOLE = Text("whole")
         (HALF, [*HALF, NOW_B, WHOLE]),
         ((), [WHOLE]),
         ((*HALF, Again("once more")), [*HALF, Again("once more"), WHOLE]),
-        ((*HALF, Again("once more"), Text("Ha")), [*HALF, Again("once more"), Text("Ha"), NOW_B, WHOLE]),
+        (
+            (*HALF, Again("once more"), Text("Ha")),
+            [*HALF, Again("once more"), Text("Ha"), NOW_B, WHOLE],
+        ),
     ],
     ids=["pieces", "nothing", "void already", "pieces behind what is void"],
 )
@@ -62,12 +80,16 @@ async def test_a_chain_that_falls_back_says_that_what_was_heard_is_void(
     chain = Chain((Breaks(*pieces), answers()))
     assert (await chain.answer(ASK, on_delta=told.append)).text == "whole"
     assert told == heard
-    assert (await Chain((Breaks(*pieces), answers())).answer(ASK)).text == "whole", "nobody has to listen"
+    assert (await Chain((Breaks(*pieces), answers())).answer(ASK)).text == "whole", (
+        "nobody has to listen"
+    )
 
 
 async def test_each_of_several_that_break_off_is_void() -> None:
     told: list[Delta] = []
-    chain = Chain((Breaks(Text("one")), Breaks(name="silent"), Breaks(Text("three"), name="c"), answers()))
+    chain = Chain(
+        (Breaks(Text("one")), Breaks(name="silent"), Breaks(Text("three"), name="c"), answers())
+    )
     await chain.answer(ASK, on_delta=told.append)
     assert told == [Text("one"), NOW_B, Text("three"), Again("c failed with NetworkFailed"), WHOLE]
 

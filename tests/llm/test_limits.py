@@ -27,12 +27,16 @@ Bucket = partial(limits.Bucket, grace=0)
 
 
 def most_in_a_period(log: Sequence[tuple[int, int]]) -> int:
-    """The most that any period holds, wherever it begins: its ends may lie in slots that are sixty apart."""
+    """The most that any period holds, wherever it begins: its ends may lie in slots that are
+    sixty apart.
+    """
     return max(sum(cost for slot, cost in log if first <= slot <= first + 60) for first, _ in log)
 
 
 async def spend(bucket: limits.Bucket, jobs: Sequence[int], log: list[tuple[int, int]]) -> None:
-    """Take, and note when that was and how much: the bucket's time, since this one may be held up by other programs."""
+    """Take, and note when that was and how much: the bucket's time, since this one may be held
+    up by other programs.
+    """
     for tokens in jobs:
         taken = await bucket.take(tokens)
         log.append((taken.slot, tokens))
@@ -97,7 +101,9 @@ async def test_what_is_under_way_counts_from_when_it_may_arrive() -> None:
 
 
 async def test_what_can_never_fit_is_refused_with_both_numbers() -> None:
-    with pytest.raises(RequestRefused, match=r"p: one request of up to 101 tokens.*the 100 a minute.*max_tokens"):
+    with pytest.raises(
+        RequestRefused, match=r"p: one request of up to 101 tokens.*the 100 a minute.*max_tokens"
+    ):
         await Bucket("p", Limits(tokens=100)).take(101)
 
 
@@ -132,13 +138,20 @@ async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
                 await asyncio.wait_for(bucket.take(1), 0.05)
     now[0] += 62
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        await asyncio.wait_for(Bucket("p", Limits(requests=3), store=store, clock=lambda: now[0]).take(1), 30)
+        await asyncio.wait_for(
+            Bucket("p", Limits(requests=3), store=store, clock=lambda: now[0]).take(1), 30
+        )
 
 
 async def test_two_processes_share_one_bucket(tmp_path: Path) -> None:
     log: list[tuple[int, int]] = []
-    async with SqliteStore.open(tmp_path / "state.db") as one, SqliteStore.open(tmp_path / "state.db") as other:
-        buckets = [Bucket("p", Limits(requests=10), store=store, period=PERIOD) for store in (one, other)]
+    async with (
+        SqliteStore.open(tmp_path / "state.db") as one,
+        SqliteStore.open(tmp_path / "state.db") as other,
+    ):
+        buckets = [
+            Bucket("p", Limits(requests=10), store=store, period=PERIOD) for store in (one, other)
+        ]
         await asyncio.gather(*(spend(bucket, [1] * 8, log) for bucket in buckets))
     assert len(log) == 16
     assert most_in_a_period(log) <= 10
@@ -158,7 +171,9 @@ def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
         waiting.wait(30)
         ended.extend(await asyncio.gather(*taking, return_exceptions=True))
 
-    threads = [threading.Thread(target=lambda: asyncio.run(take_two()), daemon=True) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: asyncio.run(take_two()), daemon=True) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     waiting.wait(30)
@@ -195,7 +210,9 @@ class Raced(Memory):
 def spent_on(store: Memory) -> tuple[int, int]:
     """Requests and tokens that a store holds."""
     held: Any = store.get(TABLE, "p")
-    return sum(requests for _, requests, _ in held["spent"]), sum(tokens for _, _, tokens in held["spent"])
+    return sum(requests for _, requests, _ in held["spent"]), sum(
+        tokens for _, _, tokens in held["spent"]
+    )
 
 
 async def test_what_was_lost_to_somebody_faster_is_counted_once() -> None:

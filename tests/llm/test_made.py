@@ -1,4 +1,6 @@
-"""What is said of a text, and of how a model is asked, is looked at where it is said: a slip would mark nothing."""
+"""What is said of a text, and of how a model is asked, is looked at where it is said: a slip
+would mark nothing.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ TRUST: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("mark", ODD, ids=repr)
 @pytest.mark.parametrize("make", EGRESS.values(), ids=EGRESS)
-def test_no_mark_of_egress_but_those_that_there_are(make: Callable[[Any], object], mark: Any) -> None:
+def test_no_mark_of_egress_but_those_that_there_are(
+    make: Callable[[Any], object], mark: Any
+) -> None:
     with pytest.raises(InputError, match=r"its egress is .*; say 'any' or 'local'"):
         make(mark)
     make("local")
@@ -73,7 +77,9 @@ def test_no_mark_of_egress_but_those_that_there_are(make: Callable[[Any], object
 
 @pytest.mark.parametrize("mark", ["Ours", "trusted", None], ids=repr)
 @pytest.mark.parametrize("make", TRUST.values(), ids=TRUST)
-def test_no_mark_of_trust_but_those_that_there_are(make: Callable[[Any], object], mark: Any) -> None:
+def test_no_mark_of_trust_but_those_that_there_are(
+    make: Callable[[Any], object], mark: Any
+) -> None:
     with pytest.raises(InputError, match=r"its trust is .*; say 'ours' or 'untrusted'"):
         make(mark)
     make("ours")
@@ -120,7 +126,9 @@ async def test_what_is_marked_in_a_way_that_nobody_knows_stays_here(request_: Re
 @pytest.mark.parametrize("mark", ["Local", "none"])
 async def test_what_a_handler_marks_in_a_way_that_nobody_knows_reaches_nobody(mark: Any) -> None:
     provider = far(ToolCall("1", "look", {}), "ok")
-    look = ToolDefinition("look", "Looks.", {"type": "object"}, lambda arguments: ToolReturn(SECRET, egress=mark))
+    look = ToolDefinition(
+        "look", "Looks.", {"type": "object"}, lambda arguments: ToolReturn(SECRET, egress=mark)
+    )
     async with Agent(SEAT, provider=provider, tools=[look]) as agent:
         await agent.send("go")
         (result,) = agent.history()[2].tool_results
@@ -128,7 +136,9 @@ async def test_what_a_handler_marks_in_a_way_that_nobody_knows_reaches_nobody(ma
     assert SECRET not in str(provider.requests)
 
 
-async def test_a_refusal_that_is_marked_in_a_way_that_nobody_knows_stays_here_and_is_no_word_of_ours() -> None:
+async def test_a_refusal_that_is_marked_in_a_way_that_nobody_knows_stays_here_and_is_no_word_of_ours() -> (
+    None
+):
     def refuse(arguments: Any) -> str:
         raise forged(ToolRefused(SECRET), egress="Local", trust="Ours")
 
@@ -196,18 +206,27 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a name that is none": (lambda: role(name=5), r"^Role: its name is 5; "),
     "a prompt of a number": (
         lambda: role(prompt=3),
-        r'^t.seat: what is given as prompt is of type int.*say Role\("clerk", "You know the stock."\)',
+        (
+            r'^t.seat: what is given as prompt is of type int.*say Role\("clerk", "You know the'
+            r' stock."\)'
+        ),
     ),
     "a prompt of texts": (
         lambda: role(prompt=["You look."]),
         r"given as one of prompt is of type str",
     ),
-    "one block": (lambda: role(prompt=STABLE), r"^t.seat: what is given as prompt is of type Block, and no list"),
+    "one block": (
+        lambda: role(prompt=STABLE),
+        r"^t.seat: what is given as prompt is of type Block, and no list",
+    ),
     "names in one text": (
         lambda: role(sees="role_and_log"),
         r"^t.seat: what is given as sees is of type str.*say \[str",
     ),
-    "names that are none": (lambda: role(sees={5}), r"^t.seat: what is given as one of sees is of type int"),
+    "names that are none": (
+        lambda: role(sees={5}),
+        r"^t.seat: what is given as one of sees is of type int",
+    ),
     "tools with handlers": (
         lambda: role(tools=[ToolDefinition("t", "T", {"type": "object"}, print)]),
         r"^t.seat: what is given as one of tools is of type ToolDefinition; .*Agent\(role, tools=",
@@ -216,11 +235,23 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: role(settings={"max_tokens": 5}),
         r"as settings is of type dict; say CallS",
     ),
-    "an output of another class": (lambda: role(output=dict), r"^t.seat: its output is the class dict; give a JSON S"),
-    "an output of an instance": (lambda: role(output=Count(n=2)), r"its output is of type Count; give a JSON Schema"),
-    "an output without a schema": (lambda: role(output=Unsaid), r"no JSON Schema can be made of the class Unsaid: "),
+    "an output of another class": (
+        lambda: role(output=dict),
+        r"^t.seat: its output is the class dict; give a JSON S",
+    ),
+    "an output of an instance": (
+        lambda: role(output=Count(n=2)),
+        r"its output is of type Count; give a JSON Schema",
+    ),
+    "an output without a schema": (
+        lambda: role(output=Unsaid),
+        r"no JSON Schema can be made of the class Unsaid: ",
+    ),
     "a strategy": (lambda: role(strategy="memry"), r"^t.seat: its strategy is 'memry'; say"),
-    "no tokens": (lambda: settings(max_tokens=0), r"^CallSettings: max_tokens is 0, .*; give max_tokens from 1"),
+    "no tokens": (
+        lambda: settings(max_tokens=0),
+        r"^CallSettings: max_tokens is 0, .*; give max_tokens from 1",
+    ),
     "fewer tokens": (lambda: settings(max_tokens=-5), r"max_tokens is -5, "),
     "half a token": (lambda: settings(max_tokens=1.5), r"max_tokens is 1.5, "),
     "yes tokens": (lambda: settings(max_tokens=True), r"max_tokens is True, "),
@@ -230,7 +261,10 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "no number": (lambda: settings(temperature=math.nan), r"temperature nan; "),
     "a word": (lambda: settings(temperature="hot"), r"temperature 'hot'; "),
     "a block without a name": (lambda: block("", "x"), r"^Block: its name is ''; give it a name"),
-    "a block whose name ends its tag": (lambda: block("x><b", "x"), r"^Block: its name is 'x><b'.*without <, > and"),
+    "a block whose name ends its tag": (
+        lambda: block("x><b", "x"),
+        r"^Block: its name is 'x><b'.*without <, > and",
+    ),
     "a block without a text": (
         lambda: block("log", None),
         r"as text is of type NoneType; what it was",
@@ -239,7 +273,10 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: chain((5,)),
         r"^Chain: who answers is a provider, and this is of type int; ",
     ),
-    "a chain of a class": (lambda: chain((ScriptedProvider,)), r"a provider, and this is the class ScriptedProvider; "),
+    "a chain of a class": (
+        lambda: chain((ScriptedProvider,)),
+        r"a provider, and this is the class ScriptedProvider; ",
+    ),
     "a chain of a chain": (
         lambda: chain((chain((far(),)),)),
         r"this is of type Chain; ",
@@ -249,7 +286,10 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: chain((far(),), seats={"a": far()}),
         r"^Chain: what is given as seat a is of type Scripted",
     ),
-    "an agent of nobody": (lambda: agent(SEAT, provider=5), r"^provider: who answers is a provider, and this is of t"),
+    "an agent of nobody": (
+        lambda: agent(SEAT, provider=5),
+        r"^provider: who answers is a provider, and this is of t",
+    ),
     "settings of nothing": (
         lambda: setup("rules", None),
         r"^Setup: what is given as settings is of type NoneType; say Settings",
@@ -280,11 +320,19 @@ def test_lists_are_taken_and_are_as_good() -> None:
 
 
 def test_a_role_with_a_class_is_asked_as_one_with_its_schema() -> None:
-    assert role(output=Count).schema == Count.model_json_schema() == role(output=Count.model_json_schema()).schema
-    assert role(output=Count).digest == role(output=Count.model_json_schema()).digest != role().digest
+    assert (
+        role(output=Count).schema
+        == Count.model_json_schema()
+        == role(output=Count.model_json_schema()).schema
+    )
+    assert (
+        role(output=Count).digest == role(output=Count.model_json_schema()).digest != role().digest
+    )
 
 
-@pytest.mark.parametrize("taught", [True, False], ids=["its server holds to schemas", "it is told in words"])
+@pytest.mark.parametrize(
+    "taught", [True, False], ids=["its server holds to schemas", "it is told in words"]
+)
 async def test_an_answer_is_read_as_the_class_that_it_follows(taught: bool, tmp_path: Path) -> None:
     good, bad = '{"n": 8}', '{"n": 8, "unit": "screws"}'
     caps = Capabilities(structured_output=taught)
@@ -294,7 +342,9 @@ async def test_an_answer_is_read_as_the_class_that_it_follows(taught: bool, tmp_
             first = await agent.send("How many?")
             assert (first.value, first.ended) == (Count(n=8), "answered")
             assert (await agent.send("And now?")).value == Count(n=8)
-        assert len(provider.requests) == len(answers), "a wrong one is mended once, and nothing is asked again later"
+        assert len(provider.requests) == len(answers), (
+            "a wrong one is mended once, and nothing is asked again later"
+        )
 
 
 async def test_what_only_the_class_knows_is_told_when_the_answer_is_read() -> None:

@@ -37,7 +37,10 @@ def event(data: Any) -> bytes:
 
 
 async def streamed(
-    server: LocalServer, dialect: Dialect, pieces: Sequence[bytes], content_type: str | None = EVENTS
+    server: LocalServer,
+    dialect: Dialect,
+    pieces: Sequence[bytes],
+    content_type: str | None = EVENTS,
 ) -> Reply:
     """What is made of a stream that comes in just these pieces."""
 
@@ -53,7 +56,9 @@ async def streamed(
 
 async def whole(server: LocalServer, dialect: Dialect, body: Any) -> Reply:
     """What is made of a reply in one piece."""
-    return await _asked(server, dialect, lambda wire, _: wire.answer(200, json.dumps(body).encode()), stream=False)
+    return await _asked(
+        server, dialect, lambda wire, _: wire.answer(200, json.dumps(body).encode()), stream=False
+    )
 
 
 async def _asked(server: LocalServer, dialect: Dialect, answer: Any, *, stream: bool) -> Reply:
@@ -67,11 +72,23 @@ async def _asked(server: LocalServer, dialect: Dialect, answer: Any, *, stream: 
 
 async def test_a_count_that_was_told_is_not_wiped_by_a_zero_at_the_end(server: LocalServer) -> None:
     counts = {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 1}
-    start = {"type": "message_start", "message": {"type": "message", "content": [], "usage": counts}}
-    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}}
+    start = {
+        "type": "message_start",
+        "message": {"type": "message", "content": [], "usage": counts},
+    }
+    text = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "text", "text": "hi"},
+    }
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
-    for last in ({"input_tokens": 0, "output_tokens": 3}, {"output_tokens": 3, "cache_read_input_tokens": 0}):
-        frames = [event(one) for one in (start, text, {**end, "usage": last}, {"type": "message_stop"})]
+    for last in (
+        {"input_tokens": 0, "output_tokens": 3},
+        {"output_tokens": 3, "cache_read_input_tokens": 0},
+    ):
+        frames = [
+            event(one) for one in (start, text, {**end, "usage": last}, {"type": "message_stop"})
+        ]
         assert (await streamed(server, ANTHROPIC, frames)).usage == Usage(150, 3, 50)
 
 
@@ -91,18 +108,32 @@ def delta(index: int = 0, stop: str | None = None, **told: Any) -> bytes:
     return event({"choices": [{"index": index, "delta": told, "finish_reason": stop}]})
 
 
-async def test_calls_that_have_neither_ids_nor_places_of_their_own_are_all_made(server: LocalServer) -> None:
+async def test_calls_that_have_neither_ids_nor_places_of_their_own_are_all_made(
+    server: LocalServer,
+) -> None:
     def call(name: str, arguments: str) -> bytes:
-        return delta(tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}])
+        return delta(
+            tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}]
+        )
 
-    frames = [call("look", '{"at": "a"}'), call("find", '{"what": "b"}'), delta(stop="stop"), event("[DONE]")]
+    frames = [
+        call("look", '{"at": "a"}'),
+        call("find", '{"what": "b"}'),
+        delta(stop="stop"),
+        event("[DONE]"),
+    ]
     reply = await streamed(server, OPENAI, frames)
-    assert [(one.name, one.arguments) for one in reply.calls] == [("look", {"at": "a"}), ("find", {"what": "b"})]
+    assert [(one.name, one.arguments) for one in reply.calls] == [
+        ("look", {"at": "a"}),
+        ("find", {"what": "b"}),
+    ]
     assert reply.stop == "tool_calls"
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain; charset=utf-8"], ids=repr)
-async def test_a_stream_is_one_whatever_it_is_called(content_type: str | None, server: LocalServer) -> None:
+async def test_a_stream_is_one_whatever_it_is_called(
+    content_type: str | None, server: LocalServer
+) -> None:
     for dialect in (ANTHROPIC, OPENAI):
         reply = await streamed(server, dialect, dialect.pieces([Text("hi there")]), content_type)
         assert (reply.text, reply.usage) == ("hi there", dialect.usage)
@@ -116,7 +147,9 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
-async def test_arguments_have_one_depth_however_they_come(dialect: Dialect, server: LocalServer) -> None:
+async def test_arguments_have_one_depth_however_they_come(
+    dialect: Dialect, server: LocalServer
+) -> None:
     for levels in (LEVELS, LEVELS + 1, LEVELS + 60):
         call = ToolCall("c1", "look", nested(levels))
         text = json.dumps(call.arguments, separators=(",", ":"))
@@ -135,7 +168,9 @@ async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
     dialect: Dialect, levels: int, server: LocalServer
 ) -> None:
     deep = "[" * levels + "]" * levels
-    body = json.dumps(dialect.whole([ToolCall("c1", "look", {"a": "HERE"})])).replace('"HERE"', deep)
+    body = json.dumps(dialect.whole([ToolCall("c1", "look", {"a": "HERE"})])).replace(
+        '"HERE"', deep
+    )
     error = json.dumps(dialect.error("api_error", "HERE")).replace('"HERE"', deep)
     texts = isinstance(dialect, OpenAI)  # whose arguments are a text
     for status, raw in ((200, error if texts else body), (500, error), (200, deep)):

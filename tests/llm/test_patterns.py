@@ -20,8 +20,14 @@ def test_what_is_left_out_is_told_and_a_property_of_that_name_stays() -> None:
     assert without_patterns(schema) == {
         "type": "object",
         "properties": {
-            "pattern": {"type": "string", "description": "A word. It matches the regular expression (?=a)"},
-            "b": {"type": "array", "items": {"description": "It matches the regular expression ^b$"}},
+            "pattern": {
+                "type": "string",
+                "description": "A word. It matches the regular expression (?=a)",
+            },
+            "b": {
+                "type": "array",
+                "items": {"description": "It matches the regular expression ^b$"},
+            },
         },
     }
     assert of["pattern"] == "(?=a)"
@@ -31,16 +37,36 @@ def test_what_is_left_out_is_told_and_a_property_of_that_name_stays() -> None:
     ("schema", "value"),
     [
         ({"oneOf": [{"type": "string", "pattern": "y"}, {"type": "string", "maxLength": 3}]}, "x"),
-        ({"anyOf": [{"type": "string"}], "oneOf": [{"type": "string", "pattern": "y"}, {"maxLength": 3}]}, "x"),
+        (
+            {
+                "anyOf": [{"type": "string"}],
+                "oneOf": [{"type": "string", "pattern": "y"}, {"maxLength": 3}],
+            },
+            "x",
+        ),
         ({"not": {"type": "string", "pattern": "y"}}, "x"),
         ({"if": {"pattern": "y"}, "then": {"maxLength": 2}, "else": {"minLength": 1}}, "xxx"),
         ({"type": "array", "contains": {"pattern": "y"}, "maxContains": 1}, ["y", "x"]),
-        ({"oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}], "$defs": {"a": {"pattern": "y"}, "b": {}}}, "x"),
-        ({"type": "object", "properties": {"not": {"type": "string", "pattern": "y"}, "if": {"const": 1}}}, {"if": 1}),
+        (
+            {
+                "oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
+                "$defs": {"a": {"pattern": "y"}, "b": {}},
+            },
+            "x",
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"not": {"type": "string", "pattern": "y"}, "if": {"const": 1}},
+            },
+            {"if": 1},
+        ),
     ],
     ids=lambda one: str(one)[:30],
 )
-def test_where_a_pattern_is_left_out_nothing_becomes_stricter(schema: dict[str, Json], value: Json) -> None:
+def test_where_a_pattern_is_left_out_nothing_becomes_stricter(
+    schema: dict[str, Json], value: Json
+) -> None:
     jsonschema.Draft202012Validator(schema).validate(value)
     sent = without_patterns(schema)
     assert '"pattern"' not in json.dumps(sent)

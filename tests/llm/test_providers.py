@@ -1,4 +1,6 @@
-"""Who answers: rules, a script, a recording, and the chain that falls back and keeps local blocks at home."""
+"""Who answers: rules, a script, a recording, and the chain that falls back and keeps local
+blocks at home.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.llm.recording import write_recording
-from transom.errors import EgressError, InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss, RequestRefused
+from transom.errors import (
+    EgressError,
+    InputError,
+    NeedsModel,
+    NotUnderstood,
+    ProviderError,
+    ReplayMiss,
+    RequestRefused,
+)
 from transom.llm import (
     AnsweredFrom,
     AssistantMessage,
@@ -59,7 +69,10 @@ async def test_tools_are_offered_to_those_that_call_some() -> None:
     able = ScriptedProvider({"p.seat": ["yes"]}, name="able")
     assert (await Chain((plain, able)).answer(offered)).by == "able"
     assert plain.requests == []
-    with pytest.raises(RequestRefused, match=r"^plain: it calls no tools, and is offered look; choose another model"):
+    with pytest.raises(
+        RequestRefused,
+        match=r"^plain: it calls no tools, and is offered look; choose another model",
+    ):
         await Chain((plain,)).answer(offered)
     assert (await Chain((plain,)).answer(request())).text == "no"
 
@@ -71,7 +84,9 @@ def test_what_is_no_reply_is_refused(data: object) -> None:
 
 
 async def test_rules_count_tokens_and_sign_their_answers() -> None:
-    provider = RulesProvider({"p.seat": lambda r: Reply((Text(r.window.text("ask").upper()),))}, {"p.seat": 3}, {})
+    provider = RulesProvider(
+        {"p.seat": lambda r: Reply((Text(r.window.text("ask").upper()),))}, {"p.seat": 3}, {}
+    )
     reply = await provider.complete(request())
     assert (reply.text, reply.by) == ("WHAT", "rules")
     assert reply.usage.input_tokens > reply.usage.output_tokens > 0
@@ -99,7 +114,9 @@ async def test_a_script_that_ran_out_says_so() -> None:
 
 async def test_the_chain_falls_back_in_order_and_names_every_cause() -> None:
     down = ScriptedProvider({"p.seat": [ProviderError("down"), ProviderError("down")]}, name="a")
-    abstains = ScriptedProvider({"p.seat": ["ok", NeedsModel([NotUnderstood("eke", "description")])]}, name="b")
+    abstains = ScriptedProvider(
+        {"p.seat": ["ok", NeedsModel([NotUnderstood("eke", "description")])]}, name="b"
+    )
     chain = Chain((down, abstains))
     assert (await chain.answer(request())).by == "b"
     with pytest.raises(NeedsModel, match=r'"eke".*before that: down'):
@@ -159,7 +176,9 @@ def test_the_keys_of_all_who_may_be_asked_are_secrets_whichever_seat_they_answer
     class Other(ScriptedProvider):
         secrets = ("another vendor's key",)
 
-    seated = Chain((Keyed({}, name="a"),), seats={"p.sub": Chain((Other({}, name="b"), ScriptedProvider({})))})
+    seated = Chain(
+        (Keyed({}, name="a"),), seats={"p.sub": Chain((Other({}, name="b"), ScriptedProvider({})))}
+    )
     assert seated.secrets == ("the first key", "another vendor's key")
 
 
@@ -168,7 +187,9 @@ def test_an_empty_chain_is_no_chain() -> None:
         Chain(())
 
 
-async def test_replay_answers_what_was_recorded_and_shows_the_difference_otherwise(tmp_path: Path) -> None:
+async def test_replay_answers_what_was_recorded_and_shows_the_difference_otherwise(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "calls.json"
     asked = request("line one\nline two")
     write_recording(path, [(asked, Reply((Text("recorded"),), by="model:x"))])
@@ -189,7 +210,10 @@ async def test_replay_answers_what_was_recorded_and_shows_the_difference_otherwi
         '{"schema": "other"}',
         '{"schema": "transom.recording/1"}',
         '{"schema": "transom.recording/1", "calls": [{"role": "x"}]}',
-        '{"schema": "transom.recording/1", "calls": [{"role": "x", "digest": "", "request": "", "reply": 3}]}',
+        (
+            '{"schema": "transom.recording/1", "calls": [{"role": "x", "digest": "", "request": "",'
+            ' "reply": 3}]}'
+        ),
     ],
 )
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:

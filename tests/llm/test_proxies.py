@@ -51,7 +51,9 @@ def says(dialect: Dialect) -> Callable[[Wire, Seen], None]:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
-async def test_what_is_local_passes_no_proxy(dialect: Dialect, server: LocalServer, proxy: LocalServer) -> None:
+async def test_what_is_local_passes_no_proxy(
+    dialect: Dialect, server: LocalServer, proxy: LocalServer
+) -> None:
     server.answer = says(dialect)
     for host in ("127.0.0.1", "localhost"):
         url = server.url.replace("127.0.0.1", host)
@@ -67,7 +69,10 @@ async def test_what_is_local_passes_no_proxy(dialect: Dialect, server: LocalServ
 async def test_https_to_another_machine_is_a_tunnel_of_which_the_proxy_sees_the_host(
     dialect: Dialect, proxy: LocalServer
 ) -> None:
-    settings = OpenAISettings(base_url="https://models.made-up.invalid/v1", retry={"max_attempts": 1})  # type: ignore[arg-type]  # as a file has it
+    settings = OpenAISettings(
+        base_url="https://models.made-up.invalid/v1",
+        retry={"max_attempts": 1},  # type: ignore[arg-type]  # as a file has it
+    )
     provider = connect(f"{dialect.name}:m", settings, environ=environ())
     with pytest.raises(NetworkFailed):
         await provider.complete(ASK)
@@ -83,13 +88,17 @@ async def test_no_redirect_is_followed_and_no_password_file_read(
     dialect: Dialect, server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("netrc", ".netrc"):
-        (tmp_path / name).write_text("machine 127.0.0.1\nlogin somebody\npassword planted-in-a-file\n")
+        (tmp_path / name).write_text(
+            "machine 127.0.0.1\nlogin somebody\npassword planted-in-a-file\n"
+        )
         (tmp_path / name).chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     with LocalServer(says(dialect)) as stranger:
         for status in (301, 302, 303, 307, 308):
-            server.answer = lambda wire, _, status=status: wire.answer(status, b"", {"location": stranger.url})
+            server.answer = lambda wire, _, status=status: wire.answer(
+                status, b"", {"location": stranger.url}
+            )
             provider = connect(f"{dialect.name}:m", OpenAISettings(base_url=server.url), environ={})
             with pytest.raises(ProviderError, match="which is not followed"):
                 await provider.complete(ASK)
@@ -116,9 +125,18 @@ RULE: list[tuple[str, Environ, str | None]] = [
     ("http://api.openai.com/v1", BOTH, None),
     (f"http://{OFFICE}:8080", BOTH, None),
     (f"https://{OFFICE}:8080", BOTH, HTTPS),
-    *((f"https://{host}/v1", BOTH, None) for host in ("127.0.0.1", "localhost:8443", "LOCALHOST", "a.localhost")),
-    *((f"https://{host}/v1", BOTH, HTTPS) for host in ("127.example.com", "notlocalhost", "[2001:db8::1]")),
-    *((API, {**BOTH, "NO_PROXY": no}, None) for no in ("*", "openai.com", ".openai.com", "x, API.OPENAI.COM")),
+    *(
+        (f"https://{host}/v1", BOTH, None)
+        for host in ("127.0.0.1", "localhost:8443", "LOCALHOST", "a.localhost")
+    ),
+    *(
+        (f"https://{host}/v1", BOTH, HTTPS)
+        for host in ("127.example.com", "notlocalhost", "[2001:db8::1]")
+    ),
+    *(
+        (API, {**BOTH, "NO_PROXY": no}, None)
+        for no in ("*", "openai.com", ".openai.com", "x, API.OPENAI.COM")
+    ),
     *((API, {**BOTH, "NO_PROXY": no}, None) for no in ("*.openai.com", "api.openai.com:443")),
     *(
         (API, {**BOTH, "no_proxy": no}, HTTPS)
@@ -135,7 +153,9 @@ def test_the_rule(url: str, variables: Environ, proxy: str | None) -> None:
     assert proxy_of(url, local=True, environ=variables) is None
 
 
-@pytest.mark.parametrize("value", ["ftp://u:planted@proxy:1", "http://u:planted@proxy:planted", "u:planted@[::1", "//"])
+@pytest.mark.parametrize(
+    "value", ["ftp://u:planted@proxy:1", "http://u:planted@proxy:planted", "u:planted@[::1", "//"]
+)
 def test_a_proxy_that_is_none_is_said_without_its_password(value: str) -> None:
     with pytest.raises(
         SettingsError, match=r"^HTTPS_PROXY: .* is no address of a proxy: .*; say http://HOST"
@@ -146,7 +166,9 @@ def test_a_proxy_that_is_none_is_said_without_its_password(value: str) -> None:
 
 def test_the_password_of_a_proxy_stands_in_no_repr() -> None:
     provider = connect(
-        "openai:m", OpenAISettings(), environ={"HTTPS_PROXY": "http://u:planted@p:1", "OPENAI_API_KEY": KEY}
+        "openai:m",
+        OpenAISettings(),
+        environ={"HTTPS_PROXY": "http://u:planted@p:1", "OPENAI_API_KEY": KEY},
     )
     inner = provider._provider
     assert "planted" not in repr(vars(provider)) + repr(vars(inner))

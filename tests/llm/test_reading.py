@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from transom.llm.reading import LEVELS, MOST_LEVELS, is_deep, read_document, read_json
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=20,
 )
@@ -25,7 +29,18 @@ def test_what_is_json_is_read_as_it_is(value: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "NaN", '{"x": -Infinity}', "[1e999]", "[-1e999]", f"[{'9' * 400}.0]", "[" * 100_000, "9" * 5_000, "'a'"],
+    [
+        "",
+        "{",
+        "NaN",
+        '{"x": -Infinity}',
+        "[1e999]",
+        "[-1e999]",
+        f"[{'9' * 400}.0]",
+        "[" * 100_000,
+        "9" * 5_000,
+        "'a'",
+    ],
     ids=lambda text: text[:12],
 )
 def test_what_is_none_is_told(text: str) -> None:
@@ -42,7 +57,9 @@ def test_a_name_that_stands_twice_is_nobodys_meaning() -> None:
     assert read_json('[{"x": 1}, {"x": 2}]') == [{"x": 1}, {"x": 2}]
 
 
-@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}"), ('[1, {"a":', "}]")], ids=repr)
+@pytest.mark.parametrize(
+    ("begin", "end"), [("[", "]"), ('{"a":', "}"), ('[1, {"a":', "}]")], ids=repr
+)
 def test_there_is_one_depth(begin: str, end: str) -> None:
     step = begin.count("[") + begin.count("{")
     for read, levels in ((read_json, LEVELS), (read_document, MOST_LEVELS)):
@@ -50,7 +67,11 @@ def test_there_is_one_depth(begin: str, end: str) -> None:
         value = read(deepest)
         assert not is_deep(value, levels)
         assert is_deep([value], levels)
-        for deeper in (f"[{deepest}]", f'{{"b": {deepest}, "c": 1}}', begin * 450 + "1" + end * 450):
+        for deeper in (
+            f"[{deepest}]",
+            f'{{"b": {deepest}, "c": 1}}',
+            begin * 450 + "1" + end * 450,
+        ):
             with pytest.raises(ValueError, match="nested"):
                 read(deeper)
 

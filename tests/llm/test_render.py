@@ -39,17 +39,27 @@ def test_blocks_are_ordered_by_tier_and_keep_their_order_within_one() -> None:
     assert re.findall(r"<(\w+)>", rendered.tail) == ["turn1", "turn2"]
 
 
-ASKED = AssistantMessage((Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"})))
+ASKED = AssistantMessage(
+    (Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"}))
+)
 CAME = ToolResults((ToolResult("1", "read", "line one"),))
 REFUSED = ToolResults((ToolResult("2", "read", "call list first", is_error=True, trust="ours"),))
 
 
 def test_turn_blocks_follow_the_conversation_and_are_not_part_of_it() -> None:
-    blocks = (Block("role", "You.", Tier.STABLE), Block("task", "Do.", Tier.SESSION), Block("now", "1"))
+    blocks = (
+        Block("role", "You.", Tier.STABLE),
+        Block("task", "Do.", Tier.SESSION),
+        Block("now", "1"),
+    )
     alone = render(Request("r", Window(blocks)))
     assert alone.as_text() == "<role>\nYou.\n</role>\n\n<task>\nDo.\n</task>\n\n<now>\n1\n</now>"
     begun = render(Request("r", Window(blocks, (ASKED, REFUSED))))
-    assert (begun.system, begun.user, begun.tail) == (alone.system, "<task>\nDo.\n</task>", "<now>\n1\n</now>")
+    assert (begun.system, begun.user, begun.tail) == (
+        alone.system,
+        "<task>\nDo.\n</task>",
+        "<now>\n1\n</now>",
+    )
     assert begun.as_text().split("\n\n", 2)[2] == (
         '<said>\nLet me look.\n<tool_call id="1" name="read">{"path":"a.log"}</tool_call>\n'
         '<opaque>{"signed":"x"}</opaque>\n</said>\n\n'
@@ -61,13 +71,17 @@ def test_turn_blocks_follow_the_conversation_and_are_not_part_of_it() -> None:
 def test_a_conversation_only_grows_at_its_end() -> None:
     blocks = (Block("role", "You.", Tier.STABLE), Block("task", "Do.", Tier.SESSION))
     turns = (ASKED, CAME, ASKED, REFUSED)
-    sent = [render(Request("r", Window(blocks, turns[:n]))).as_text() for n in range(len(turns) + 1)]
+    sent = [
+        render(Request("r", Window(blocks, turns[:n]))).as_text() for n in range(len(turns) + 1)
+    ]
     assert all(after.startswith(before + "\n\n") for before, after in pairwise(sent))
 
 
 def test_what_a_tool_found_is_fenced_and_what_we_say_of_a_call_is_not() -> None:
     rendered = render(Request("r", Window((), (ASKED, CAME, REFUSED))))
-    found, refused = (turn.results[0].content for turn in rendered.turns if isinstance(turn, ToolResults))
+    found, refused = (
+        turn.results[0].content for turn in rendered.turns if isinstance(turn, ToolResults)
+    )
     assert re.fullmatch(r"Text between .*\n<(untrusted-[0-9a-f]{16})>\nline one\n</\1>", found)
     assert refused == "call list first"
     assert rendered.turns[0] is ASKED
@@ -77,7 +91,10 @@ def test_tools_stand_first() -> None:
     tool = ToolSpec("read", "Reads.", {"type": "object"})
     rendered = render(Request("r", Window((Block("role", "You.", Tier.STABLE),)), (tool,)))
     assert rendered.tools == (tool,)
-    assert rendered.as_text() == '<tool name="read">\nReads.\n{"type":"object"}\n</tool>\n\n<role>\nYou.\n</role>'
+    assert (
+        rendered.as_text()
+        == '<tool name="read">\nReads.\n{"type":"object"}\n</tool>\n\n<role>\nYou.\n</role>'
+    )
 
 
 def test_the_stable_prefix_does_not_depend_on_what_follows() -> None:
@@ -106,4 +123,6 @@ def test_text_that_plays_a_closing_tag_stays_inside() -> None:
 
 
 def test_placeholders_in_untrusted_text_are_not_filled() -> None:
-    assert "{description}" in render_block(Block("log", "{description} ${ROOT} %s", trust="untrusted"))
+    assert "{description}" in render_block(
+        Block("log", "{description} ${ROOT} %s", trust="untrusted")
+    )

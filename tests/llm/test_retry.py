@@ -14,17 +14,24 @@ from transom.errors import NetworkFailed, ProviderError, RateLimited
 from transom.llm.hosted.failures import retry_after
 from transom.llm.retrying import wait_after
 
-POLICY = Retry(max_attempts=5, initial_delay=1, max_delay=5, backoff_factor=2, jitter=0.5, max_retry_after=60)
+POLICY = Retry(
+    max_attempts=5, initial_delay=1, max_delay=5, backoff_factor=2, jitter=0.5, max_retry_after=60
+)
 
 
 def test_waits_grow_to_their_cap_and_end() -> None:
-    waits = [wait_after(attempt, NetworkFailed("cut"), POLICY, chance=lambda: 0) for attempt in range(1, 6)]
+    waits = [
+        wait_after(attempt, NetworkFailed("cut"), POLICY, chance=lambda: 0)
+        for attempt in range(1, 6)
+    ]
     assert waits == [1, 2, 4, 5, None]
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1), st.floats(0, 1))
 def test_chance_takes_its_part_and_no_more(attempt: int, jitter: float, chance: float) -> None:
-    policy = Retry(max_attempts=10_001, initial_delay=1, max_delay=5, backoff_factor=3, jitter=jitter)
+    policy = Retry(
+        max_attempts=10_001, initial_delay=1, max_delay=5, backoff_factor=3, jitter=jitter
+    )
     plain = wait_after(attempt, NetworkFailed("cut"), policy, chance=lambda: 0)
     wait = wait_after(attempt, NetworkFailed("cut"), policy, chance=lambda: chance)
     assert plain is not None
@@ -33,7 +40,10 @@ def test_chance_takes_its_part_and_no_more(attempt: int, jitter: float, chance: 
 
 
 def test_many_who_failed_together_part() -> None:
-    waits = [wait_after(2, NetworkFailed("cut"), POLICY, chance=iter([part]).__next__) for part in (0.0, 0.5, 1.0)]
+    waits = [
+        wait_after(2, NetworkFailed("cut"), POLICY, chance=iter([part]).__next__)
+        for part in (0.0, 0.5, 1.0)
+    ]
     assert waits == [2.0, 1.5, 1.0]
     assert len({wait_after(1, NetworkFailed("cut"), POLICY) for _ in range(20)}) > 1, (
         "chance is left to chance by default"
@@ -51,8 +61,12 @@ def test_the_server_is_obeyed_to_the_letter_up_to_a_cap(asked: float, wait: floa
 
 @given(st.integers(1, 4), st.floats(0, 100), st.floats(0, 1))
 def test_what_the_server_asks_for_is_a_least(attempt: int, asked: float, chance: float) -> None:
-    """A 0, or a date that is past since somebody's clock is off, would use up all attempts in a moment."""
-    told, untold = (RateLimited("slow", retryable=True, retry_after=seconds) for seconds in (asked, None))
+    """A 0, or a date that is past since somebody's clock is off, would use up all attempts in a
+    moment.
+    """
+    told, untold = (
+        RateLimited("slow", retryable=True, retry_after=seconds) for seconds in (asked, None)
+    )
     waits = [wait_after(attempt, error, POLICY, chance=lambda: chance) for error in (told, untold)]
     assert waits[0] == max(min(asked, 60), waits[1] or 0)
 

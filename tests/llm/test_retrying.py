@@ -48,7 +48,9 @@ def steady(*answers: object, bucket: Bucket | None = None) -> RetryingProvider:
 
 
 async def test_the_final_error_knows_every_cause() -> None:
-    provider = steady(NetworkFailed("cut"), NetworkFailed("cut"), ProviderError("status 500", retryable=True))
+    provider = steady(
+        NetworkFailed("cut"), NetworkFailed("cut"), ProviderError("status 500", retryable=True)
+    )
     with pytest.raises(ProviderError) as caught:
         await provider.complete(ASK)
     assert [cause.what for cause in caught.value.causes] == ["cut", "cut"]
@@ -56,7 +58,9 @@ async def test_the_final_error_knows_every_cause() -> None:
 
 
 async def test_a_chain_adds_the_causes_of_each_provider() -> None:
-    first = RetryingProvider(ScriptedProvider({"p.seat": [NetworkFailed("cut")] * 3}, name="a"), QUICK)
+    first = RetryingProvider(
+        ScriptedProvider({"p.seat": [NetworkFailed("cut")] * 3}, name="a"), QUICK
+    )
     second = ScriptedProvider({"p.seat": [ProviderError("down")]}, name="b")
     with pytest.raises(ProviderError, match=r"^down \(before that: cut, 3 times\)$"):
         await Chain((first, second)).answer(ASK)
@@ -68,13 +72,24 @@ async def test_what_cannot_help_is_not_tried_again() -> None:
 
 
 async def test_each_attempt_is_a_span_with_its_number_and_wait(tmp_path: Path) -> None:
-    provider = steady(NetworkFailed("cut"), RateLimited("slow", retryable=True, retry_after=5), "there")
+    provider = steady(
+        NetworkFailed("cut"), RateLimited("slow", retryable=True, retry_after=5), "there"
+    )
     with Telemetry.open(tmp_path) as trace, trace.span("chat p.seat"):
         assert (await provider.complete(ASK)).text == "there"
-    spans = [row for row in read_trace(tmp_path / f"{trace.trace_id}.jsonl") if row.name == "attempt far"]
-    told = [(row.attributes["transom.attempt"], row.attributes["transom.retry.wait_seconds"]) for row in spans]
+    spans = [
+        row for row in read_trace(tmp_path / f"{trace.trace_id}.jsonl") if row.name == "attempt far"
+    ]
+    told = [
+        (row.attributes["transom.attempt"], row.attributes["transom.retry.wait_seconds"])
+        for row in spans
+    ]
     assert sorted(told) == [(1, 0.0), (2, 0.001), (3, 0.02)]
-    assert sorted(row.attributes.get("error.type", "") for row in spans) == ["", "NetworkFailed", "RateLimited"]
+    assert sorted(row.attributes.get("error.type", "") for row in spans) == [
+        "",
+        "NetworkFailed",
+        "RateLimited",
+    ]
 
 
 async def test_a_listener_hears_that_a_broken_reply_is_void() -> None:
@@ -104,17 +119,25 @@ async def test_an_error_of_the_listener_is_not_taken_for_the_providers() -> None
 async def test_tokens_are_reserved_settled_and_given_back() -> None:
     store = Memory()
     bucket = Bucket("far", Limits(tokens=100_000), store=store)
-    provider = steady(RateLimited("slow", retryable=True), Reply((Text("x"),), usage=Usage(70, 30)), bucket=bucket)
+    provider = steady(
+        RateLimited("slow", retryable=True), Reply((Text("x"),), usage=Usage(70, 30)), bucket=bucket
+    )
     await provider.complete(ASK)
     state = store.get("buckets", "far")
     assert isinstance(state, dict)
     assert [sum(row[which] for row in state["spent"]) for which in (1, 2)] == [2, 100]  # type: ignore[index, union-attr, misc]  # JSON
 
 
-@pytest.mark.parametrize("failure", [RateLimited("slow", retryable=True, retry_after=0.02), NetworkFailed("cut")])
-async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(failure: ProviderError) -> None:
+@pytest.mark.parametrize(
+    "failure", [RateLimited("slow", retryable=True, retry_after=0.02), NetworkFailed("cut")]
+)
+async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
+    failure: ProviderError,
+) -> None:
     store, began = Memory(), time.time()
-    assert (await steady(failure, "there", bucket=Bucket("far", store=store)).complete(ASK)).text == "there"
+    assert (
+        await steady(failure, "there", bucket=Bucket("far", store=store)).complete(ASK)
+    ).text == "there"
     state = store.get("buckets", "far")
     if isinstance(failure, RateLimited):
         assert isinstance(state, dict)
@@ -139,7 +162,9 @@ async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
     store, policy = Memory(), Retry(max_attempts=1, max_retry_after=30)
     bucket = Bucket("far", store=store, clock=lambda: 1_000.0)
     with pytest.raises(ProviderError, match=failure.what):
-        await RetryingProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
+        await RetryingProvider(
+            ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket
+        ).complete(ASK)
     state = store.get("buckets", "far")
     assert (state["until"] if isinstance(state, dict) else None) == until
 
@@ -154,13 +179,17 @@ async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
         (RequestRefused("no"), 0),
     ],
 )
-async def test_what_was_refused_takes_no_tokens_and_what_was_given_up_may(failure: ProviderError, tokens: int) -> None:
+async def test_what_was_refused_takes_no_tokens_and_what_was_given_up_may(
+    failure: ProviderError, tokens: int
+) -> None:
     store = Memory()
     bucket = Bucket("far", Limits(tokens=100_000), store=store, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
     provider = RetryingProvider(server, Retry(max_attempts=1), bucket)
     with pytest.raises(ProviderError):
-        await provider.complete(replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK))))
+        await provider.complete(
+            replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK)))
+        )
     state = store.get("buckets", "far")
     assert isinstance(state, dict)
     assert [row[1:] for row in state["spent"] if row[1]] == [[1, tokens]]  # type: ignore[index, union-attr]  # JSON
@@ -193,9 +222,12 @@ async def test_a_server_without_schemas_is_told_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "why"), [({"type": "nothing"}, "no JSON Schema"), ({"$ref": "http://127.0.0.1:9/x"}, "defs")]
+    ("schema", "why"),
+    [({"type": "nothing"}, "no JSON Schema"), ({"$ref": "http://127.0.0.1:9/x"}, "defs")],
 )
-def test_a_schema_that_is_none_is_said_so_and_a_remote_one_is_not_fetched(schema: dict[str, Json], why: str) -> None:
+def test_a_schema_that_is_none_is_said_so_and_a_remote_one_is_not_fetched(
+    schema: dict[str, Json], why: str
+) -> None:
     with pytest.raises(InputError, match=f"the schema of the answer: .*{why}"):
         schema_check(schema)({})
 

@@ -34,9 +34,22 @@ from transom.llm.hosted.schema import closed, fits, for_anthropic, without_patte
 from transom.llm.structured import SCHEMA_BLOCK, repair_text, schema_check, shown
 
 Schema = dict[str, Json]
-LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string", "default": "a"}}})
+LOOK = ToolSpec(
+    "look", "Looks.", {"type": "object", "properties": {"at": {"type": "string", "default": "a"}}}
+)
 TAKEN = {
-    *("type", "properties", "required", "additionalProperties", "items", "minItems", "anyOf", "allOf", "enum", "const"),
+    *(
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "anyOf",
+        "allOf",
+        "enum",
+        "const",
+    ),
     *("$ref", "$defs", "title", "description", "format"),
 }
 """Keywords that the Messages API documents for the schema of an answer."""
@@ -78,11 +91,17 @@ def asked(output: Schema, *turns: Turn, tools: tuple[ToolSpec, ...] = ()) -> Req
 
 
 def anthropic(request: Request) -> Any:
-    return AnthropicVendor(Server("http://x")).body(request, "m", known_model("anthropic", "claude-x"))
+    return AnthropicVendor(Server("http://x")).body(
+        request, "m", known_model("anthropic", "claude-x")
+    )
 
 
-def openai(request: Request, url: str = "http://x/v1", service: str = "", version: str | None = None) -> Any:
-    return OpenAIVendor(Server(url, api_version=version)).body(request, "m", known_model(service, "m"))
+def openai(
+    request: Request, url: str = "http://x/v1", service: str = "", version: str | None = None
+) -> Any:
+    return OpenAIVendor(Server(url, api_version=version)).body(
+        request, "m", known_model(service, "m")
+    )
 
 
 def ollama(request: Request) -> Any:
@@ -97,7 +116,11 @@ def told_in_words(body: Any, schema: Schema) -> bool:
 
 def within(schema: Any) -> Iterator[dict[str, Any]]:
     yield schema
-    several = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", [])]
+    several = [
+        *schema.get("properties", {}).values(),
+        *schema.get("$defs", {}).values(),
+        *schema.get("anyOf", []),
+    ]
     for part in [*several, *([schema["items"]] if "items" in schema else [])]:
         yield from within(part)
 
@@ -110,7 +133,10 @@ def test_anthropic_is_sent_no_keyword_that_it_refuses() -> None:
         assert part.get("type") != "object" or part["additionalProperties"] is False
     assert sent["properties"]["count"]["description"] == "How many.\n\n{minimum: 0}"
     assert "maxItems: 5, minItems: 2" in sent["properties"]["tags"]["description"]
-    assert [one["$ref"] for one in sent["properties"]["part"]["anyOf"]] == ["#/$defs/Found", "#/$defs/Missing"]
+    assert [one["$ref"] for one in sent["properties"]["part"]["anyOf"]] == [
+        "#/$defs/Found",
+        "#/$defs/Missing",
+    ]
     assert not told_in_words(body, ORDINARY)
 
 
@@ -118,10 +144,13 @@ def test_anthropic_is_sent_no_keyword_that_it_refuses() -> None:
     "schema",
     [
         pytest.param(of({"type": "object"}), id="an object of which nothing is said"),
-        pytest.param(of({"type": "object", "additionalProperties": {"type": "integer"}}), id="a table"),
+        pytest.param(
+            of({"type": "object", "additionalProperties": {"type": "integer"}}), id="a table"
+        ),
         pytest.param(of({"type": "integer"}, additionalProperties=True), id="an open object"),
         pytest.param(
-            of({"type": "object", "properties": {}, "required": ["y"]}), id="a property that is not described"
+            of({"type": "object", "properties": {}, "required": ["y"]}),
+            id="a property that is not described",
         ),
         pytest.param(of(True), id="anything"),
         pytest.param(of({}), id="anything else"),
@@ -130,22 +159,36 @@ def test_anthropic_is_sent_no_keyword_that_it_refuses() -> None:
         pytest.param(of({"type": "array", "prefixItems": [{"type": "string"}]}), id="a tuple"),
         pytest.param(of({"const": {"a": 1}}), id="a constant object"),
         pytest.param(of({"$ref": "#"}), id="itself"),
-        pytest.param(of({"$ref": "#/definitions/A"}, definitions={"A": {"type": "string"}}), id="old definitions"),
-        pytest.param(of({"$ref": "#/$defs/A"}, **{"$defs": {"A": of({"$ref": "#/$defs/A"})}}), id="recursion"),
         pytest.param(
-            of({"$ref": "#/$defs/A"}, **{"$defs": {"A": of({"$ref": "#/$defs/B"}), "B": of({"$ref": "#/$defs/A"})}}),
+            of({"$ref": "#/definitions/A"}, definitions={"A": {"type": "string"}}),
+            id="old definitions",
+        ),
+        pytest.param(
+            of({"$ref": "#/$defs/A"}, **{"$defs": {"A": of({"$ref": "#/$defs/A"})}}), id="recursion"
+        ),
+        pytest.param(
+            of(
+                {"$ref": "#/$defs/A"},
+                **{"$defs": {"A": of({"$ref": "#/$defs/B"}), "B": of({"$ref": "#/$defs/A"})}},
+            ),
             id="recursion by two",
         ),
         pytest.param(of({"type": ["string", "null"]}), id="several types of one value"),
         pytest.param({"allOf": [of({"type": "string"}), TIGHT]}, id="parts of one object"),
-        pytest.param({**TIGHT, "anyOf": [of({"type": "string"}), of({"type": "null"})]}, id="variants of one object"),
         pytest.param(
-            {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(25)}}, id="25 optional"
+            {**TIGHT, "anyOf": [of({"type": "string"}), of({"type": "null"})]},
+            id="variants of one object",
+        ),
+        pytest.param(
+            {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(25)}},
+            id="25 optional",
         ),
         pytest.param(
             {
                 "type": "object",
-                "properties": {f"p{n}": {"anyOf": [{"type": "string"}, {"type": "null"}]} for n in range(17)},
+                "properties": {
+                    f"p{n}": {"anyOf": [{"type": "string"}, {"type": "null"}]} for n in range(17)
+                },
                 "required": [f"p{n}" for n in range(17)],
             },
             id="17 unions",
@@ -162,15 +205,25 @@ Pair = tuple[Schema, Json]
 bounded: st.SearchStrategy[Pair] = st.one_of(
     st.integers(0, 9).map(lambda n: ({"type": "integer", "minimum": n}, n)),
     st.integers(1, 9).map(lambda n: ({"type": ["integer", "null"], "multipleOf": n}, n)),
-    st.text("xy", min_size=1).map(lambda s: ({"type": "string", "minLength": 1, "pattern": "^[xy]"}, s)),
+    st.text("xy", min_size=1).map(
+        lambda s: ({"type": "string", "minLength": 1, "pattern": "^[xy]"}, s)
+    ),
     st.sampled_from(["a", 1, None]).map(lambda v: ({"enum": [v, "b"], "default": "b"}, v)),
     st.just(({"type": "string", "format": "uri"}, "http://x")),
-    st.just(({"const": {"type": "object", "properties": {"a": {}}}}, {"type": "object", "properties": {"a": {}}})),
+    st.just(
+        (
+            {"const": {"type": "object", "properties": {"a": {}}}},
+            {"type": "object", "properties": {"a": {}}},
+        )
+    ),
 )
 
 
 def _object(parts: dict[str, Pair], required: bool, more: Json) -> Pair:
-    schema: Schema = {"type": "object", "properties": {name: part for name, (part, _) in parts.items()}}
+    schema: Schema = {
+        "type": "object",
+        "properties": {name: part for name, (part, _) in parts.items()},
+    }
     schema |= {"required": [*parts]} if required else {"minProperties": len(parts)}
     schema |= {} if more is None else {"additionalProperties": more}
     return schema, {name: value for name, (_, value) in parts.items()}
@@ -179,10 +232,27 @@ def _object(parts: dict[str, Pair], required: bool, more: Json) -> Pair:
 pairs: st.SearchStrategy[Pair] = st.recursive(
     bounded,
     lambda inner: st.one_of(
-        st.builds(_object, st.dictionaries(st.sampled_from("abc"), inner, max_size=3), st.booleans(), st.just(False)),
-        st.builds(_object, st.dictionaries(st.sampled_from("abc"), inner, max_size=3), st.booleans(), st.none()),
-        st.builds(_object, st.dictionaries(st.sampled_from("abc"), inner), st.booleans(), st.just({"type": "null"})),
-        inner.map(lambda pair: ({"type": "array", "items": pair[0], "minItems": 2}, [pair[1], pair[1]])),
+        st.builds(
+            _object,
+            st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            st.booleans(),
+            st.just(False),
+        ),
+        st.builds(
+            _object,
+            st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            st.booleans(),
+            st.none(),
+        ),
+        st.builds(
+            _object,
+            st.dictionaries(st.sampled_from("abc"), inner),
+            st.booleans(),
+            st.just({"type": "null"}),
+        ),
+        inner.map(
+            lambda pair: ({"type": "array", "items": pair[0], "minItems": 2}, [pair[1], pair[1]])
+        ),
         st.tuples(inner, inner).map(lambda two: ({"oneOf": [two[0][0], two[1][0]]}, two[0][1])),
         st.tuples(inner, inner).map(lambda two: ({"anyOf": [two[0][0], two[1][0]]}, two[1][1])),
     ),
@@ -221,8 +291,15 @@ def strictly(schema: Schema, **more: Any) -> bool:
         of({"anyOf": [{"const": "a"}, {"type": "null"}]}),
         of({"$ref": "#"}),
         nested(10),
-        of({"$ref": "#/$defs/A"}, **{"$defs": {"A": of({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]})}}),
-        {**of({"type": "string"}), "properties": {"default": {"type": "string"}}, "required": ["default"]},
+        of(
+            {"$ref": "#/$defs/A"},
+            **{"$defs": {"A": of({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]})}},
+        ),
+        {
+            **of({"type": "string"}),
+            "properties": {"default": {"type": "string"}},
+            "required": ["default"],
+        },
         of({"const": {"type": "object", "properties": {}}}),
     ],
     ids=lambda schema: canonical_json(schema)[:80],
@@ -274,8 +351,13 @@ def test_openai_holds_objects_alone_to_a_schema() -> None:
 
 
 def test_tools_are_offered_as_they_are_and_strictly_nowhere() -> None:
-    """Their arguments are checked here; a vendor that held to them strictly would refuse ordinary schemas."""
-    for made in (openai(asked(TIGHT, tools=(LOOK,)), service="openai"), ollama(asked(TIGHT, tools=(LOOK,)))):
+    """Their arguments are checked here; a vendor that held to them strictly would refuse
+    ordinary schemas.
+    """
+    for made in (
+        openai(asked(TIGHT, tools=(LOOK,)), service="openai"),
+        ollama(asked(TIGHT, tools=(LOOK,))),
+    ):
         assert made["tools"][0]["function"]["parameters"] == LOOK.parameters
         assert "strict" not in canonical_json(made["tools"])
     assert anthropic(asked(TIGHT, tools=(LOOK,)))["tools"][0]["input_schema"] == LOOK.parameters
@@ -293,10 +375,16 @@ def test_a_server_that_would_call_no_tool_beside_a_schema_is_told_of_it_in_words
         assert named not in body
         assert body["tools"]
         assert told_in_words(body, TIGHT)
-    for body, named in ((ollama(asked(TIGHT)), "format"), (openai(asked(TIGHT)), "response_format")):
+    for body, named in (
+        (ollama(asked(TIGHT)), "format"),
+        (openai(asked(TIGHT)), "response_format"),
+    ):
         assert named in body
         assert not told_in_words(body, TIGHT)
-    for body, named in ((anthropic(request), "output_config"), (openai(request, service="openai"), "response_format")):
+    for body, named in (
+        (anthropic(request), "output_config"),
+        (openai(request, service="openai"), "response_format"),
+    ):
         assert named in body, "with these a schema is for answers alone"
         assert not told_in_words(body, TIGHT)
 
@@ -310,13 +398,22 @@ def test_ollama_holds_the_repair_of_what_tools_found_to_the_schema() -> None:
     mend = AssistantMessage((Text("seven"),)), UserMessage(repair_text([]))
     found = asked(TIGHT, UserMessage("How many?"), *CALLED, *mend, tools=(LOOK,))
     assert ollama(found)["format"] == TIGHT
-    for turns in ((UserMessage("How many?"),), (*CALLED, AssistantMessage((Text("7"),)), UserMessage("And now?")), ()):
+    for turns in (
+        (UserMessage("How many?"),),
+        (*CALLED, AssistantMessage((Text("7"),)), UserMessage("And now?")),
+        (),
+    ):
         body = ollama(asked(TIGHT, *turns, *mend, tools=(LOOK,)))
         assert "format" not in body, "it may still want to call a tool"
         assert told_in_words(body, TIGHT)
 
 
 def test_a_value_that_looks_like_a_schema_is_none() -> None:
-    schema = of({"const": {"type": "object", "properties": {}}, "examples": [{"type": "object", "properties": {}}]})
+    schema = of(
+        {
+            "const": {"type": "object", "properties": {}},
+            "examples": [{"type": "object", "properties": {}}],
+        }
+    )
     assert closed(schema) == {**schema, "additionalProperties": False}
     assert fits(closed(of({"const": {"oneOf": 1}})))

@@ -44,8 +44,13 @@ values = st.recursive(
 )
 
 
-@given(st.data(), st.lists(st.dictionaries(st.sampled_from(["a", "b", "ü"]), values, max_size=3), max_size=4))
-def test_events_are_the_same_however_they_are_cut(data: st.DataObject, sent: list[dict[str, Any]]) -> None:
+@given(
+    st.data(),
+    st.lists(st.dictionaries(st.sampled_from(["a", "b", "ü"]), values, max_size=3), max_size=4),
+)
+def test_events_are_the_same_however_they_are_cut(
+    data: st.DataObject, sent: list[dict[str, Any]]
+) -> None:
     end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
     text = ": a remark" + end + end
     for one in sent:
@@ -59,7 +64,9 @@ def test_events_are_the_same_however_they_are_cut(data: st.DataObject, sent: lis
 @given(st.data(), st.sampled_from(["", "text/plain", "application/json"]))
 def test_events_are_events_whatever_they_are_called(data: st.DataObject, content_type: str) -> None:
     first = data.draw(
-        st.sampled_from(["", "\ufeff", "\r\n\r\n", ": ping\n\n", "id: 1\n", "event: x\n", "retry: 5\n\n"])
+        st.sampled_from(
+            ["", "\ufeff", "\r\n\r\n", ": ping\n\n", "id: 1\n", "event: x\n", "retry: 5\n\n"]
+        )
     )
     raw = (first + 'data: {"a": "ü"}\n\ndata:[DONE]\n\n').encode()
     cuts = sorted(data.draw(st.sets(st.integers(0, len(raw)), max_size=8)))
@@ -69,7 +76,9 @@ def test_events_are_events_whatever_they_are_called(data: st.DataObject, content
 
 @pytest.mark.parametrize("cut", range(1, 15))
 def test_an_event_has_its_name_wherever_its_line_ends_are_cut(cut: int) -> None:
-    """CR and LF are one line end, also where the one came before the other: two would be the end of the event."""
+    """CR and LF are one line end, also where the one came before the other: two would be the end
+    of the event.
+    """
     raw = b"event: error\r\ndata: busy\r\n\r\n"
     with pytest.raises(ProviderError, match="busy"):
         read([raw[:cut], raw[cut:]])
@@ -96,7 +105,8 @@ def test_data_over_several_lines_is_one_document() -> None:
 )
 def test_what_is_no_reply_is_an_error(raw: bytes, content_type: str, says: str | None) -> None:
     if says is None:
-        assert read([raw], content_type) == []  # JSON under a stream's name holds no event: the reply broke off
+        # JSON under a stream's name holds no event: the reply broke off
+        assert read([raw], content_type) == []
         return
     with pytest.raises(ProviderError, match=says) as caught:
         read([raw], content_type)
@@ -107,56 +117,86 @@ Sizes = tuple[int | None, int | None]
 WORDINGS: list[tuple[str, Sizes]] = [
     # vLLM, oldest first
     (
-        "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is "
-        "4096 tokens and your request has 1200 input tokens (4000 > 4096 - 1200). None",
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum"
+            " context length is 4096 tokens and your request has 1200 input tokens (4000 > 4096 -"
+            " 1200). None"
+        ),
         (5_200, 4_096),
     ),
     (
-        "This model's maximum context length is 32768 tokens. However, your request has 40000 input tokens. "
-        "Please reduce the length of the input messages.",
+        (
+            "This model's maximum context length is 32768 tokens. However, your request has 40000"
+            " input tokens. Please reduce the length of the input messages."
+        ),
         (40_000, 32_768),
     ),
     (
-        "The decoder prompt (length 8218) is longer than the maximum model length of 8192. Make sure that "
-        "`max_model_len` is no smaller than the number of text tokens.",
+        (
+            "The decoder prompt (length 8218) is longer than the maximum model length of 8192. Make"
+            " sure that `max_model_len` is no smaller than the number of text tokens."
+        ),
         (8_218, 8_192),
     ),
     (
-        "This model's maximum context length is 8192 tokens. However, you requested 64 output tokens and your "
-        "prompt contains at least 8129 input tokens, for a total of at least 8193 tokens. Please reduce the "
-        "length of the input prompt or the number of requested output tokens.",
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 64 output"
+            " tokens and your prompt contains at least 8129 input tokens, for a total of at least"
+            " 8193 tokens. Please reduce the length of the input prompt or the number of requested"
+            " output tokens."
+        ),
         (8_193, 8_192),
     ),
     (
-        "You passed 31745 input tokens and requested 1024 output tokens. However, the model's context length "
-        "is only 32768 tokens, resulting in a maximum input length of 31744 tokens. Please reduce the length "
-        "of the input prompt. (parameter=input_tokens, value=31745)",
+        (
+            "You passed 31745 input tokens and requested 1024 output tokens. However, the model's"
+            " context length is only 32768 tokens, resulting in a maximum input length of 31744"
+            " tokens. Please reduce the length of the input prompt. (parameter=input_tokens,"
+            " value=31745)"
+        ),
         (32_769, 32_768),
     ),
     # SGLang, Together
-    ("The input (9000 tokens) is longer than the model's context length (8192 tokens).", (9_000, 8_192)),
+    (
+        "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+        (9_000, 8_192),
+    ),
     ("Input length (265330) exceeds model's maximum context length (262144).", (265_330, 262_144)),
     (
-        "Requested token count exceeds the model's maximum context length of 8192 tokens. You requested a "
-        "total of 9100 tokens: 9000 tokens from the input messages and 100 tokens for the completion.",
+        (
+            "Requested token count exceeds the model's maximum context length of 8192 tokens. You"
+            " requested a total of 9100 tokens: 9000 tokens from the input messages and 100 tokens"
+            " for the completion."
+        ),
         (9_100, 8_192),
     ),
     # TGI, Together
     (
-        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` "
-        "tokens and 512 `max_new_tokens`",
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given:"
+            " 9000 `inputs` tokens and 512 `max_new_tokens`"
+        ),
         (9_512, 8_193),
     ),
-    ("Input validation error: `inputs` must have less than 4096 tokens. Given: 5000", (5_000, 4_096)),
+    (
+        "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+        (5_000, 4_096),
+    ),
     # Gemini, in its two wordings
     (
         "The input token count (1198576) exceeds the maximum number of tokens allowed (1048576).",
         (1_198_576, 1_048_576),
     ),
-    ("The input token count exceeds the maximum number of tokens allowed 1048576.", (None, 1_048_576)),
+    (
+        "The input token count exceeds the maximum number of tokens allowed 1048576.",
+        (None, 1_048_576),
+    ),
     # Mistral, xAI, Bedrock, LM Studio, OpenRouter, Fireworks, Cohere, Cerebras, Moonshot
     (
-        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+        (
+            "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768"
+            " maximum context length"
+        ),
         (40_000, 32_768),
     ),
     (
@@ -165,19 +205,27 @@ WORDINGS: list[tuple[str, Sizes]] = [
     ),
     ("Input is too long for requested model.", (None, None)),
     (
-        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= "
-        "n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.",
+        (
+            "The number of tokens to keep from the initial prompt is greater than the context"
+            " length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context"
+            " length, or provide a shorter input."
+        ),
         (13_055, 4_096),
     ),
     ("Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)", (15_028, 7_424)),
     (
-        "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with "
-        "context length of only 4096 tokens",
+        (
+            "Trying to keep the first 5000 tokens when context the overflows. However, the model is"
+            " loaded with context length of only 4096 tokens"
+        ),
         (5_000, 4_096),
     ),
     (
-        "This endpoint's maximum context length is 131072 tokens. However, you requested about 150000 tokens "
-        "(149000 of text input, 1000 in the output). Please reduce the length of either one",
+        (
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about"
+            " 150000 tokens (149000 of text input, 1000 in the output). Please reduce the length of"
+            " either one"
+        ),
         (150_000, 131_072),
     ),
     ("The prompt is too long: 140000, model maximum context length: 131071", (140_000, 131_071)),
@@ -186,11 +234,17 @@ WORDINGS: list[tuple[str, Sizes]] = [
         (4_500, 4_081),
     ),
     (
-        "Please reduce the length of the messages or completion. Current length is 10000 while limit is 8192",
+        (
+            "Please reduce the length of the messages or completion. Current length is 10000 while"
+            " limit is 8192"
+        ),
         (10_000, 8_192),
     ),
     ("Invalid request: Your request exceeded model token limit: 8192", (None, 8_192)),
-    ("Your input exceeds the context window of this model. Please adjust your input.", (None, None)),
+    (
+        "Your input exceeds the context window of this model. Please adjust your input.",
+        (None, None),
+    ),
     ("prompt too long; exceeded max context length by 123 tokens", (None, None)),
 ]
 
@@ -200,25 +254,38 @@ def _worded(said: str) -> Json:
 
 
 OVERFLOWS: list[tuple[Json, Sizes]] = [
-    ({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}, (210_000, 200_000)),
     (
-        {"error": {"message": "input length and `max_tokens` exceed context limit: 188,240 + 21333 > 200000"}},
+        {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}},
+        (210_000, 200_000),
+    ),
+    (
+        {
+            "error": {
+                "message": (
+                    "input length and `max_tokens` exceed context limit: 188,240 + 21333 > 200000"
+                )
+            }
+        },
         (209_573, 200_000),
     ),
     (
         {
             "error": {
                 "code": "context_length_exceeded",
-                "message": "Input tokens exceed the configured limit of 272000 tokens. "
-                "Your messages resulted in 300010 tokens.",
+                "message": (
+                    "Input tokens exceed the configured limit of 272000 tokens. "
+                    "Your messages resulted in 300010 tokens."
+                ),
             }
         },
         (300_010, 272_000),
     ),
     (
         {
-            "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens "
-            "(4000 in the messages, 1000 in the completion)."
+            "message": (
+                "This model's maximum context length is 4096 tokens. However, you requested 5000"
+                " tokens (4000 in the messages, 1000 in the completion)."
+            )
         },
         (5_000, 4_096),
     ),
@@ -227,7 +294,10 @@ OVERFLOWS: list[tuple[Json, Sizes]] = [
             "error": {
                 "code": 400,
                 "type": "exceed_context_size_error",
-                "message": "request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it",
+                "message": (
+                    "request (9001 tokens) exceeds the available context size (8192 tokens), try"
+                    " increasing it"
+                ),
                 "n_prompt_tokens": 9001,
                 "n_ctx": 8192,
             }
@@ -236,11 +306,16 @@ OVERFLOWS: list[tuple[Json, Sizes]] = [
     ),
     ({"error": "the input length exceeds the context length"}, (None, None)),
     *((_worded(said), sizes) for said, sizes in WORDINGS),
-    ([{"error": {"code": 400, "message": "Input is too long.", "status": "INVALID_ARGUMENT"}}], (None, None)),
+    (
+        [{"error": {"code": 400, "message": "Input is too long.", "status": "INVALID_ARGUMENT"}}],
+        (None, None),
+    ),
     (
         {
             "code": "Client specified an invalid argument",
-            "error": "This model's maximum prompt length is 8192 but the request contains 9000 tokens.",
+            "error": (
+                "This model's maximum prompt length is 8192 but the request contains 9000 tokens."
+            ),
         },
         (9_000, 8_192),
     ),
@@ -257,13 +332,18 @@ OVERFLOWS: list[tuple[Json, Sizes]] = [
         },
         (9_000, 8_192),
     ),
-    ({"error": {"message": f"prompt is too long: {'9' * 5_000} tokens > 200000 maximum"}}, (None, None)),
+    (
+        {"error": {"message": f"prompt is too long: {'9' * 5_000} tokens > 200000 maximum"}},
+        (None, None),
+    ),
 ]
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 @pytest.mark.parametrize(("body", "sizes"), OVERFLOWS)
-def test_an_overflow_carries_its_sizes_in_whoever_words(body: Json, sizes: Sizes, status: int) -> None:
+def test_an_overflow_carries_its_sizes_in_whoever_words(
+    body: Json, sizes: Sizes, status: int
+) -> None:
     error = from_status(status, body, {})
     assert isinstance(error, ContextOverflow)
     assert (error.needed, error.limit) == sizes
@@ -271,7 +351,9 @@ def test_an_overflow_carries_its_sizes_in_whoever_words(body: Json, sizes: Sizes
 
 
 @pytest.mark.parametrize(("body", "sizes"), [one for one in OVERFLOWS if isinstance(one[0], dict)])
-def test_an_overflow_is_one_too_where_it_stands_in_a_reply(body: dict[str, Json], sizes: Sizes) -> None:
+def test_an_overflow_is_one_too_where_it_stands_in_a_reply(
+    body: dict[str, Json], sizes: Sizes
+) -> None:
     error = from_error_in_reply(body.get("error") or body)
     assert isinstance(error, ContextOverflow)
     assert (error.needed, error.limit, error.retryable) == (*sizes, False)
@@ -280,7 +362,10 @@ def test_an_overflow_is_one_too_where_it_stands_in_a_reply(body: dict[str, Json]
 @pytest.mark.parametrize(
     "error",
     [
-        {"type": "rate_limit_error", "message": "Too many tokens, the context limit of this minute"},
+        {
+            "type": "rate_limit_error",
+            "message": "Too many tokens, the context limit of this minute",
+        },
         {"message": "Too many tokens, please wait before trying again."},
         {"code": "rate_limit_exceeded", "message": "too many tokens per minute"},
         {"type": "overloaded_error", "message": "input length exceeds what can be served now"},
@@ -300,7 +385,10 @@ def test_a_limit_of_tokens_in_a_time_is_no_overflow(error: Json) -> None:
         "Unsupported parameter for the context window: 'truncate'",
         "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000",
         "max_tokens is too large: 20000. This model supports at most 16384 completion tokens",
-        "Invalid 'messages[0].content': string too long. Expected a string with maximum length 10485760",
+        (
+            "Invalid 'messages[0].content': string too long. Expected a string with maximum length"
+            " 10485760"
+        ),
         "Input should be a valid string",
     ],
 )
@@ -309,12 +397,29 @@ def test_what_is_refused_for_something_else_is_no_overflow(said: str) -> None:
 
 
 def test_what_a_server_says_at_length_holds_up_nothing() -> None:
-    """Of a megabyte the patterns would make minutes, and of what may come in days: this test ends in no time."""
-    error = from_status(400, {"error": {"message": "context length " + "limit of 1 tokens " * 60_000}}, {})
+    """Of a megabyte the patterns would make minutes, and of what may come in days: this test
+    ends in no time.
+    """
+    error = from_status(
+        400, {"error": {"message": "context length " + "limit of 1 tokens " * 60_000}}, {}
+    )
     assert isinstance(error, ContextOverflow)
     assert (error.needed, error.limit) == (None, None)
-    for said in ("exceed", "exceeds ", "input token count ", "unknown ", "extra-", "1 ", "1,", "(1) exceeds "):
-        from_status(400, {"error": {"message": "context length is 1 tokens " + said * (1_000_000 // len(said))}}, {})
+    for said in (
+        "exceed",
+        "exceeds ",
+        "input token count ",
+        "unknown ",
+        "extra-",
+        "1 ",
+        "1,",
+        "(1) exceeds ",
+    ):
+        from_status(
+            400,
+            {"error": {"message": "context length is 1 tokens " + said * (1_000_000 // len(said))}},
+            {},
+        )
 
 
 @pytest.mark.parametrize(
@@ -343,7 +448,9 @@ def test_the_status_decides(status: int, kind: type[ProviderError], retryable: b
 
 
 def test_an_empty_purse_is_not_asked_again() -> None:
-    assert not from_status(429, {"error": {"message": "quota", "code": "insufficient_quota"}}, {}).retryable
+    assert not from_status(
+        429, {"error": {"message": "quota", "code": "insufficient_quota"}}, {}
+    ).retryable
 
 
 @pytest.mark.parametrize(

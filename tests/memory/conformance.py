@@ -1,4 +1,6 @@
-"""The suite that every memory must pass: derive a class whose name starts with `Test` and give it `open`."""
+"""The suite that every memory must pass: derive a class whose name starts with `Test` and give
+it `open`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class MemoryConformance:
 
     def test_an_entry_is_kept_whole(self, tmp_path: Path) -> None:
         async def store(memory: Memory) -> str:
-            return await memory.store("payment-gateway failed UAT", {"feature": "F1", "n": 3}, egress="local")
+            return await memory.store(
+                "payment-gateway failed UAT", {"feature": "F1", "n": 3}, egress="local"
+            )
 
         key = self.run(tmp_path, store)
         entry = self.run(tmp_path, lambda memory: memory.get(key))
@@ -54,7 +58,10 @@ class MemoryConformance:
             found = await memory.retrieve("", 10)
             contents = ["what was answered", "error rate above 5 %", "error rate above 5 %"]
             assert [one.entry.content for one in found] == contents
-            assert not await memory.retrieve("draft", 10) or (await memory.retrieve("draft", 10))[0].entry.id != first
+            assert (
+                not await memory.retrieve("draft", 10)
+                or (await memory.retrieve("draft", 10))[0].entry.id != first
+            )
 
         self.run(tmp_path, work)
 
@@ -66,7 +73,9 @@ class MemoryConformance:
             found = await memory.retrieve("errors of the payment gateway", 3)
             assert found[0].entry.id == gold
             assert 1 <= len(found) <= 3
-            assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+            assert [one.score for one in found] == sorted(
+                (one.score for one in found), reverse=True
+            )
             assert len(await memory.retrieve("login page", 5)) == 5
 
         self.run(tmp_path, work)
@@ -92,9 +101,15 @@ class MemoryConformance:
         async def work(memory: Memory) -> set[str]:
             for n in range(40):
                 await memory.store(f"uat issue {n}", {"feature": "F9", "n": 0, "at": "2026-12"})
-            await memory.store("one uat issue", {"feature": "F1", "n": 1, "at": "2026-09", "flag": True}, key="a")
-            await memory.store("another uat issue", {"feature": "F2", "n": 2, "at": "2026-11", "flag": 1}, key="b")
-            await memory.store("a third uat issue", {"feature": 7, "n": 3, "at": "2026-11"}, key="c")
+            await memory.store(
+                "one uat issue", {"feature": "F1", "n": 1, "at": "2026-09", "flag": True}, key="a"
+            )
+            await memory.store(
+                "another uat issue", {"feature": "F2", "n": 2, "at": "2026-11", "flag": 1}, key="b"
+            )
+            await memory.store(
+                "a third uat issue", {"feature": 7, "n": 3, "at": "2026-11"}, key="c"
+            )
             found = await memory.retrieve("uat issue", 100, filters)  # type: ignore[arg-type]  # JSON all of it
             newest = await memory.retrieve("", 100, filters)  # type: ignore[arg-type]  # JSON all of it
             assert {one.entry.id for one in found} == {one.entry.id for one in newest}
@@ -109,15 +124,23 @@ class MemoryConformance:
             await memory.relate("checkout", "gateway", "depends_on")
             await memory.relate("checkout", "gateway", "depends_on")
             await memory.relate("gateway", "ledger", "writes_to")
-            there, back = Relation("checkout", "depends_on", "gateway"), Relation("gateway", "writes_to", "ledger")
+            there, back = (
+                Relation("checkout", "depends_on", "gateway"),
+                Relation("gateway", "writes_to", "ledger"),
+            )
             entry = await memory.get("gateway")
             assert entry is not None
             assert set(entry.relationships) == {there, back}
             near = await memory.neighbours("gateway")
-            assert [(one.entry.id, one.hops, one.via) for one in near] == [("checkout", 1, there), ("ledger", 1, back)]
+            assert [(one.entry.id, one.hops, one.via) for one in near] == [
+                ("checkout", 1, there),
+                ("ledger", 1, back),
+            ]
             only = await memory.neighbours("gateway", relationship="depends_on", direction="in")
             assert [one.entry.id for one in only] == ["checkout"]
-            assert await memory.neighbours("gateway", relationship="depends_on", direction="out") == []
+            assert (
+                await memory.neighbours("gateway", relationship="depends_on", direction="out") == []
+            )
             with pytest.raises(InputError, match="unknown entry 'nobody'"):
                 await memory.relate("checkout", "nobody", "depends_on")
             with pytest.raises(InputError, match="unknown entry 'nobody'"):
@@ -129,7 +152,10 @@ class MemoryConformance:
         self.run(tmp_path, work)
 
     @given(
-        edges=st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from(["a", "b"])), max_size=14),
+        edges=st.sets(
+            st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from(["a", "b"])),
+            max_size=14,
+        ),
         start=st.integers(0, 6),
         hops=st.none() | st.integers(0, 4),
         name=st.none() | st.sampled_from(["a", "b"]),
@@ -195,7 +221,9 @@ class MemoryConformance:
                 assert entry.content == text
             for text in odd:
                 await memory.retrieve(text, 3)
-            assert (await memory.retrieve("日本語のテキスト", 1))[0].entry.content == "日本語のテキスト"
+            assert (await memory.retrieve("日本語のテキスト", 1))[
+                0
+            ].entry.content == "日本語のテキスト"
 
         self.run(tmp_path, work)
 

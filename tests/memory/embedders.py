@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from transom.memory.words import stems_of
 
-_MEANINGS = {"cellphon": "telephon", "phon": "telephon", "automobil": "car", "broken": "defect", "faulty": "defect"}
+_MEANINGS = {
+    "cellphon": "telephon",
+    "phon": "telephon",
+    "automobil": "car",
+    "broken": "defect",
+    "faulty": "defect",
+}
 
 
 class HashedWords:

@@ -38,13 +38,21 @@ def test_near_meanings_have_near_vectors(minilm: Embedder) -> None:
 async def test_a_paraphrase_is_found(minilm: Embedder) -> None:
     async with SqliteMemory.open(None, minilm) as memory:
         gold = await memory.store("The automobile would not start because its battery was flat.")
-        for text in ("The invoice was paid late.", "A new printer stands in the hall.", "Lunch is at noon."):
+        for text in (
+            "The invoice was paid late.",
+            "A new printer stands in the hall.",
+            "Lunch is at noon.",
+        ):
             await memory.store(text)
         assert (await memory.retrieve("Why did my car refuse to turn on?"))[0].entry.id == gold
 
 
-def test_a_folder_that_was_named_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"model\.safetensors and tokenizer\.json.*make embeddings"):
+def test_a_folder_that_was_named_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        InputError, match=r"model\.safetensors and tokenizer\.json.*make embeddings"
+    ):
         find_embedder(tmp_path)
     for name in ("model.safetensors", "tokenizer.json"):
         (tmp_path / name).write_bytes(b"\x08\0\0\0\0\0\0\0{}      ")

@@ -20,7 +20,12 @@ async def test_what_fits_is_recalled_as_untrusted_text_within_the_tokens() -> No
             "[m3] the payment gateway is owned by Ada",
         ]
         assert estimate_tokens(block.text) <= 60
-        assert (block.name, block.tier, block.trust, block.egress) == ("memory", Tier.TURN, "untrusted", "local")
+        assert (block.name, block.tier, block.trust, block.egress) == (
+            "memory",
+            Tier.TURN,
+            "untrusted",
+            "local",
+        )
         (public,) = await Recall(memory, local=False).blocks(QUESTION, 60)
         assert (public.text.count("["), public.egress) == (1, "any")
         assert await recall.blocks(QUESTION, 3) == ()

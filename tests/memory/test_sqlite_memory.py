@@ -35,7 +35,9 @@ async def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
         assert len(found[0].entry.embedding or ()) == 64
 
 
-async def test_vectors_of_another_model_are_passed_over_until_they_are_made_again(tmp_path: Path) -> None:
+async def test_vectors_of_another_model_are_passed_over_until_they_are_made_again(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "state.db"
     async with SqliteMemory.open(path) as memory:
         await memory.store("a defect cellphone", key="a")
@@ -51,7 +53,10 @@ async def test_vectors_of_another_model_are_passed_over_until_they_are_made_agai
 
 async def test_another_process_sees_what_is_stored_changed_and_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    async with SqliteMemory.open(path, HashedWords()) as here, SqliteMemory.open(path, HashedWords()) as there:
+    async with (
+        SqliteMemory.open(path, HashedWords()) as here,
+        SqliteMemory.open(path, HashedWords()) as there,
+    ):
         await here.store("a defect cellphone", key="a")
         assert [one.entry.id for one in await there.retrieve("telephone")] == ["a"]
         await here.store("a car", key="a")
@@ -74,7 +79,8 @@ async def test_it_lives_beside_the_journal_of_runs(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     async with SqliteStore.open(path) as store, SqliteMemory.open(path) as memory:
         await asyncio.gather(
-            *(store.append("run", "reply", n) for n in range(40)), *(memory.store(f"entry {n}") for n in range(40))
+            *(store.append("run", "reply", n) for n in range(40)),
+            *(memory.store(f"entry {n}") for n in range(40)),
         )
         assert [record.data for record in store.read("run")] == list(range(40))
         assert len(await memory.retrieve("entry", 100)) == 40

@@ -1,4 +1,6 @@
-"""The README's and the pages' code blocks are run; a page that is drawn from the code is up to date."""
+"""The README's and the pages' code blocks are run; a page that is drawn from the code is up to
+date.
+"""
 
 from __future__ import annotations
 
@@ -102,9 +104,13 @@ def run_console(block: Fenced, folder: Path) -> None:
     ends = re.split(rf"\n{MARK} (\d+)\n", done.stdout)
     for number, step in enumerate(asked):
         printed, code = ends[2 * number], int(ends[2 * number + 1])
-        assert agrees(step.output, printed), f"{block}: $ {step.command}\nshown:\n{step.output}\nprinted:\n{printed}"
+        assert agrees(step.output, printed), (
+            f"{block}: $ {step.command}\nshown:\n{step.output}\nprinted:\n{printed}"
+        )
         told = number + 1 < len(asked) and asked[number + 1].command == "echo $?"
-        assert code == 0 or told, f"{block}: $ {step.command}\nends with {code}, which the page does not tell"
+        assert code == 0 or told, (
+            f"{block}: $ {step.command}\nends with {code}, which the page does not tell"
+        )
 
 
 @pytest.mark.slow
@@ -116,7 +122,13 @@ def test_a_console_block_prints_what_the_page_shows(block: Fenced, tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("block", of("python"), ids=str)
 def test_a_python_block_runs(block: Fenced, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", block.body], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", block.body],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, f"{block}\n{done.stderr}"
 
 
@@ -149,7 +161,9 @@ def test_links_between_pages_lead_somewhere() -> None:
 def test_the_architecture_page_is_drawn_from_todays_code() -> None:
     page = draw_architecture.PAGE.read_text(encoding="utf-8")
     assert page == draw_architecture.drawn(page), "run: make generated"
-    assert {name for name in draw_architecture.DRAWINGS if f"<!-- drawn: {name} -->" not in page} == set()
+    assert {
+        name for name in draw_architecture.DRAWINGS if f"<!-- drawn: {name} -->" not in page
+    } == set()
 
 
 def test_a_page_that_lags_behind_the_contracts_is_noticed() -> None:
@@ -161,7 +175,9 @@ def test_a_page_that_lags_behind_the_contracts_is_noticed() -> None:
 
 def test_the_architecture_page_names_every_stage_of_the_checklist() -> None:
     page = draw_architecture.PAGE.read_text(encoding="utf-8")
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/transom/checklist").rglob("*.py"))
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "src/transom/checklist").rglob("*.py")
+    )
     stages = set(re.findall(r'run\.stage\(\s*"([^"]+)"', sources))
     assert stages
     assert {stage for stage in stages if f"`{stage}`" not in page} == set()

@@ -21,13 +21,17 @@ def test_the_schema_files_are_made_from_todays_models() -> None:
 
 
 def test_every_shape_with_a_model_has_a_schema() -> None:
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "transom").rglob("*.py"))
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "src" / "transom").rglob("*.py")
+    )
     modelled = set(re.findall(r'schema_: Literal\["(transom\.\w+/\d+)"\]', sources))
     assert modelled
     assert modelled == {shape.name for shape in make_schemas.SHAPES}
 
 
-def test_a_schema_that_lags_behind_its_model_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schema_that_lags_behind_its_model_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for path, text in make_schemas.files():
         (tmp_path / path.name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(make_schemas, "FOLDER", tmp_path)
@@ -42,7 +46,9 @@ def test_a_schema_is_valid_and_refuses_unknown_keys(shape: make_schemas.Shape) -
     schema = make_schemas.schema_of(shape)
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
-    errors = "\n".join(error.message for error in validator.iter_errors({"schema": shape.name, "no_such_key": 1}))
+    errors = "\n".join(
+        error.message for error in validator.iter_errors({"schema": shape.name, "no_such_key": 1})
+    )
     assert "no_such_key" in errors
     assert "required property" in errors
     assert shape.name in json.dumps(schema["properties"]["schema"])

@@ -17,7 +17,9 @@ from tests.repository.tracked import ROOT
 def _lint(folder: Path) -> str:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-logo", "--no-cache"]
     env = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False).stdout
+    return subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, check=False
+    ).stdout
 
 
 @pytest.mark.slow
@@ -27,7 +29,11 @@ def _lint(folder: Path) -> str:
         ("errors/base", "import transom.canonical", "Rooms use only the rooms below them"),
         ("gates/finding", "import transom.checklist.item", "Rooms use only the rooms below them"),
         ("checklist/run/verdict", "import transom.cli", "Rooms use only the rooms below them"),
-        ("checklist/run/verdict", "import transom.checklist.spec.words", "Running a checker needs neither"),
+        (
+            "checklist/run/verdict",
+            "import transom.checklist.spec.words",
+            "Running a checker needs neither",
+        ),
         ("checklist/results", "import opentelemetry.sdk", "OpenTelemetry's packages are for tests"),
         ("runs/journal", "import sqlite3", "Databases stay in store"),
         ("config", "import anthropic", "SDKs of model vendors stay in llm"),
@@ -37,7 +43,9 @@ def _lint(folder: Path) -> str:
         ("unlisted", "", "Rooms use only the rooms below them"),
     ],
 )
-def test_an_import_against_a_contract_is_noticed(module: str, line: str, broken: str, tmp_path: Path) -> None:
+def test_an_import_against_a_contract_is_noticed(
+    module: str, line: str, broken: str, tmp_path: Path
+) -> None:
     shutil.copytree(ROOT / "src" / "transom", tmp_path / "src" / "transom")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     with (tmp_path / "src" / "transom" / f"{module}.py").open("a", encoding="utf-8") as file:

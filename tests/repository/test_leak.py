@@ -24,8 +24,12 @@ def data(tmp_path: Path) -> Path:
     (item / "expected.json").write_text(json.dumps(expected), encoding="utf-8")
     folder = tmp_path / "data" / "eda" / "axolotl"
     folder.mkdir(parents=True)
-    (folder / "top.v").write_text("module pangolin (clk);\n  BUFQX4 narwhal_u1 (.A(a));\n", encoding="utf-8")
-    (folder / "top.spef.gz").write_bytes(gzip.compress(b'*DESIGN "capybara"\n*VENDOR "Wombatics"\nordinary prose\n'))
+    (folder / "top.v").write_text(
+        "module pangolin (clk);\n  BUFQX4 narwhal_u1 (.A(a));\n", encoding="utf-8"
+    )
+    (folder / "top.spef.gz").write_bytes(
+        gzip.compress(b'*DESIGN "capybara"\n*VENDOR "Wombatics"\nordinary prose\n')
+    )
     (folder / "t.rpt").write_text("Startpoint: quokka_reg (rising edge)\n", encoding="utf-8")
     return tmp_path / "data"
 
@@ -50,7 +54,9 @@ def data(tmp_path: Path) -> Path:
 def test_a_name_of_the_data_is_found_in_the_source(name: str, data: Path, tmp_path: Path) -> None:
     source = tmp_path / "src" / "product"
     source.mkdir(parents=True)
-    (source / "rules.yaml").write_text(f"first: line\nwords: [x_{name.title()}_y, {name}]\n", encoding="utf-8")
+    (source / "rules.yaml").write_text(
+        f"first: line\nwords: [x_{name.title()}_y, {name}]\n", encoding="utf-8"
+    )
     assert f"product/rules.yaml:2 {name}" in leak.hits(source, leak.data_tokens(data))
 
 
@@ -83,7 +89,10 @@ def test_a_kept_list_that_hides_a_name_is_refused(lines: str, problem: str, tmp_
 def test_without_the_data_it_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.leak", "--data", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "leak: skipped, the acceptance data is not on this machine\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "leak: skipped, the acceptance data is not on this machine\n",
+    )
 
 
 def test_the_product_does_not_know_its_acceptance_data(shared_data: Path) -> None:

@@ -1,4 +1,6 @@
-"""The order of a set of texts differs from process to process: nothing that is shown, kept or asked may follow it."""
+"""The order of a set of texts differs from process to process: nothing that is shown, kept or
+asked may follow it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def is_set(node: ast.expr) -> bool:
         case ast.Set() | ast.SetComp():
             return True
         case ast.BinOp(left, ast.BitAnd() | ast.BitOr() | ast.Sub() | ast.BitXor(), right):
-            return any(is_set(side) or ast.unparse(side).endswith(".keys()") for side in (left, right))
+            return any(
+                is_set(side) or ast.unparse(side).endswith(".keys()") for side in (left, right)
+            )
         case ast.Call(ast.Name("set" | "frozenset")):
             return True
         case ast.Call(ast.Attribute(attr="intersection" | "union" | "difference")):
@@ -33,16 +37,25 @@ def walked(tree: ast.Module) -> Iterator[ast.expr]:
     orderless = {
         id(argument)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ORDERLESS
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ORDERLESS
         for argument in node.args
     }
     for node in ast.walk(tree):
         over: list[ast.expr] = []
         if isinstance(node, ast.For):
             over = [node.iter]
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp) and id(node) not in orderless:
+        elif (
+            isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp)
+            and id(node) not in orderless
+        ):
             over = [part.iter for part in node.generators]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("list", "tuple", "join"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
+            "list",
+            "tuple",
+            "join",
+        ):
             over = node.args[:1]
         yield from (one for one in over if is_set(one))
 

@@ -38,7 +38,9 @@ def transom(folder: Path) -> Transom:
     def run(*arguments: str) -> tuple[int, Any]:
         command = [sys.executable, "-m", "transom", *arguments, "--format", "json"]
         env = {**os.environ, "COLUMNS": "120"}
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, check=False
+        )
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
 
@@ -56,10 +58,16 @@ def _file(name: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("item", "code"), [("VER-01", 0), ("VER-02", 1), ("VER-07", 1), ("VER-08", 0), ("STA-03", 0)])
-def test_a_verdict_holds_printed_and_stored(item: str, code: int, transom: Transom, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("item", "code"), [("VER-01", 0), ("VER-02", 1), ("VER-07", 1), ("VER-08", 0), ("STA-03", 0)]
+)
+def test_a_verdict_holds_printed_and_stored(
+    item: str, code: int, transom: Transom, folder: Path
+) -> None:
     out = folder / f"out-{item}"
-    got, verdict = transom("check", "all", f"examples/checks/{item}.yaml", "--var", DATA, "-o", str(out))
+    got, verdict = transom(
+        "check", "all", f"examples/checks/{item}.yaml", "--var", DATA, "-o", str(out)
+    )
     assert got == code
     assert verdict["schema"] == "transom.check/1"
     assert verdict["run_id"] is not None
@@ -75,8 +83,12 @@ def test_a_verdict_holds_printed_and_stored(item: str, code: int, transom: Trans
 def test_several_verdicts_hold(transom: Transom, folder: Path) -> None:
     items = [f"examples/checks/{item}.yaml" for item in ("VER-01", "VER-02")]
     for item in items:
-        transom("check", "all", item, "--var", DATA, "-o", str(folder / f"several-{Path(item).stem}"))
-    checkers = [next((folder / f"several-{Path(item).stem}").rglob("checker.yaml")).parent for item in items]
+        transom(
+            "check", "all", item, "--var", DATA, "-o", str(folder / f"several-{Path(item).stem}")
+        )
+    checkers = [
+        next((folder / f"several-{Path(item).stem}").rglob("checker.yaml")).parent for item in items
+    ]
     code, verdicts = transom("check", "run", *map(str, checkers), "--var", DATA)
     assert code == 1
     assert verdicts["schema"] == "transom.checks/1"
@@ -85,14 +97,20 @@ def test_several_verdicts_hold(transom: Transom, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_spec_build_and_lint_hold(transom: Transom, folder: Path) -> None:
-    code, spec = transom("check", "spec", "examples/checks/VER-01.yaml", "-o", str(folder / "specs"))
+    code, spec = transom(
+        "check", "spec", "examples/checks/VER-01.yaml", "-o", str(folder / "specs")
+    )
     assert (code, spec["schema"]) == (0, "transom.spec/1")
     holds(spec)
     item = ("--item", "examples/checks/VER-01.yaml", "--var", DATA)
-    code, build = transom("check", "build", spec["itemspec_path"], *item, "-o", str(folder / "checkers"))
+    code, build = transom(
+        "check", "build", spec["itemspec_path"], *item, "-o", str(folder / "checkers")
+    )
     assert (code, build["schema"]) == (0, "transom.build/1")
     holds(build)
-    code, lint = transom("check", "lint", "examples/checks/VER-01.yaml", build["checker_path"], "--var", DATA)
+    code, lint = transom(
+        "check", "lint", "examples/checks/VER-01.yaml", build["checker_path"], "--var", DATA
+    )
     assert (code, lint["schema"]) == (0, "transom.lint/1")
     holds(lint)
 

@@ -1,4 +1,6 @@
-"""What may lie in the repository: nothing of one machine, nothing large, everything that has to ship."""
+"""What may lie in the repository: nothing of one machine, nothing large, everything that has to
+ship.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from tests.repository.tracked import ROOT, text_of, tracked
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 MOST_BYTES = 2 << 20
 KNOWN_HOSTS = {
-    *("keepachangelog.com", "semver.org", "json-schema.org", "www.apache.org", "gnu.org", "no-color.org"),
+    *(
+        "keepachangelog.com",
+        "semver.org",
+        "json-schema.org",
+        "www.apache.org",
+        "gnu.org",
+        "no-color.org",
+    ),
     "docs.oasis-open.org",
 }
 VENDORS = {"api.anthropic.com", "api.openai.com", "openrouter.ai", "name.openai.azure.com"}
@@ -44,24 +53,37 @@ def _may_be_named(host: str) -> bool:
 
 def test_no_path_of_the_machine_that_it_was_written_on() -> None:
     own = {str(ROOT), str(ROOT.parent / "shared"), f"{Path.home()}/"}
-    found = [f"{path.relative_to(ROOT)}: {name}" for path in tracked() for name in own if name in (text_of(path) or "")]
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in tracked()
+        for name in own
+        if name in (text_of(path) or "")
+    ]
     assert found == []
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
 def test_a_lock_file_holds_pins_and_hashes_and_no_address(lock: Path) -> None:
-    lines = [line for line in lock.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#")]
+    lines = [
+        line
+        for line in lock.read_text(encoding="utf-8").splitlines()
+        if not line.lstrip().startswith("#")
+    ]
     pins = [line for line in lines if not line.startswith(" ")]
     assert pins
     assert [line for line in pins if not PIN.match(line)] == []
     hashes = [line for line in lines if line.startswith(" ")]
-    assert [line for line in hashes if not re.match(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$", line)] == []
+    assert [
+        line for line in hashes if not re.match(r"^    --hash=sha256:[0-9a-f]{64}( \\)?$", line)
+    ] == []
 
 
 def test_the_lock_files_agree_where_they_overlap() -> None:
     pinned: dict[str, set[str]] = {}
     for lock in LOCKS:
-        for name, version in re.findall(r"^([a-z0-9-]+)==(\S+)(?: \\)$", lock.read_text(encoding="utf-8"), re.M):
+        for name, version in re.findall(
+            r"^([a-z0-9-]+)==(\S+)(?: \\)$", lock.read_text(encoding="utf-8"), re.M
+        ):
             pinned.setdefault(name, set()).add(version)
     assert {name: versions for name, versions in pinned.items() if len(versions) > 1} == {}
 
@@ -97,13 +119,19 @@ def test_the_front_door_calls_make_test_and_the_fence() -> None:
 
 
 def test_make_without_a_target_lists_them() -> None:
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
-    said = subprocess.run(["make"], cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout
+    env = {
+        key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
+    }
+    said = subprocess.run(
+        ["make"], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    ).stdout
     listed = set(re.findall(r"^make (\w+)", said, re.M))
     assert listed >= {"demo", "test", "fence", "lint", "bench", "docs", "acceptance", "leak"}
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "scripts").glob("*.sh")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "scripts").glob("*.sh")), ids=lambda path: path.name
+)
 def test_a_shell_script_is_executable_and_parses(script: Path) -> None:
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", str(script)], check=True)
@@ -113,16 +141,39 @@ def test_a_shell_script_is_executable_and_parses(script: Path) -> None:
 def test_a_wheel_holds_every_file_of_the_package_and_the_examples(tmp_path: Path) -> None:
     source, wheels = tmp_path / "source", tmp_path / "wheels"
     package = ROOT / "src" / "transom"
-    names = {path.relative_to(ROOT / "src").as_posix() for path in tracked() if path.is_relative_to(package)}
-    examples = {path.relative_to(ROOT).as_posix() for path in tracked() if path.is_relative_to(ROOT / "examples")}
-    for name in ("pyproject.toml", "README.md", "LICENSE", *(f"src/{name}" for name in names), *examples):
+    names = {
+        path.relative_to(ROOT / "src").as_posix()
+        for path in tracked()
+        if path.is_relative_to(package)
+    }
+    examples = {
+        path.relative_to(ROOT).as_posix()
+        for path in tracked()
+        if path.is_relative_to(ROOT / "examples")
+    }
+    for name in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        *(f"src/{name}" for name in names),
+        *examples,
+    ):
         copy = source / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes((ROOT / name).read_bytes())
     link = package / "examples"
     assert (link.readlink(), link.resolve()) == (Path("../../examples"), ROOT / "examples")
     (source / link.relative_to(ROOT)).symlink_to(link.readlink())
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+    ]
     subprocess.run([*pip, "--wheel-dir", str(wheels), str(source)], check=True, capture_output=True)
     (wheel,) = wheels.glob("transom-*.whl")
     with zipfile.ZipFile(wheel) as archive:

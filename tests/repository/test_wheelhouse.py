@@ -1,4 +1,6 @@
-"""What `make wheelhouse` makes is all that a machine without a network needs, by the lines of the README."""
+"""What `make wheelhouse` makes is all that a machine without a network needs, by the lines of
+the README.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ SCRIPT = ROOT / "scripts" / "wheelhouse.sh"
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture
@@ -32,16 +38,22 @@ def without_network(need_tool: Callable[[str], str]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_lines_of_the_readme_install_it_without_a_network(without_network: list[str], tmp_path: Path) -> None:
+def test_the_lines_of_the_readme_install_it_without_a_network(
+    without_network: list[str], tmp_path: Path
+) -> None:
     here, home, path = (tmp_path / name for name in ("here", "home", "bin"))
     for folder in (here, home, path):
         folder.mkdir()
-    made = subprocess.run([SCRIPT, here / "wheelhouse", sys.executable], capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        [SCRIPT, here / "wheelhouse", sys.executable], capture_output=True, text=True, check=False
+    )
     assert made.returncode == 0, made.stderr
     assert [child.name for child in here.iterdir()] == ["wheelhouse"]
 
     # Not a link: an interpreter looks for its library beside the name that it was called by.
-    python = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
+    python = Path(
+        sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"
+    )
     (path / "python3").write_text(f'#!/bin/sh\nexec "{python}" "$@"\n', encoding="utf-8")
     (path / "python3").chmod(0o755)
     (block,) = OFFLINE
@@ -57,11 +69,18 @@ def test_the_lines_of_the_readme_install_it_without_a_network(without_network: l
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
 
     examples = ROOT / "examples" / "checks"
-    expected = {file.stem: json.loads(file.read_bytes())["status"] for file in (examples / "expected").glob("*.json")}
-    said = {item: status for status, item in re.findall(r"^  (PASS|FAIL) +(\S+) +\w", done.stdout, re.M)}
+    expected = {
+        file.stem: json.loads(file.read_bytes())["status"]
+        for file in (examples / "expected").glob("*.json")
+    }
+    said = {
+        item: status for status, item in re.findall(r"^  (PASS|FAIL) +(\S+) +\w", done.stdout, re.M)
+    }
     assert said == expected
     (installed,) = home.glob("transom/lib/python*/site-packages/transom/examples/checks")
-    assert _contents(installed / "data") == _contents(examples / "data"), "the demo writes nothing beside its inputs"
+    assert _contents(installed / "data") == _contents(examples / "data"), (
+        "the demo writes nothing beside its inputs"
+    )
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:

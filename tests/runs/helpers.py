@@ -13,8 +13,12 @@ from transom.runs.event_log import Host
 from transom.store import SqliteStore
 from transom.telemetry import Telemetry
 
-FIRST = Role("test.first", (Block("role", "You are first.", Tier.STABLE),), frozenset({"role", "source"}))
-SECOND = Role("test.second", (Block("role", "You are second.", Tier.STABLE),), frozenset({"role", "before"}))
+FIRST = Role(
+    "test.first", (Block("role", "You are first.", Tier.STABLE),), frozenset({"role", "source"})
+)
+SECOND = Role(
+    "test.second", (Block("role", "You are second.", Tier.STABLE),), frozenset({"role", "before"})
+)
 
 
 async def ask(stage: Stage, role: Role, name: str, text: str) -> str:
@@ -64,7 +68,9 @@ class Desk:
 
     async def open_run(self, workspace: Workspace, store: SqliteStore) -> Run:
         chain = Chain((self.provider,))
-        run = await Run.open("test", {"file": "x"}, name="x", workspace=workspace, store=store, chain=chain)
+        run = await Run.open(
+            "test", {"file": "x"}, name="x", workspace=workspace, store=store, chain=chain
+        )
         run.progress = self.lines.append
         return run
 
@@ -76,7 +82,9 @@ class Desk:
         return one, two, both
 
     def file(self, name: str) -> Path:
-        (found,) = (self.root / ".transom" / "runs" / "x").glob(f"*/{name.removesuffix('.md')}/{name}")
+        (found,) = (self.root / ".transom" / "runs" / "x").glob(
+            f"*/{name.removesuffix('.md')}/{name}"
+        )
         return found
 
 

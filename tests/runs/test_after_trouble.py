@@ -1,4 +1,6 @@
-"""What holds after an attempt that failed, ran out of time or was killed, and between calls of one stage."""
+"""What holds after an attempt that failed, ran out of time or was killed, and between calls of
+one stage.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ async def test_an_edit_after_a_failed_attempt_is_still_an_edit(tmp_path: Path) -
     assert list(at.file("one.md").parent.glob("*.kept-*")) == []
 
 
-async def test_an_edit_between_a_failure_under_other_inputs_and_the_next_try_waits_for_a_person(tmp_path: Path) -> None:
+async def test_an_edit_between_a_failure_under_other_inputs_and_the_next_try_waits_for_a_person(
+    tmp_path: Path,
+) -> None:
     at, provider = desk(tmp_path)
     await at.walk("s")
     at.provider = ScriptedProvider({"test.first": [ProviderError("down")]})
@@ -75,11 +79,15 @@ async def test_a_file_put_back_by_hand_after_its_deletion_counts(tmp_path: Path)
     assert (await at.walk("s"))[0].value == "mine"
 
 
-async def test_a_deletion_counts_once_however_often_the_attempt_after_it_fails(tmp_path: Path) -> None:
+async def test_a_deletion_counts_once_however_often_the_attempt_after_it_fails(
+    tmp_path: Path,
+) -> None:
     at, _ = desk(tmp_path)
     await at.walk("s")
     at.file("one.md").unlink()
-    at.provider = ScriptedProvider({"test.first": ["again"], "test.second": [ProviderError("down"), "two"]})
+    at.provider = ScriptedProvider(
+        {"test.first": ["again"], "test.second": [ProviderError("down"), "two"]}
+    )
     with pytest.raises(ProviderError):
         await at.walk("s")
     assert (await at.walk("s"))[0].value == "again"
@@ -180,7 +188,9 @@ async def test_equal_requests_of_one_stage_each_have_their_own_reply(tmp_path: P
     assert (await pinned(tmp_path, Chain((provider,)))).value == "123"
 
 
-async def test_whoever_answered_first_answers_the_whole_stage_also_after_a_resume(tmp_path: Path) -> None:
+async def test_whoever_answered_first_answers_the_whole_stage_also_after_a_resume(
+    tmp_path: Path,
+) -> None:
     first = ScriptedProvider({"test.first": [ProviderError("down"), "a1", "a2"]}, name="a")
     second = ScriptedProvider({"test.first": ["b1", "b2", "b3"]}, name="b")
     chain = Chain((first, second))
@@ -201,7 +211,9 @@ async def test_calls_beside_each_other_are_answered_by_one_provider(tmp_path: Pa
             raise ProviderError("down")
         return "a"
 
-    chain = Chain((ScriptedProvider(unsure, name="a"), ScriptedProvider(lambda request: "b", name="b")))
+    chain = Chain(
+        (ScriptedProvider(unsure, name="a"), ScriptedProvider(lambda request: "b", name="b"))
+    )
 
     async def both(stage: Stage) -> str:
         return "".join(await asyncio.gather(*(ask(stage, FIRST, "source", text) for text in "xyz")))
@@ -215,7 +227,9 @@ async def test_calls_beside_each_other_are_answered_by_one_provider(tmp_path: Pa
 async def test_egress_is_guarded_for_every_provider_of_a_chain() -> None:
     near = ScriptedProvider({"test.first": [ProviderError("down")]}, name="near")
     far = ScriptedProvider(lambda request: "seen", name="far", local=False)
-    request = Request(FIRST.name, Window((*FIRST.prompt, Block("source", "secret", egress="local"))))
+    request = Request(
+        FIRST.name, Window((*FIRST.prompt, Block("source", "secret", egress="local")))
+    )
     with pytest.raises(EgressError, match="far"):
         await Chain((near, far)).answer(request)
     assert far.requests == []

@@ -1,4 +1,6 @@
-"""Checkpoints are positions in the journal; which older attempts' files stay, and that nobody reads them."""
+"""Checkpoints are positions in the journal; which older attempts' files stay, and that nobody
+reads them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ HOUR = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 
 
 def done(seq: int, at: datetime, stage: str = "one", attempt: int = 1) -> Record:
-    return Record(seq, "run/x", "done", {"stage": stage, "attempt": attempt}, at.isoformat().replace("+00:00", "Z"))
+    return Record(
+        seq,
+        "run/x",
+        "done",
+        {"stage": stage, "attempt": attempt},
+        at.isoformat().replace("+00:00", "Z"),
+    )
 
 
 def shelved(folder: Path, times: list[datetime], settings: Cache) -> list[str]:
@@ -69,7 +77,14 @@ def test_an_attempt_of_25_hours_ago_goes_one_of_23_stays(tmp_path: Path) -> None
         "hourly/2026112010/checkpoint_100000_2.json",
         "hourly/2026112109/checkpoint_090000_3.json",
     ]
-    assert len(shelved(tmp_path / "all", times, Cache(retention_policy="all", max_checkpoints_per_hour=1))) == 3
+    assert (
+        len(
+            shelved(
+                tmp_path / "all", times, Cache(retention_policy="all", max_checkpoints_per_hour=1)
+            )
+        )
+        == 3
+    )
     assert shelved(tmp_path / "latest", times, Cache(retention_policy="latest")) == []
     assert shelved(tmp_path / "none", times, Cache(max_checkpoints_per_hour=0)) == []
     kept = json.loads((tmp_path / "hourly/2026112010/checkpoint_100000_2.json").read_text())
@@ -142,7 +157,9 @@ async def test_success_cleans_up_and_the_journal_stays(tmp_path: Path) -> None:
     assert len(checkpoints(await _records(at))) == 3
 
 
-@pytest.mark.parametrize("status", ["NEEDS_REVIEW", "needs_review", "NEEDS_MODEL", "ERROR", "human_required"])
+@pytest.mark.parametrize(
+    "status", ["NEEDS_REVIEW", "needs_review", "NEEDS_MODEL", "ERROR", "human_required"]
+)
 async def test_what_is_not_over_keeps_its_attempts(status: str, tmp_path: Path) -> None:
     class Unfinished(Tidy):
         async def stages(self, run: Run, source: str) -> Any:

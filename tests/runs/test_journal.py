@@ -35,7 +35,11 @@ def answer(text: str) -> Reply:
 
 
 def texts(state: RunState) -> list[str]:
-    return [part.text for turn in state.conversation(KEY).turns for part in getattr(turn, "parts", (turn,))]  # type: ignore[union-attr]
+    return [
+        part.text  # type: ignore[union-attr]
+        for turn in state.conversation(KEY).turns
+        for part in getattr(turn, "parts", (turn,))
+    ]
 
 
 def talk() -> RunState:
@@ -118,7 +122,9 @@ async def say_more(ledger: Host) -> None:
     await ledger.append("user_message", said(1, "small"))
 
 
-@pytest.mark.parametrize(("wait", "kept"), [(say_more, ["large", "small"]), (Host.settle, ["large"])])
+@pytest.mark.parametrize(
+    ("wait", "kept"), [(say_more, ["large", "small"]), (Host.settle, ["large"])]
+)
 async def test_what_could_not_be_written_is_written_before_what_comes_next(
     wait: Callable[[Host], Awaitable[None]], kept: list[str], tmp_path: Path
 ) -> None:

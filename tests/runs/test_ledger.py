@@ -22,13 +22,19 @@ Work: TypeAlias = list[Coroutine[Any, Any, None]]
 WHERE = {"stage": "s", "epoch": "", "conversation": "main"}
 
 
-async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp_path: Path) -> None:
-    """Each appends once without waiting and then waits for a record of its own; all of them for the first ones."""
+async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(
+    tmp_path: Path,
+) -> None:
+    """Each appends once without waiting and then waits for a record of its own; all of them for
+    the first ones.
+    """
 
     async def work(number: int) -> None:
         for turn in range(3):
             ledger.append_soon("user_message", {**WHERE, "text": f"{number} {turn}"})
-            await ledger.append("tool_started", {**WHERE, "ordinal": number, "call": turn, "mark": "m"})
+            await ledger.append(
+                "tool_started", {**WHERE, "ordinal": number, "call": turn, "mark": "m"}
+            )
 
     async with SqliteStore.open(tmp_path / "s.db") as store:
         ledger = journal_of(store, tmp_path)
@@ -36,11 +42,17 @@ async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp
         records = store.read("run/x")
     assert ledger.state == fold(records)
     turns: list[Any] = ledger.state.conversation(key_of(WHERE)).turns
-    assert sorted(turn.text for turn in turns) == [f"{n} {turn}" for n in range(8) for turn in range(3)]
+    assert sorted(turn.text for turn in turns) == [
+        f"{n} {turn}" for n in range(8) for turn in range(3)
+    ]
     assert len(set(ledger.state.once["s", "", "m"])) == 8 * 3
 
 
-DONE = {"output": "", "answered": [], "usage": {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 0}}
+DONE = {
+    "output": "",
+    "answered": [],
+    "usage": {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 0},
+}
 BESIDE: dict[str, dict[str, Any]] = {
     "tool_started": {**WHERE, "ordinal": 0, "call": 1, "mark": "m"},
     "user_message": {**WHERE, "text": "m"},
@@ -54,7 +66,8 @@ BESIDE: dict[str, dict[str, Any]] = {
 async def in_one_commit(
     folder: Path, work: Callable[[Host], list[Coroutine[Any, Any, None]]]
 ) -> tuple[list[Record], Host]:
-    """Appends that are committed together by the store's thread, so that all are in the journal before one is told.
+    """Appends that are committed together by the store's thread, so that all are in the journal
+    before one is told.
 
     The first of them is cancelled.
     """
@@ -79,7 +92,9 @@ async def in_one_commit(
         return store.read("run/x"), ledger
 
 
-async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(tmp_path: Path) -> None:
+async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(
+    tmp_path: Path,
+) -> None:
     def work(ledger: Host) -> Work:
         return [ledger.append("user_message", {**WHERE, "text": "cancelled"})] + [
             ledger.append(kind, data) for kind, data in BESIDE.items()
@@ -92,7 +107,9 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
     turns: list[Any] = ledger.state.conversation(key_of(WHERE)).turns
     assert len(ledger.state.once["s", "", "m"]) == 1
     assert [turn.text for turn in turns] == ["cancelled", "m"]
-    assert json.loads((tmp_path / "checkpoint_latest.json").read_text())["checkpoint_id"].endswith("_1")
+    assert json.loads((tmp_path / "checkpoint_latest.json").read_text())["checkpoint_id"].endswith(
+        "_1"
+    )
 
 
 async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_path: Path) -> None:

@@ -26,16 +26,23 @@ async def life(root: Path, program: object, answer: str | None = None) -> object
     """One run of the process: answers first where it is given an answer."""
     at, _ = desk(root)
     workspace = Workspace.at(root / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
         if answer is not None:
             await run.decide(answer, "feature", "it says so", by="Ada")
         return await program(run)  # type: ignore[operator]
 
 
 async def test_a_question_waits_until_a_person_answers_and_is_asked_once(tmp_path: Path) -> None:
-    with pytest.raises(Paused, match=r"Which feature is meant\?.*transom answer \S+ --question \w+ Checkout, or"):
+    with pytest.raises(
+        Paused, match=r"Which feature is meant\?.*transom answer \S+ --question \w+ Checkout, or"
+    ):
         await life(tmp_path, which)
-    with pytest.raises(InputError, match=r"'Payments' is no answer to Which.*; say one of 1: Checkout; 2: Search"):
+    with pytest.raises(
+        InputError, match=r"'Payments' is no answer to Which.*; say one of 1: Checkout; 2: Search"
+    ):
         await life(tmp_path, which, "Payments")
     assert await life(tmp_path, which, "2") == PersonAnswer("Search", "Ada", "it says so")
     assert await life(tmp_path, which) == PersonAnswer("Search", "Ada", "it says so")
@@ -48,7 +55,9 @@ async def test_another_wording_asks_anew_and_only_the_new_one_waits(tmp_path: Pa
     for program in (which, reworded):
         with pytest.raises(Paused):
             await life(tmp_path, program)
-    assert await life(tmp_path, reworded, "the blue one") == PersonAnswer("the blue one", "Ada", "it says so")
+    assert await life(tmp_path, reworded, "the blue one") == PersonAnswer(
+        "the blue one", "Ada", "it says so"
+    )
     with pytest.raises(Paused):
         await life(tmp_path, which)
 
@@ -84,10 +93,14 @@ async def test_a_map_keeps_order_names_and_results_apart_and_is_memoised(tmp_pat
     assert isinstance(first, list)
     assert [one.key for one in first] == items
     assert [one.artifact and one.artifact.value for one in first] == ["1", None, None, "6", "300"]
-    assert first[1].question.reason == "May bb be read?" and str(first[2].error).startswith("fails: is empty")
+    assert first[1].question.reason == "May bb be read?" and str(first[2].error).startswith(
+        "fails: is empty"
+    )
     done.clear()
     again = await life(tmp_path, program)
-    assert isinstance(again, list) and done == ["fails"], "what is done is reused; a failure is tried again"
+    assert isinstance(again, list) and done == ["fails"], (
+        "what is done is reused; a failure is tried again"
+    )
     assert again[0].artifact == first[0].artifact
     gather = next((tmp_path / ".transom/runs/x").glob("*/gather"))
     assert len(list(gather.iterdir())) == 3, "each in a folder of its own, below the map's"
@@ -103,7 +116,10 @@ async def test_equal_keys_and_a_stopped_program_are_told(tmp_path: Path) -> None
 
         await run.map("gather", one, ["a"], key=str, out=text_file("n.txt"))
 
-    with pytest.raises(RunError, match=r"two items of gather have the key 'a'; give key= that tells the items apart"):
+    with pytest.raises(
+        RunError,
+        match=r"two items of gather have the key 'a'; give key= that tells the items apart",
+    ):
         await life(tmp_path, twice)
     with pytest.raises(ZeroDivisionError):
         await life(tmp_path, broken)
@@ -121,15 +137,24 @@ def test_what_waits_is_listed_answered_by_sheet_and_gone(
     assert shown(capsys, "waiting") == "nothing waits for a person\n"
     with pytest.raises(Paused):
         asyncio.run(life(tmp_path, which))
-    listed = json.loads(shown(capsys, "waiting", "-o", "answers.yaml", "--format", "json"))["questions"]
-    assert [(one["asks"], one["options"]) for one in listed] == [("Which feature is meant?", OPTIONS)]
+    listed = json.loads(shown(capsys, "waiting", "-o", "answers.yaml", "--format", "json"))[
+        "questions"
+    ]
+    assert [(one["asks"], one["options"]) for one in listed] == [
+        ("Which feature is meant?", OPTIONS)
+    ]
     assert main(["answer"]) == 2 and "this is no terminal" in capsys.readouterr().err
-    assert main(["answer", "--file", "answers.yaml"]) == 2 and "no entry has an answer" in capsys.readouterr().err
+    assert (
+        main(["answer", "--file", "answers.yaml"]) == 2
+        and "no entry has an answer" in capsys.readouterr().err
+    )
     sheet = Path("answers.yaml")
     rows = load_yaml(sheet).data
     assert isinstance(rows, list) and isinstance(rows[0], dict)
     sheet.write_text(dump_yaml([{**rows[0], "answer": 2, "by": "Ada"}]))
-    assert shown(capsys, "answer", "--file", "answers.yaml").startswith("Which feature is meant? Search; ")
+    assert shown(capsys, "answer", "--file", "answers.yaml").startswith(
+        "Which feature is meant? Search; "
+    )
     assert shown(capsys, "waiting") == "nothing waits for a person\n"
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Search", "Ada")
 
@@ -145,5 +170,7 @@ def test_the_command_that_is_shown_answers(
     assert "Checkout, or Search" in shown(capsys, "waiting")
     assert main(["answer", run, "--choose", "3"]) == 2
     assert "there is no option 3: Which feature is meant?" in capsys.readouterr().err
-    assert shown(capsys, "answer", run, "--choose", "1").startswith("Which feature is meant? Checkout; ")
+    assert shown(capsys, "answer", run, "--choose", "1").startswith(
+        "Which feature is meant? Checkout; "
+    )
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Checkout")

@@ -9,8 +9,26 @@ from pathlib import Path
 import pytest
 
 from tests.runs.helpers import FIRST, Desk, desk, echo, first
-from transom.errors import InputError, NeedsModel, NotUnderstood, Paused, ProviderError, RunBusy, RunError
-from transom.llm import AnsweredFrom, Block, Chain, Reply, Request, Role, RulesProvider, ScriptedProvider, Text
+from transom.errors import (
+    InputError,
+    NeedsModel,
+    NotUnderstood,
+    Paused,
+    ProviderError,
+    RunBusy,
+    RunError,
+)
+from transom.llm import (
+    AnsweredFrom,
+    Block,
+    Chain,
+    Reply,
+    Request,
+    Role,
+    RulesProvider,
+    ScriptedProvider,
+    Text,
+)
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
 
@@ -31,11 +49,16 @@ async def test_same_inputs_and_files_are_reused(tmp_path: Path) -> None:
     assert len(provider.requests) == 2
 
 
-async def test_equal_runs_of_several_workspaces_are_told_apart_and_each_is_found_again(tmp_path: Path) -> None:
+async def test_equal_runs_of_several_workspaces_are_told_apart_and_each_is_found_again(
+    tmp_path: Path,
+) -> None:
     async def opened(folder: str) -> tuple[str, str]:
         at, _ = desk(tmp_path / folder)
         workspace = Workspace.at(at.root / ".transom")
-        async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+        async with (
+            SqliteStore.open(workspace.database) as store,
+            await at.open_run(workspace, store) as run,
+        ):
             return run.id, run.telemetry.trace_id
 
     found = [await opened(folder) for folder in "abc"]
@@ -57,7 +80,9 @@ async def test_a_file_is_announced_in_the_journal_before_it_is_written(tmp_path:
         kinds = [record.kind for stream in store.streams("run/") for record in store.read(stream)]
     assert len(kinds) == len(there)
     announced = kinds.index("writing")
-    assert there[: announced + 1] == [False] * (announced + 1), "else a kill makes it look like a person's"
+    assert there[: announced + 1] == [False] * (announced + 1), (
+        "else a kill makes it look like a person's"
+    )
     assert there[-1]
 
 
@@ -128,9 +153,14 @@ async def test_inputs_and_file_changed_waits_for_a_person(
     for _ in range(2):
         with pytest.raises(Paused, match="have changed") as caught:
             await at.walk("t")
-        assert f"transom answer {caught.value.run_id} --question one keep, or redo" in str(caught.value)
+        assert f"transom answer {caught.value.run_id} --question one keep, or redo" in str(
+            caught.value
+        )
     workspace = Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
         with pytest.raises(InputError, match="no answer"):
             await run.decide("perhaps")
         assert (await run.decide(answer))["stage"] == "one"
@@ -150,7 +180,10 @@ async def test_redo_moves_the_persons_version_aside(tmp_path: Path) -> None:
     with pytest.raises(Paused):
         await at.walk("t")
     workspace = Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
         await run.decide("redo")
     await at.walk("t")
     assert at.file("one.md").with_name("one.md.kept-1").read_text() == "mine"
@@ -165,10 +198,15 @@ async def test_changed_prompt_redoes_its_stage(tmp_path: Path) -> None:
         await run.stage("one", first, source, out=text_file("one.md"), uses=[other])
 
     workspace = Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
         await stages(run, "s")
     assert at.lines.count("one: working (attempt 2)") == 1
-    assert len(provider.requests) == 2, "the request itself did not change, so its reply is replayed"
+    assert len(provider.requests) == 2, (
+        "the request itself did not change, so its reply is replayed"
+    )
 
 
 async def test_bumped_version_redoes_the_stage(tmp_path: Path) -> None:
@@ -181,7 +219,10 @@ async def test_bumped_version_redoes_the_stage(tmp_path: Path) -> None:
         return "x"
 
     for version in (1, 1, 2):
-        async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+        async with (
+            SqliteStore.open(workspace.database) as store,
+            await at.open_run(workspace, store) as run,
+        ):
             await run.stage("made", make, out=text_file("made.md"), version=version)
     assert made == [1, 2]
     assert provider.requests == []
@@ -200,7 +241,9 @@ class Knowing:
             source = (AnsweredFrom("k.yaml", self.digest),) if request.role == "test.first" else ()
             return Reply((Text(echo(request)),), answered_from=source)
 
-        return RulesProvider({"test.first": rule, "test.second": rule}, {}, {"k.yaml": self.digest, "other": "x"})
+        return RulesProvider(
+            {"test.first": rule, "test.second": rule}, {}, {"k.yaml": self.digest, "other": "x"}
+        )
 
 
 async def test_corrected_knowledge_redoes_what_it_answered_and_nothing_else(tmp_path: Path) -> None:
@@ -217,7 +260,9 @@ async def test_corrected_knowledge_redoes_what_it_answered_and_nothing_else(tmp_
 
 async def test_failures_are_not_memoised(tmp_path: Path) -> None:
     words = NeedsModel([NotUnderstood("frobnicate", "description")])
-    provider = ScriptedProvider({"test.first": [words, ProviderError("down"), "fine"], "test.second": ["ok"]})
+    provider = ScriptedProvider(
+        {"test.first": [words, ProviderError("down"), "fine"], "test.second": ["ok"]}
+    )
     at = Desk(tmp_path, provider)
     with pytest.raises(NeedsModel, match="frobnicate"):
         await at.walk()
@@ -251,7 +296,10 @@ async def test_a_timeout_of_the_functions_own_is_not_the_stages_limit(tmp_path: 
     async def own(stage: Stage) -> str:
         raise TimeoutError("mine")
 
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
         with pytest.raises(TimeoutError, match="mine"):
             await run.stage("own", own, out=text_file("own.md"))
 
@@ -259,12 +307,20 @@ async def test_a_timeout_of_the_functions_own_is_not_the_stages_limit(tmp_path: 
 async def test_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
     workspace = Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
-        with pytest.raises(RunBusy, match=r"this process has run \S+ of x open; go on with what has it open"):
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
+        with pytest.raises(
+            RunBusy, match=r"this process has run \S+ of x open; go on with what has it open"
+        ):
             await at.open_run(workspace, store)
         (lock,) = workspace.state_dir.glob("locks/*.lock")
         lock.write_text("1\n")
-        with pytest.raises(RunBusy, match=rf"process 1 has run {run.id} of x open; wait for it to end, then try again"):
+        with pytest.raises(
+            RunBusy,
+            match=rf"process 1 has run {run.id} of x open; wait for it to end, then try again",
+        ):
             await at.open_run(workspace, store)
     await at.walk()
 
@@ -275,7 +331,9 @@ async def test_two_inputs_never_share_a_run(tmp_path: Path) -> None:
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((at.provider,))
         runs = [
-            await Run.open("test", {"file": file}, name="x", workspace=workspace, store=store, chain=chain)
+            await Run.open(
+                "test", {"file": file}, name="x", workspace=workspace, store=store, chain=chain
+            )
             for file in ("x", "y")
         ]
         assert runs[0].id != runs[1].id
@@ -288,7 +346,10 @@ async def test_two_inputs_never_share_a_run(tmp_path: Path) -> None:
 async def test_a_stage_name_appears_once(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
     workspace = Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await at.open_run(workspace, store) as run,
+    ):
         await run.stage("one", first, "s", out=text_file("one.md"), uses=[FIRST])
         with pytest.raises(RunError, match="stages one and one of one walk have one name"):
             await run.stage("one", first, "s", out=text_file("one.md"), uses=[FIRST])
@@ -305,7 +366,10 @@ async def test_provisional_results_are_made_again(tmp_path: Path) -> None:
         return "x"
 
     for _ in range(2):
-        async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+        async with (
+            SqliteStore.open(workspace.database) as store,
+            await at.open_run(workspace, store) as run,
+        ):
             assert (await run.stage("made", make, out=text_file("made.md"))).value == "x"
     assert len(made) == 2
 
@@ -341,10 +405,15 @@ async def test_notes_are_written_and_never_read(tmp_path: Path) -> None:
         return "x"
 
     for _ in range(2):
-        async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
+        async with (
+            SqliteStore.open(workspace.database) as store,
+            await at.open_run(workspace, store) as run,
+        ):
             await run.stage("made", make, out=text_file("made.md"))
             (run.folder / "made" / "beside.md").unlink(missing_ok=True)
-    assert not at.file("made.md").with_name("beside.md").exists(), "reused, so nothing was written again"
+    assert not at.file("made.md").with_name("beside.md").exists(), (
+        "reused, so nothing was written again"
+    )
 
 
 def test_a_repository_sees_nothing_of_the_runs_beneath_it(tmp_path: Path) -> None:

@@ -35,7 +35,10 @@ async def copy(stage: Stage, source: str) -> str:
 async def two(run: Run, source: str) -> list[str]:
     """Two stages at once, each its own file."""
     made = await asyncio.gather(
-        *(run.stage(name, copy, f"{source} {name}", out=text_file(f"{name}.md"), uses=[FIRST]) for name in ("a", "b")),
+        *(
+            run.stage(name, copy, f"{source} {name}", out=text_file(f"{name}.md"), uses=[FIRST])
+            for name in ("a", "b")
+        ),
         return_exceptions=True,
     )
     for one in made:
@@ -60,7 +63,9 @@ async def test_a_run_is_held_until_the_last_stage_has_ended(tmp_path: Path) -> N
         await asyncio.sleep(0.02)  # the failed stage has ended the walk by now
         chain = Chain((ScriptedProvider(echo),))
         try:
-            other = await Run.open("test", {}, name="x", workspace=run.workspace, store=run.store, chain=chain)
+            other = await Run.open(
+                "test", {}, name="x", workspace=run.workspace, store=run.store, chain=chain
+            )
             other.close()
             busy.append(False)
         except RunBusy:
@@ -91,11 +96,15 @@ async def test_close_leaves_the_freeing_to_a_stage_at_work(tmp_path: Path) -> No
         async def closing(stage: Stage) -> str:
             run.close()
             with pytest.raises(RunBusy):
-                await Run.open("test", {}, name="x", workspace=run.workspace, store=run.store, chain=run.chain)
+                await Run.open(
+                    "test", {}, name="x", workspace=run.workspace, store=run.store, chain=run.chain
+                )
             return "done"
 
         await run.stage("a", closing, out=text_file("a.md"))
-        again = await Run.open("test", {}, name="x", workspace=run.workspace, store=run.store, chain=run.chain)
+        again = await Run.open(
+            "test", {}, name="x", workspace=run.workspace, store=run.store, chain=run.chain
+        )
         again.close()
 
 
@@ -109,7 +118,9 @@ async def test_ctrl_c_stops_the_stages_beside(tmp_path: Path) -> None:
 
     async def walk() -> None:
         async with opened(tmp_path, ScriptedProvider(answer)) as run:
-            task = asyncio.create_task(run.stage("a", copy, "s", out=text_file("a.md"), uses=[FIRST]))
+            task = asyncio.create_task(
+                run.stage("a", copy, "s", out=text_file("a.md"), uses=[FIRST])
+            )
             await begun.wait()
             assert not task.done()
             raise asyncio.CancelledError
@@ -134,7 +145,9 @@ async def test_two_stages_that_wait_are_answered_one_by_one(tmp_path: Path) -> N
     provider = ScriptedProvider(echo)
     await both_wait(tmp_path, provider)
     async with opened(tmp_path, provider) as run:
-        with pytest.raises(InputError, match=r"2 answers are waited for: --question a: .*; --question b: "):
+        with pytest.raises(
+            InputError, match=r"2 answers are waited for: --question a: .*; --question b: "
+        ):
             await run.decide("keep")
         with pytest.raises(InputError, match=r"question c of run .* waits for no answer"):
             await run.decide("keep", "c")
@@ -184,7 +197,9 @@ async def test_an_edit_after_the_answer_waits_again_and_says_why(tmp_path: Path)
         await run.decide("keep", "a")
         await run.decide("keep", "b")
     (run.folder / "b" / "b.md").write_text("better")
-    with pytest.raises(Paused, match=r"b\.md was changed again after the answer for stage b; answer with"):
+    with pytest.raises(
+        Paused, match=r"b\.md was changed again after the answer for stage b; answer with"
+    ):
         async with opened(tmp_path, provider) as run:
             await two(run, "t")
 
@@ -193,7 +208,10 @@ async def test_two_stages_never_write_one_file(tmp_path: Path) -> None:
     async with opened(tmp_path, ScriptedProvider(echo)) as run:
         await run.stage("a", copy, "s", out=text_file("same.md", "shared"), uses=[FIRST])
         with pytest.raises(
-            RunError, match=r"stages a and b of one walk have one name, or write one file: \S*shared/same\.md"
+            RunError,
+            match=(
+                r"stages a and b of one walk have one name, or write one file: \S*shared/same\.md"
+            ),
         ):
             await run.stage("b", copy, "t", out=text_file("same.md", "shared"), uses=[FIRST])
     assert (run.folder / "shared" / "same.md").read_text() == "<s>"
@@ -208,7 +226,8 @@ async def test_one_desk_still_walks(tmp_path: Path) -> None:
 
 async def test_runs_that_begin_at_once_have_journals_of_their_own(tmp_path: Path) -> None:
     seen: dict[str, int] = {}
-    for number in count():  # two runs whose digests begin alike, as happens to one pair in some thousand runs
+    # two runs whose digests begin alike, as happens to one pair in some thousand runs
+    for number in count():
         begin = digest({"kind": "test", "inputs": {"n": number}})[:6]
         if begin in seen:
             break
@@ -217,7 +236,9 @@ async def test_runs_that_begin_at_once_have_journals_of_their_own(tmp_path: Path
     async with workspace.open_store() as store:
 
         async def begun(number: int) -> str:
-            opened = Run.open("test", {"n": number}, name="x", workspace=workspace, store=store, chain=chain)
+            opened = Run.open(
+                "test", {"n": number}, name="x", workspace=workspace, store=store, chain=chain
+            )
             async with await opened as run:
                 return run.id
 

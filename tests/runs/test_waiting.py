@@ -30,7 +30,8 @@ def state(*choices: Choice) -> RunState:
 def test_what_is_local_is_in_no_error() -> None:
     local = [of_call(APPROVAL, KEY, CALL, digit * 64, "local") for digit in "12"]
     with pytest.raises(
-        InputError, match=r"--question 11111111: wire\(\.\.\.\); --question 22222222: wire\(\.\.\.\)"
+        InputError,
+        match=r"--question 11111111: wire\(\.\.\.\); --question 22222222: wire\(\.\.\.\)",
     ) as error:
         chosen("run", state(*local).waiting, None)
     assert "HUSH" not in str(error.value) and "HUSH" in in_full(local[0])
@@ -38,14 +39,18 @@ def test_what_is_local_is_in_no_error() -> None:
 
 
 def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
-    calls = [of_call(kind, KEY, CALL, digit * 64) for kind, digit in ((APPROVAL, "1"), (BEGUN, "2"))]
+    calls = [
+        of_call(kind, KEY, CALL, digit * 64) for kind, digit in ((APPROVAL, "1"), (BEGUN, "2"))
+    ]
     found = state(FILE, *calls)
     with pytest.raises(InputError, match=r"3 answers are waited for: .*--question s: s"):
         chosen("run", found.waiting, "s")
     assert [chosen("run", found.waiting, digit * 8) for digit in "12"] == calls
     with pytest.raises(InputError, match="question ffffffff of run run waits for no answer"):
         chosen("run", found.waiting, "f" * 8)
-    apply(found, "decided", {"stage": "s", "fingerprint": "1" * 64, "edited": "", "answer": "approve"})
+    apply(
+        found, "decided", {"stage": "s", "fingerprint": "1" * 64, "edited": "", "answer": "approve"}
+    )
     assert [*found.waiting.values()] == [FILE, calls[1]]
     apply(found, "tool_result", {**KEY, "outcome": {"result": {}}})
     assert [*found.waiting.values()] == [FILE], "whatever it was answered with"

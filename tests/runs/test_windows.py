@@ -21,12 +21,15 @@ from transom.tools import Arguments, ToolDefinition
 SEAT = Role("t.seat", (Block("role", "You look.", Tier.STABLE),), frozenset({"role", "extra"}))
 
 
-async def talk(folder: Path, course: list[tuple[int, int]], keep: int) -> tuple[list[Any], list[Any], list[Any]]:
+async def talk(
+    folder: Path, course: list[tuple[int, int]], keep: int
+) -> tuple[list[Any], list[Any], list[Any]]:
     """What was asked, what the journal says was asked, and the windows as it has them.
 
     Args:
         folder: of the workspace.
-        course: for each message how many rounds of calls it takes, and how many calls a round; 0 rounds come with a
+        course: for each message how many rounds of calls it takes, and how many calls a round; 0
+            rounds come with a
             block and no call.
         keep: events that a window holds before it is folded.
     """
@@ -62,7 +65,10 @@ async def talk(folder: Path, course: list[tuple[int, int]], keep: int) -> tuple[
         )
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=4), st.integers(1, 4))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=4),
+    st.integers(1, 4),
+)
 @settings(max_examples=15, deadline=None)
 def test_any_course_of_windows_is_read_back(course: list[tuple[int, int]], keep: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +82,12 @@ async def test_a_turn_is_named_by_its_place_and_not_written_again(tmp_path: Path
     assert [window["turns"] for window in windows] == [[0, 1 + 2 * number] for number in range(7)]
     assert len(json.dumps(windows)) < 1_000
     folded = (await talk(tmp_path / "f", [(8, 1)], 2))[2]
-    notes = [place for window in folded for place in window.get("head", []) if not isinstance(place, list)]
+    notes = [
+        place
+        for window in folded
+        for place in window.get("head", [])
+        if not isinstance(place, list)
+    ]
     assert notes and all("are folded" in note["text"] for note in notes), "only the note is written"
 
 
@@ -90,6 +101,11 @@ async def test_a_program_reads_what_each_call_saw(tmp_path: Path) -> None:
     assert [(one["call"], one["role"], len(one["turns"])) for one in shown] == [
         (number, SEAT.name, turns) for number, turns in enumerate((1, 3, 5, 7), 1)
     ]
-    assert [[block["name"] for block in one["blocks"]] for one in shown] == [["role"]] * 3 + [["role", "extra"]]
-    assert all(block["tokens"] > 0 for one in shown for block in one["blocks"]) and "only now" in calls[-1].text
+    assert [[block["name"] for block in one["blocks"]] for one in shown] == [["role"]] * 3 + [
+        ["role", "extra"]
+    ]
+    assert (
+        all(block["tokens"] > 0 for one in shown for block in one["blocks"])
+        and "only now" in calls[-1].text
+    )
     assert [*saved] == [shown[0]["by"]]

@@ -1,4 +1,6 @@
-"""What the runtime does not do: it begins afresh, says plainly what there is, and learns and folds anew."""
+"""What the runtime does not do: it begins afresh, says plainly what there is, and learns and
+folds anew.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ from tests.agent.helpers import SEAT, asks, look, scripted, sent, tool
 from transom.agent import Agent, Budget, Home, Setup, SubAgent
 from transom.config import Settings
 from transom.errors import ProviderError
-from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, Usage, UserMessage
+from transom.llm import (
+    Block,
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCall,
+    Usage,
+    UserMessage,
+)
 
 READER = Role("t.reader", (Block("reader", "You read.", Tier.STABLE),), frozenset({"reader"}))
 
@@ -19,17 +32,23 @@ async def test_an_equal_call_of_a_sub_agent_that_failed_begins_afresh(tmp_path: 
         return asks(ToolCall(ident, "read", {"task": "What is in a.log?"}))
 
     reader: list[Any] = [asks(look("a.log")), ProviderError("away"), "It says 7."]
-    provider = ScriptedProvider({SEAT.name: [task("1"), task("2"), "So it is."], READER.name: reader})
+    provider = ScriptedProvider(
+        {SEAT.name: [task("1"), task("2"), "So it is."], READER.name: reader}
+    )
     sub = SubAgent(READER, "read", "Has a file read.", [tool()])
     async with Agent(SEAT, provider=provider, tools=[sub], at=Home(tmp_path, "t")) as agent:
         assert (await agent.send("go")).text == "So it is."
         view = agent.conversation()
     assert view is not None and view.sub_conversations == ("main/0.0", "main/1.0")
     asked = [request for request in provider.requests if request.role == READER.name]
-    assert [len(request.window.turns) for request in asked] == [1, 3, 1], "nothing of the first is taken over"
+    assert [len(request.window.turns) for request in asked] == [1, 3, 1], (
+        "nothing of the first is taken over"
+    )
 
 
-async def test_a_tool_that_was_registered_under_way_and_is_gone_is_no_such_tool(tmp_path: Path) -> None:
+async def test_a_tool_that_was_registered_under_way_and_is_gone_is_no_such_tool(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path, "t")
     async with Agent(SEAT, provider=scripted("one"), tools=[tool()], at=home) as agent:
         agent.register_tool(tool(name="late"))
@@ -41,7 +60,9 @@ async def test_a_tool_that_was_registered_under_way_and_is_gone_is_no_such_tool(
     assert "call one of look" in sent(provider.requests[-1])
 
 
-async def test_each_conversation_learns_how_tokens_are_counted_from_its_own_replies(tmp_path: Path) -> None:
+async def test_each_conversation_learns_how_tokens_are_counted_from_its_own_replies(
+    tmp_path: Path,
+) -> None:
     def answer(request: Request) -> Reply:
         return Reply((Text("so"),), usage=Usage(20 * len(sent(request)), 1))
 
@@ -54,7 +75,9 @@ async def test_each_conversation_learns_how_tokens_are_counted_from_its_own_repl
             return sum(share.used for share in last.window.shares)
 
     learned = await room("one", 1, 2, 3)
-    assert await room("two", 1) < 30 and learned > 100, "a new one knows nothing of what another one learned"
+    assert await room("two", 1) < 30 and learned > 100, (
+        "a new one knows nothing of what another one learned"
+    )
     await room("three", 1, 2)
     assert learned == await room("three", 3), "its own journal tells it again"
 

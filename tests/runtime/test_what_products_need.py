@@ -1,4 +1,6 @@
-"""What a product asks of the runtime: conversations kept in a run, sub-agents, sources, ids of messages, refusals."""
+"""What a product asks of the runtime: conversations kept in a run, sub-agents, sources, ids of
+messages, refusals.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,18 @@ from tests.agent.helpers import SEAT, asks, look, resumed, scripted, tool
 from transom.agent import Agent, Budget, Home, SubAgent
 from transom.canonical import Json
 from transom.errors import ProviderError, RunError, Unanswered
-from transom.llm import Block, Chain, Reply, Role, ScriptedProvider, Text, Tier, ToolCall, ToolResults, Usage
+from transom.llm import (
+    Block,
+    Chain,
+    Reply,
+    Role,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResults,
+    Usage,
+)
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 
@@ -26,7 +39,9 @@ async def opened(folder: Path, *providers: Any) -> AsyncIterator[Run]:
     workspace = Workspace.at(folder / ".transom")
     async with workspace.open_store() as store:
         chain = Chain(providers)
-        async with await Run.open("test", {}, name="t", workspace=workspace, store=store, chain=chain) as run:
+        async with await Run.open(
+            "test", {}, name="t", workspace=workspace, store=store, chain=chain
+        ) as run:
             yield run
 
 
@@ -62,7 +77,9 @@ async def test_what_a_run_keeps_is_not_used_inside_a_stage(tmp_path: Path) -> No
 
         with pytest.raises(RunError, match=r"cannot be used inside a stage.*at=stage"):
             await run.stage("step", step, out=text_file("s.md"))
-        with pytest.raises(RunError, match=r"the second conversation of the run needs a name.*run\.named"):
+        with pytest.raises(
+            RunError, match=r"the second conversation of the run needs a name.*run\.named"
+        ):
             Agent(SEAT, at=run)
         with pytest.raises(RunError, match="a stage cannot be called 'conversation'"):
             await run.stage("conversation", step, out=text_file("s.md"))
@@ -71,7 +88,9 @@ async def test_what_a_run_keeps_is_not_used_inside_a_stage(tmp_path: Path) -> No
 async def test_the_second_conversation_of_a_stage_needs_a_name(tmp_path: Path) -> None:
     async def step(stage: Stage) -> str:
         Agent(SEAT, at=stage)
-        with pytest.raises(RunError, match=r"the second conversation of stage step needs a name, .*stage\.named"):
+        with pytest.raises(
+            RunError, match=r"the second conversation of stage step needs a name, .*stage\.named"
+        ):
             Agent(SEAT, at=stage)
         return "refused"
 
@@ -129,7 +148,9 @@ async def test_a_failed_message_that_was_passed_by_stays_without_an_answer(tmp_p
     assert again[1].startswith("Unanswered") and "the line is dead" in again[1]
 
 
-async def test_an_open_message_is_answered_from_its_blocks_and_what_was_recalled_then(tmp_path: Path) -> None:
+async def test_an_open_message_is_answered_from_its_blocks_and_what_was_recalled_then(
+    tmp_path: Path,
+) -> None:
     class Source:
         def __init__(self, text: str) -> None:
             self.text, self.asked = text, list[tuple[str, int]]()
@@ -139,8 +160,13 @@ async def test_an_open_message_is_answered_from_its_blocks_and_what_was_recalled
             return [Block("playbook", self.text, Tier.SESSION)]
 
     role = Role(SEAT.name, SEAT.prompt, SEAT.sees | {"playbook"})
-    first, second = Source("[str-00001] Look at the clock. [mis-00002] Trust no name."), Source("something else")
-    async with Agent(role, provider=scripted(ProviderError("away")), at=Home(tmp_path, "t"), sources=[first]) as agent:
+    first, second = (
+        Source("[str-00001] Look at the clock. [mis-00002] Trust no name."),
+        Source("something else"),
+    )
+    async with Agent(
+        role, provider=scripted(ProviderError("away")), at=Home(tmp_path, "t"), sources=[first]
+    ) as agent:
         with pytest.raises(ProviderError):
             await agent.send("when?", Block("extra", "seven"), id="q")
     assert first.asked[0][0] == "when?" and first.asked[0][1] > 1_000
@@ -150,7 +176,10 @@ async def test_an_open_message_is_answered_from_its_blocks_and_what_was_recalled
         response = await agent.send("when?", Block("extra", "seven"), id="q")
         assert second.asked == [], "what was recalled stands in the message"
         await agent.send("and now?")
-    assert [request.window.text("playbook")[:11] for request in provider.requests] == ["[str-00001]", "something e"]
+    assert [request.window.text("playbook")[:11] for request in provider.requests] == [
+        "[str-00001]",
+        "something e",
+    ]
     assert provider.requests[0].window.text("extra") == "seven"
     assert (response.shown, response.cited) == (("str-00001", "mis-00002"), ("str-00001",))
     async with Agent(role, provider=scripted(), at=Home(tmp_path, "t")) as agent:
@@ -161,7 +190,9 @@ async def test_an_open_message_is_answered_from_its_blocks_and_what_was_recalled
 # -- sub-agents
 
 
-async def test_a_declared_sub_agent_does_a_task_in_a_conversation_of_its_own(tmp_path: Path) -> None:
+async def test_a_declared_sub_agent_does_a_task_in_a_conversation_of_its_own(
+    tmp_path: Path,
+) -> None:
     did: list[str] = []
 
     async def run(at: str) -> str:
@@ -169,7 +200,10 @@ async def test_a_declared_sub_agent_does_a_task_in_a_conversation_of_its_own(tmp
         return f"saw {at}"
 
     task = ToolCall("1", "read", {"task": "What is in a.log?"})
-    script = {SEAT.name: [asks(task), "So it is."], READER.name: [asks(look("a.log")), "It says 7."]}
+    script = {
+        SEAT.name: [asks(task), "So it is."],
+        READER.name: [asks(look("a.log")), "It says 7."],
+    }
     sub = SubAgent(READER, "read", "Has a file read.", [tool(run)])
 
     async def program(script: dict[str, list[Any]]) -> tuple[str, ScriptedProvider, Usage]:
@@ -203,7 +237,11 @@ async def test_one_budget_holds_for_an_agent_and_all_below_it() -> None:
     tools = [SubAgent(READER, "read", "Reads.")]
     async with Agent(SEAT, provider=provider, tools=tools, budget=Budget(tokens=200)) as agent:
         response = await agent.send("go")
-    assert (response.ended, response.usage.input_tokens, len(provider.requests)) == ("tokens", 200, 2)
+    assert (response.ended, response.usage.input_tokens, len(provider.requests)) == (
+        "tokens",
+        200,
+        2,
+    )
 
 
 async def test_a_name_taken_by_a_sub_conversation_says_what_to_write() -> None:
@@ -229,16 +267,24 @@ async def test_a_tool_of_unknown_effect_is_never_repeated_and_asks_nobody(tmp_pa
             await asyncio.sleep(0)
         return "done"
 
-    schema: dict[str, Json] = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {"at": {"type": "string"}},
+        "required": ["at"],
+    }
     tools = [ToolDefinition("act", "Acts.", schema, act)]
     calls = [ToolCall(str(n), "act", {"at": at}) for n, at in enumerate("aab")]
     with pytest.raises(asyncio.CancelledError):
-        async with Agent(SEAT, provider=scripted(asks(*calls)), tools=tools, at=Home(tmp_path, "t")) as agent:
+        async with Agent(
+            SEAT, provider=scripted(asks(*calls)), tools=tools, at=Home(tmp_path, "t")
+        ) as agent:
             await agent.send("go")
     provider = scripted("ok")
     async with Agent(SEAT, provider=provider, tools=tools, at=Home(tmp_path, "t")) as agent:
         assert (await agent.send("go")).text == "ok"
-    assert sorted(did) == ["a", "a", "b"], "equal calls are each carried out, and the one that was cut off is not again"
+    assert sorted(did) == ["a", "a", "b"], (
+        "equal calls are each carried out, and the one that was cut off is not again"
+    )
     result = provider.requests[-1].window.turns[-1]
     assert isinstance(result, ToolResults)
     assert [one.is_error for one in result.results] == [False, False, True]
@@ -260,7 +306,9 @@ async def test_a_run_of_an_earlier_version_is_one_clear_error(tmp_path: Path) ->
             data: Any = {key: value for key, value in dict(record.data).items() if key != "journal"}  # type: ignore[arg-type]  # a mapping
             await store.append(stream, record.kind, data)
     async with Agent(SEAT, provider=scripted("b"), at=Home(tmp_path, "t")) as agent:
-        with pytest.raises(RunError, match="made by an earlier version of transom; finish it with that version"):
+        with pytest.raises(
+            RunError, match="made by an earlier version of transom; finish it with that version"
+        ):
             await agent.send("one")
 
 
@@ -271,4 +319,7 @@ async def test_repairs_are_ordinary_turns_and_bounded() -> None:
         with pytest.raises(Exception, match="nor does its repair"):
             await agent.send("go")
         last = await resumed(agent)
-    assert (last.text, [len(request.window.turns) for request in provider.requests]) == ("{}", [1, 3, 1])
+    assert (last.text, [len(request.window.turns) for request in provider.requests]) == (
+        "{}",
+        [1, 3, 1],
+    )

@@ -1,7 +1,8 @@
 """Hostile code for an atom's place, be it one of the three functions or the module itself.
 
-Each attack is a function's body. When it takes effect it returns `FIRED` (put together at run time, so that no message
-quotes it by accident) or leaves a trace that a witness in the test sees. Names in capitals are filled in by the test.
+Each attack is a function's body. When it takes effect it returns `FIRED` (put together at run time,
+so that no message quotes it by accident) or leaves a trace that a witness in the test sees. Names
+in capitals are filled in by the test.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ FIRED = "FIRED-9c1"
 _F = '"FIRED" + "-9c1"'
 PLACES = ("import", "extract_context", "validate_logic", "check_existence")
 
-# Takes away what the child only does for good messages (its audit hook, its own `import`), so that an attack meets the
-# kernel's walls alone.
+# Takes away what the child only does for good messages (its audit hook, its own `import`), so that
+# an attack meets the kernel's walls alone.
 DISARM = """
 import re as _re
 _sys = _re.enum.sys
@@ -36,7 +37,9 @@ _ENTRY = (
     '[{"value": str(said), "source_file": source_file, "line_number": 1, "matched_content": "", '
     '"parsed_fields": {"path": {"state": "x"}}}]'
 )
-_ANSWER = '{"is_match": False, "reason": str(said), "matched_content": "", "kind": "x", "evidence": []}'
+_ANSWER = (
+    '{"is_match": False, "reason": str(said), "matched_content": "", "kind": "x", "evidence": []}'
+)
 _MODULE = """
 {disarm}
 def attack():
@@ -169,7 +172,9 @@ return "-"
 """, quiet=True),
 )  # fmt: skip
 _SOCKETS = (
-    Attack("opens-a-socket", 'import socket\nsocket.create_connection(("127.0.0.1", PORT), timeout=2)'),
+    Attack(
+        "opens-a-socket", 'import socket\nsocket.create_connection(("127.0.0.1", PORT), timeout=2)'
+    ),
     Attack(
         "opens-a-raw-socket",
         """
@@ -299,14 +304,23 @@ for fd in (1, 4):
 )  # fmt: skip
 _TIME = (
     Attack("loops", "while True:\n    pass"),
-    Attack("loops-and-catches", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
+    Attack(
+        "loops-and-catches",
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    ),
     Attack("backtracks", 'import re\nre.search(r"(a+)+$", "a" * 60 + "b")'),
     Attack("searches-in-squares", 'import re\nre.search(r"\\s+$", " " * 200_000 + "b")'),
     Attack("sleeps", 'import re\nre.enum.sys.modules["time"].sleep(3600)'),
     Attack("collides-hashes", "len({n * (2**61 - 1) for n in range(60_000)})"),
     Attack("makes-a-number", "len(bin(9 ** 9 ** 8))"),
-    Attack("writes-a-number", "import re\nre.enum.sys.set_int_max_str_digits(0)\nlen(str(7 ** 5_000_000))"),
-    Attack("fails-slowly", "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E"),
+    Attack(
+        "writes-a-number",
+        "import re\nre.enum.sys.set_int_max_str_digits(0)\nlen(str(7 ** 5_000_000))",
+    ),
+    Attack(
+        "fails-slowly",
+        "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
+    ),
 )
 _ENDS = (
     Attack("exits", "import sys\nsys.exit(0)"),

@@ -20,7 +20,8 @@ def children() -> list[str]:
     """Processes below this one, however many threads started them."""
     found: list[str] = []
     for task in Path("/proc/self/task").iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended since it was listed
+        # a thread that ended since it was listed
+        with suppress(FileNotFoundError, ProcessLookupError):
             found += (task / "children").read_text().split()
     return found
 

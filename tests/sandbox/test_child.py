@@ -37,7 +37,8 @@ class Talk:
 
 @pytest.fixture
 def talk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Talk]:
-    monkeypatch.setattr("transom.sandbox.child.renew_cpu", lambda seconds: None)  # it would limit this very process
+    # it would limit this very process
+    monkeypatch.setattr("transom.sandbox.child.renew_cpu", lambda seconds: None)
     found = Talk()
     yield found
     sys.modules.pop("atoms", None)
@@ -55,8 +56,16 @@ def _call(name: str, text: str | None = None, **args: Any) -> bytes:
 
 def test_it_serves_until_the_pipe_ends(talk: Talk) -> None:
     code = "X = 3\ndef f(a, b=0):\n    return [a, b]"
-    asked = [_load(code), _call("f", "a", b=2), request("7", {"op": "constants", "names": ["X", "Y"]})]
-    assert [answer.value for answer in talk.ask(*asked, b"cut short")] == [None, ["body", 2], {"X": 3}]
+    asked = [
+        _load(code),
+        _call("f", "a", b=2),
+        request("7", {"op": "constants", "names": ["X", "Y"]}),
+    ]
+    assert [answer.value for answer in talk.ask(*asked, b"cut short")] == [
+        None,
+        ["body", 2],
+        {"X": 3},
+    ]
 
 
 @pytest.mark.parametrize("cut", [5, 13])
@@ -76,7 +85,9 @@ def test_half_a_frame_is_the_end(talk: Talk, cut: int) -> None:
         ("def f(a)", "crash", 1),
     ],
 )
-def test_after_a_failure_it_answers_nothing_more(talk: Talk, code: str, kind: str, line: int | None) -> None:
+def test_after_a_failure_it_answers_nothing_more(
+    talk: Talk, code: str, kind: str, line: int | None
+) -> None:
     talk.channel.limit = 1000
     *_, last = talk.ask(_load(code), _call("f", "a"), _call("f", "a"))
     assert (last.ok, last.kind, last.line) == (False, kind, line)
@@ -88,7 +99,9 @@ def test_the_hook_lets_pass_what_is_allowed_or_not_the_codes_own(talk: Talk) -> 
     talk.host.audit("compile", ())
 
 
-def test_the_hook_names_the_line_and_ends_the_process(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hook_names_the_line_and_ends_the_process(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Ended(BaseException):
         pass
 

@@ -1,4 +1,6 @@
-"""Real commands in a project's folder: what they may do, what they may not, and that nothing of them stays."""
+"""Real commands in a project's folder: what they may do, what they may not, and that nothing of
+them stays.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def python(project: Path, code: str, **limits: float) -> Done:
 def test_git_and_python_work_in_the_project(tmp_path: Path) -> None:
     project = tmp_path / "p"
     assert command(project, "git", "init", "-q").code == 0
-    done = python(project, "open('a.txt', 'w').write('hello'); import sys; print('out'); print('err', file=sys.stderr)")
+    done = python(
+        project,
+        "open('a.txt', 'w').write('hello'); import sys; print('out'); print('err',"
+        " file=sys.stderr)",
+    )
     assert done == Done(0, "out\n", "err\n")
     assert command(project, "git", "add", "a.txt").code == 0
     who = ["-c", "user.name=n", "-c", "user.email=e@x"]
@@ -50,7 +56,9 @@ def test_the_link_of_a_worktree_to_its_repository_cannot_be_replaced(tmp_path: P
         ["ln", "-sf", "a", ".git"],
     ):
         assert command(tmp_path, *words).code
-    assert (tmp_path / ".git").read_text() == "gitdir: elsewhere\n" and command(tmp_path, "touch", "b").code == 0
+    assert (tmp_path / ".git").read_text() == "gitdir: elsewhere\n" and command(
+        tmp_path, "touch", "b"
+    ).code == 0
 
 
 @pytest.mark.parametrize(
@@ -71,7 +79,9 @@ def test_the_link_of_a_worktree_to_its_repository_cannot_be_replaced(tmp_path: P
         "bytes(2 << 30)",
     ],
 )
-def test_what_lies_outside_is_out_of_reach(tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lies_outside_is_out_of_reach(
+    tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TRANSOM_SECRET", "x")
     (tmp_path / "secret").write_text("x")
     held, other = os.pipe()
@@ -92,7 +102,10 @@ def test_its_scratch_is_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_clock_ends_the_whole_tree_and_daemons_do_not_outlive_a_command(tmp_path: Path) -> None:
-    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n{late}\n    os._exit(0)\n"
+    daemon = (
+        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n{late}\n   "
+        " os._exit(0)\n"
+    )
     late = "        time.sleep(0.6); open('late', 'w')"
     ended = python(tmp_path / "p", daemon.format(late=late))
     assert (ended.code, ended.ended) == (0, "itself")
@@ -108,7 +121,8 @@ def test_a_flood_and_a_bomb_of_processes_are_stopped(tmp_path: Path) -> None:
     flood = python(tmp_path / "p", "while True: print('x' * 1000)", output_bytes=10_000)
     assert (flood.ended, len(flood.stdout)) == ("output", 10_000)
     bomb = (
-        "import os, time\nfor _ in range(2000):\n    if os.fork() == 0:\n        time.sleep(60)\n    time.sleep(0.002)"
+        "import os, time\nfor _ in range(2000):\n    if os.fork() == 0:\n        time.sleep(60)\n  "
+        "  time.sleep(0.002)"
     )
     start = time.monotonic()
     assert python(tmp_path / "p", bomb, processes=40, wall_seconds=60).ended == "processes"

@@ -1,4 +1,6 @@
-"""Code that has the worker in its hands: it can lie about its own text, and that is all that it can do."""
+"""Code that has the worker in its hands: it can lie about its own text, and that is all that it
+can do.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def extract_context(text, source_file):
 def test_an_answer_written_beforehand_answers_no_later_call(level: Level) -> None:
     async def go() -> None:
         async with Sandbox(_LIMITS, level).worker(_NEXT) as worker:
-            assert await worker.call(NAME, {"text": "", "source_file": ""}) == ["forged"]  # its own answer is its own
+            # its own answer is its own
+            assert await worker.call(NAME, {"text": "", "source_file": ""}) == ["forged"]
             with pytest.raises(AtomFailed, match="does not answer the call") as failed:
                 await worker.call(NAME, {"text": "", "source_file": ""})
             assert failed.value.kind == "schema"
@@ -70,9 +73,13 @@ def test_a_second_answer_is_noticed_even_behind_the_last_call(level: Level) -> N
 
 
 @pytest.mark.parametrize(
-    "length", [b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x04\x00\x00\x00"], ids=["most", "none", "64 MiB"]
+    "length",
+    [b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x04\x00\x00\x00"],
+    ids=["most", "none", "64 MiB"],
 )
-def test_a_forged_length_is_no_reason_to_wait_or_to_fill_the_memory(length: bytes, level: Level) -> None:
+def test_a_forged_length_is_no_reason_to_wait_or_to_fill_the_memory(
+    length: bytes, level: Level
+) -> None:
     code = f"{_REACH}\ndef {NAME}(text, source_file):\n    os.write(4, {length!r})\n    return []"
 
     async def go() -> None:
@@ -97,7 +104,9 @@ def test_a_forged_length_is_no_reason_to_wait_or_to_fill_the_memory(length: byte
         "[{'\\udc80': 1}]",
     ],
 )
-def test_a_value_that_would_make_the_parent_swell_or_stumble_is_refused(value: str, level: Level) -> None:
+def test_a_value_that_would_make_the_parent_swell_or_stumble_is_refused(
+    value: str, level: Level
+) -> None:
     """Checked before it is looked at: validating millions of wrong values took gigabytes."""
     code = (
         f"def deep(n):\n    d = []\n    for _ in range(n): d = [d]\n    return d\n"
@@ -136,7 +145,9 @@ def extract_context(text, source_file):
 
 
 def test_nothing_of_the_parent_is_told(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither its environment nor its command line nor its folder; an open descriptor is not handed down."""
+    """Neither its environment nor its command line nor its folder; an open descriptor is not
+    handed down.
+    """
     monkeypatch.setenv("TRANSOM_SECRET", "here")
     held, other = os.pipe()
     os.set_inheritable(held, True)

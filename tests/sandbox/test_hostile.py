@@ -1,7 +1,9 @@
-"""Attacks that take effect in plain Python and have none in a worker: in each place of a checker, at each level.
+"""Attacks that take effect in plain Python and have none in a worker: in each place of a checker,
+at each level.
 
-The verdict is ERROR, the parent lives, and the next check is unaffected. At L1, where Landlock and the namespaces are
-absent, the system-call filter holds alone; `REMAINING_AT_L1` lists what gets through there.
+The verdict is ERROR, the parent lives, and the next check is unaffected. At L1, where Landlock and
+the namespaces are absent, the system-call filter holds alone; `REMAINING_AT_L1` lists what gets
+through there.
 """
 
 from __future__ import annotations
@@ -69,7 +71,11 @@ class Scene:
         return {"TOKEN": FIRED, "PATH": os.environ["PATH"]}
 
     def filled(self, code: str) -> str:
-        here = {"SECRET": self.folder / "secret", "MARK": self.folder / "mark", "FOLDER": self.folder}
+        here = {
+            "SECRET": self.folder / "secret",
+            "MARK": self.folder / "mark",
+            "FOLDER": self.folder,
+        }
         for name, value in {**here, "PORT": self.port, "HERE": os.getpid()}.items():
             code = code.replace(name, str(value))
         return code
@@ -84,12 +90,20 @@ class Scene:
 
     def fired(self, said: str) -> bool:
         mark = self.folder / "mark"
-        return FIRED in said or mark.exists() or mark.is_symlink() or bool(self.connections) or bool(self.signals)
+        return (
+            FIRED in said
+            or mark.exists()
+            or mark.is_symlink()
+            or bool(self.connections)
+            or bool(self.signals)
+        )
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    """A secret, also on an inheritable descriptor; a listening port; a handler for a signal; a token."""
+    """A secret, also on an inheritable descriptor; a listening port; a handler for a signal; a
+    token.
+    """
     (tmp_path / "secret").write_text(FIRED)
     held = os.open(tmp_path / "secret", os.O_RDONLY)
     os.set_inheritable(held, True)
@@ -155,13 +169,16 @@ def test_each_attack_takes_effect_in_plain_python(scene: Scene, *, disarmed: boo
 
 
 def _fails_to_fire(scene: Scene, attack: Attack, *, disarmed: bool) -> str | None:
-    """What plain Python said where the attack took no effect; a busy machine gets the time that it needs."""
+    """What plain Python said where the attack took no effect; a busy machine gets the time that
+    it needs.
+    """
     scene.clear()
     code = scene.filled(attack.module("extract_context", disarmed=disarmed))
     said = _in_plain_python(code, scene.environment, 0.4 if attack.slow else 240)
     if attack.stops and "ended well" not in said:
         return None
-    end = time.monotonic() + 10  # a connection is witnessed by a thread, a signal between two instructions
+    # a connection is witnessed by a thread, a signal between two instructions
+    end = time.monotonic() + 10
     while not scene.fired(said):
         if time.monotonic() > end:
             return said[-300:] or "nothing"
@@ -180,9 +197,16 @@ def _checker(folder: Path, code: str) -> LoadedChecker:
 
 
 def _effects(
-    scene: Scene, level: Level, cases: Sequence[tuple[Attack, str]], *, disarmed: bool = False, every: int = 6
+    scene: Scene,
+    level: Level,
+    cases: Sequence[tuple[Attack, str]],
+    *,
+    disarmed: bool = False,
+    every: int = 6,
 ) -> list[str]:
-    """What went wrong in a table of attacks; after each `every`-th another checker must be served rightly."""
+    """What went wrong in a table of attacks; after each `every`-th another checker must be
+    served rightly.
+    """
     wrong: list[str] = []
     honest = Attack("honest", 'return "-"')
     for number, (attack, place) in enumerate(cases):
@@ -199,18 +223,24 @@ def _effects(
         if number % every == 0:
             after = _check(scene, honest.module("import"), level, _LIMITS)
             if after.status != "FAIL" or after.errors:
-                wrong.append(f"{attack.name} in {place}: the next check is {after.status}: {after.errors}")
+                wrong.append(
+                    f"{attack.name} in {place}: the next check is {after.status}: {after.errors}"
+                )
     return wrong
 
 
 def _allowed(level: Level) -> list[Attack]:
-    return [attack for attack in ATTACKS if level is not Level.L1 or attack.name not in REMAINING_AT_L1]
+    return [
+        attack for attack in ATTACKS if level is not Level.L1 or attack.name not in REMAINING_AT_L1
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.fence
 def test_no_attack_has_an_effect_whatever_its_place(scene: Scene, level: Level) -> None:
-    """Each attack in one of the places in turn; `test_every_attack_in_every_place` is the whole product."""
+    """Each attack in one of the places in turn; `test_every_attack_in_every_place` is the whole
+    product.
+    """
     cases = [(attack, PLACES[index % len(PLACES)]) for index, attack in enumerate(_allowed(level))]
     assert _effects(scene, level, cases) == []
 
@@ -226,6 +256,8 @@ def test_the_kernel_alone_stops_what_reaches_out(scene: Scene) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("disarmed", [False, True], ids=["as-written", "disarmed"])
 @pytest.mark.parametrize("place", PLACES)
-def test_every_attack_in_every_place(scene: Scene, level: Level, place: str, *, disarmed: bool) -> None:
+def test_every_attack_in_every_place(
+    scene: Scene, level: Level, place: str, *, disarmed: bool
+) -> None:
     cases = [(attack, place) for attack in _allowed(level)]
     assert _effects(scene, level, cases, disarmed=disarmed, every=1) == []

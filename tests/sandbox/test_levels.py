@@ -1,4 +1,6 @@
-"""What a machine offers is found by trying, and what is missing is named. Each poorer machine here is a real one."""
+"""What a machine offers is found by trying, and what is missing is named. Each poorer machine
+here is a real one.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,11 @@ rules.load()
 def _report(code: str = "", prefix: tuple[str, ...] = (), python_path: str = "") -> list[str]:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": python_path}
     done = subprocess.run(
-        [*prefix, sys.executable, "-c", code + _REPORT], env=environment, capture_output=True, text=True, check=True
+        [*prefix, sys.executable, "-c", code + _REPORT],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.splitlines()
 
@@ -84,7 +90,9 @@ def probed_anew() -> Iterator[None]:
 @pytest.mark.usefixtures("only_landlock", "probed_anew")
 def test_without_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert probe() == Probe(Level.L2, ((Level.L3, "bubblewrap is not installed (Debian: apt install bubblewrap)"),))
+    assert probe() == Probe(
+        Level.L2, ((Level.L3, "bubblewrap is not installed (Debian: apt install bubblewrap)"),)
+    )
     assert Sandbox().level is Level.L2
     with pytest.raises(SandboxUnavailable, match="at level L3: bubblewrap is not installed"):
         Sandbox(level=Level.L3)
@@ -94,7 +102,10 @@ def test_without_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("script", "missing"),
     [
-        ("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n", "bwrap: No permissions"),
+        (
+            "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
+            "bwrap: No permissions",
+        ),
         ("#!/bin/sh\nexit 3\n", "the child ended with code 3"),
         ("no program", "the child did not start: "),
         ("#!/bin/sh\nexec sleep 9\n", "the child did not answer within 0.2 s"),

@@ -45,7 +45,9 @@ def test_a_worker_opens_no_file_and_makes_no_socket(tmp_path: Path) -> None:
 def _trace(folder: Path) -> str:
     strace = shutil.which("strace")
     if strace is None:
-        assert os.environ.get("CI") != "true", "strace is missing: scripts/setup-test.sh installs it"
+        assert os.environ.get("CI") != "true", (
+            "strace is missing: scripts/setup-test.sh installs it"
+        )
         pytest.skip("strace is not installed")
     log = folder / "trace"
     done = subprocess.run(

@@ -82,9 +82,16 @@ def test_calls_constants_and_prints_share_one_worker(level: Level) -> None:
     asyncio.run(go())
 
 
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(max_size=200), other=st.text(max_size=5))  # what a file can hold: no half of a surrogate pair
-def test_any_text_arrives_as_it_was_sent(echo: tuple[asyncio.Runner, Worker], text: str, other: str) -> None:
+@settings(
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+# what a file can hold: no half of a surrogate pair
+@given(text=st.text(max_size=200), other=st.text(max_size=5))
+def test_any_text_arrives_as_it_was_sent(
+    echo: tuple[asyncio.Runner, Worker], text: str, other: str
+) -> None:
     runner, worker = echo
     assert runner.run(worker.call(NAME, {"text": text, "other": other})) == [text, other]
 
@@ -92,7 +99,11 @@ def test_any_text_arrives_as_it_was_sent(echo: tuple[asyncio.Runner, Worker], te
 @pytest.fixture(scope="module")
 def echo() -> object:
     async def start() -> Worker:
-        return await Sandbox(level=LEVELS[0]).worker(f"def {NAME}(text, other):\n    return [text, other]").__aenter__()
+        return (
+            await Sandbox(level=LEVELS[0])
+            .worker(f"def {NAME}(text, other):\n    return [text, other]")
+            .__aenter__()
+        )
 
     with asyncio.Runner() as runner:
         worker = runner.run(start())
@@ -116,7 +127,10 @@ def test_forged_constants_are_refused() -> None:
 
 def test_every_module_that_is_offered_can_be_imported(level: Level) -> None:
     code = "".join(f"import {name}\n" for name in IMPORTABLE if name != "__future__")
-    assert call_once(f"{code}def {NAME}(text, source_file):\n    return sorted(heapq.nlargest(2, [1, 3, 2]))", level)
+    assert call_once(
+        f"{code}def {NAME}(text, source_file):\n    return sorted(heapq.nlargest(2, [1, 3, 2]))",
+        level,
+    )
 
 
 def test_a_refused_import_names_what_there_is() -> None:
@@ -131,23 +145,45 @@ def test_a_refused_import_names_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("code", "kind", "where", "what"),
     [
-        ("x = 1\nraise ValueError('no\\nway\\x1b[31m')", "crash", "atoms.py:2", "ValueError: no way [31m"),
+        (
+            "x = 1\nraise ValueError('no\\nway\\x1b[31m')",
+            "crash",
+            "atoms.py:2",
+            "ValueError: no way [31m",
+        ),
         ("x = (", "crash", "atoms.py:1", "SyntaxError"),
         ("x = 1", "crash", "atoms.py", "the code defines no function extract_context"),
         (f"def {NAME}(text):\n    pass", "crash", "atoms.py", "TypeError"),
-        (f"def {NAME}(text, source_file):\n    return {{1, 2}}", "schema", "atoms.py", "set is not JSON"),
-        (f"def {NAME}(text, source_file):\n    return float('nan')", "schema", "atoms.py", "not JSON"),
+        (
+            f"def {NAME}(text, source_file):\n    return {{1, 2}}",
+            "schema",
+            "atoms.py",
+            "set is not JSON",
+        ),
+        (
+            f"def {NAME}(text, source_file):\n    return float('nan')",
+            "schema",
+            "atoms.py",
+            "not JSON",
+        ),
         (
             f"def {NAME}(text, source_file):\n    a = []\n    a.append(a)\n    return a",
             "schema",
             "atoms.py",
             "not JSON",
         ),
-        (f"def {NAME}(text, source_file):\n\n    return open(text)", "killed", "atoms.py:3", "does not allow open"),
+        (
+            f"def {NAME}(text, source_file):\n\n    return open(text)",
+            "killed",
+            "atoms.py:3",
+            "does not allow open",
+        ),
         ("class E(Exception):\n    def __str__(self): 1 / 0\nraise E", "crash", "atoms.py:3", "E"),
     ],
 )
-def test_failures_say_what_and_where(code: str, kind: str, where: str, what: str, level: Level) -> None:
+def test_failures_say_what_and_where(
+    code: str, kind: str, where: str, what: str, level: Level
+) -> None:
     error = failure(code, level)
     assert (error.kind, error.where) == (kind, where)
     assert what in error.what
@@ -155,7 +191,10 @@ def test_failures_say_what_and_where(code: str, kind: str, where: str, what: str
 
 
 def test_a_chatty_atom_is_no_failure(level: Level) -> None:
-    code = f"def {NAME}(text, source_file):\n    for _ in range(10_000): print('x' * 99)\n    return 'good'"
+    code = (
+        f"def {NAME}(text, source_file):\n    for _ in range(10_000): print('x' * 99)\n    return"
+        " 'good'"
+    )
 
     async def go() -> None:
         async with Sandbox(Limits(stderr_bytes=1000), level).worker(code) as worker:
@@ -167,7 +206,9 @@ def test_a_chatty_atom_is_no_failure(level: Level) -> None:
 
 def test_closing_under_a_call_ends_that_call() -> None:
     async def go() -> None:
-        worker = await Sandbox(level=LEVELS[0]).worker("def f():\n    while True: pass").__aenter__()
+        worker = (
+            await Sandbox(level=LEVELS[0]).worker("def f():\n    while True: pass").__aenter__()
+        )
         call = asyncio.create_task(worker.call("f", {}))
         await asyncio.sleep(0.05)
         await worker.close()
@@ -187,10 +228,15 @@ def test_too_large_a_text_is_told_before_it_is_sent() -> None:
 
 @pytest.mark.slow
 def test_processor_time_is_counted_per_call() -> None:
-    code = f"{_TIME}def {NAME}(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass"
+    code = (
+        f"{_TIME}def {NAME}(s):\n    end = time.process_time() + s\n    while time.process_time() <"
+        " end: pass"
+    )
 
     async def go() -> None:
-        async with Sandbox(Limits(cpu_seconds=1, wall_seconds=20), LEVELS[-1]).worker(code) as worker:
+        async with Sandbox(Limits(cpu_seconds=1, wall_seconds=20), LEVELS[-1]).worker(
+            code
+        ) as worker:
             for _ in range(3):
                 await worker.call(NAME, {"s": 0.6})
             with pytest.raises(AtomFailed, match="CPU time") as failed:
@@ -307,7 +353,10 @@ def _alive(pid: int) -> bool:
 
 
 def test_without_a_sandbox_it_still_is_another_process() -> None:
-    code = f"os = re.enum.sys.modules['os']\ndef {NAME}(text, source_file):\n    return [os.getpid(), dict(os.environ)]"
+    code = (
+        f"os = re.enum.sys.modules['os']\ndef {NAME}(text, source_file):\n    return [os.getpid(),"
+        " dict(os.environ)]"
+    )
     assert call_once(ATOM, Level.NONE, text="made at 2026-01-02")
     pid, environment = call_once(code, Level.NONE)
     assert pid != os.getpid()
@@ -315,7 +364,8 @@ def test_without_a_sandbox_it_still_is_another_process() -> None:
 
 
 def test_a_machine_whose_lock_fails_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transom.sandbox.launch.filter_program", lambda: b"\0" * 8)  # the kernel refuses that filter
+    # the kernel refuses that filter
+    monkeypatch.setattr("transom.sandbox.launch.filter_program", lambda: b"\0" * 8)
     with pytest.raises(SandboxUnavailable, match="seccomp: Invalid argument") as failed:
         call_once(ATOM, LEVELS[0])
     assert isinstance(failed.value, TransomError)

@@ -32,7 +32,9 @@ def client(book: Playbook, tmp_path: Path) -> Iterator[TestClient]:
 def url(book: Playbook, tmp_path: Path) -> str:
     """Where a real server listens; it ends with the tests."""
     listener, url = listen("127.0.0.1", 0)
-    threading.Thread(target=serve, args=(build_app(book, tmp_path, TOKEN), listener), daemon=True).start()
+    threading.Thread(
+        target=serve, args=(build_app(book, tmp_path, TOKEN), listener), daemon=True
+    ).start()
     return url
 
 

@@ -15,7 +15,9 @@ BASE = "/api/context"
 STR = InsightCategory.STRATEGY
 
 
-def test_the_session_is_empty_until_one_is_saved_and_shows_no_isolated_data(client: TestClient, tmp_path: Path) -> None:
+def test_the_session_is_empty_until_one_is_saved_and_shows_no_isolated_data(
+    client: TestClient, tmp_path: Path
+) -> None:
     assert client.get(f"{BASE}/session").json()["recent_actions"] == []
     assert client.get(f"{BASE}/session/context").json() == {"session_id": "session", "context": ""}
 
@@ -28,7 +30,10 @@ def test_the_session_is_empty_until_one_is_saved_and_shows_no_isolated_data(clie
     told = client.get(f"{BASE}/session")
     assert told.json() == {"session_id": "bracket", **state.exposed.model_dump(mode="json")}
     assert "kept apart" not in told.text
-    assert client.get(f"{BASE}/session/context").json() == {"session_id": "bracket", "context": state.get_llm_context()}
+    assert client.get(f"{BASE}/session/context").json() == {
+        "session_id": "bracket",
+        "context": state.get_llm_context(),
+    }
 
 
 def test_a_broken_session_is_named(client: TestClient, tmp_path: Path) -> None:
@@ -39,9 +44,15 @@ def test_a_broken_session_is_named(client: TestClient, tmp_path: Path) -> None:
 
 def test_cache_stats_add_up_what_was_reported(client: TestClient, tmp_path: Path) -> None:
     assert client.get(f"{BASE}/cache/stats").json()["total_requests"] == 0
-    spans = [_call(1, 1_000, written=1_000), *(_call(number, 1_000, cached=900) for number in (2, 3)), _call(4, 1_000)]
+    spans = [
+        _call(1, 1_000, written=1_000),
+        *(_call(number, 1_000, cached=900) for number in (2, 3)),
+        _call(4, 1_000),
+    ]
     (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / f"{'a' * 32}.jsonl").write_text("\n".join([*map(json.dumps, spans), "no span", ""]))
+    (tmp_path / "traces" / f"{'a' * 32}.jsonl").write_text(
+        "\n".join([*map(json.dumps, spans), "no span", ""])
+    )
     (tmp_path / "traces" / f"{'b' * 32}.jsonl").write_text("no span at all\n")
     assert client.get(f"{BASE}/cache/stats").json() == {
         "total_requests": 4, "cache_hits": 2, "cache_misses": 2, "hit_rate": 0.5, "input_tokens": 4_000,
@@ -49,7 +60,9 @@ def test_cache_stats_add_up_what_was_reported(client: TestClient, tmp_path: Path
     }  # fmt: skip
 
 
-def test_the_report_names_the_best_the_worst_and_what_to_ask(client: TestClient, book: Playbook) -> None:
+def test_the_report_names_the_best_the_worst_and_what_to_ask(
+    client: TestClient, book: Playbook
+) -> None:
     for text, good, bad in (("holds", 5, 0), ("fails", 0, 3), ("depends", 2, 2), ("untried", 0, 0)):
         one = book.add_insight(STR, f"it {text} altogether")
         for number in range(good + bad):
@@ -57,7 +70,9 @@ def test_the_report_names_the_best_the_worst_and_what_to_ask(client: TestClient,
     report = client.get(f"{BASE}/learning/report").json()
     assert [one["id"] for one in report["top_performers"]] == ["str-00001"]
     assert [one["id"] for one in report["worst_performers"]] == ["str-00002"]
-    assert [(one["kind"], one["insight"]) for one in report["questions"]] == [("uncertain", "str-00003")]
+    assert [(one["kind"], one["insight"]) for one in report["questions"]] == [
+        ("uncertain", "str-00003")
+    ]
     assert report["playbook_stats"] == book.get_stats()
 
 

@@ -61,7 +61,12 @@ def test_a_port_that_is_taken_is_named() -> None:
 def test_the_command_prints_url_and_token_serves_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     line = [*COMMAND, "serve", "--port", "0", "--format", "json", "--user", "ada"]
     with subprocess.Popen(
-        line, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        line,
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout and process.stderr
         told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")

@@ -16,7 +16,9 @@ ENDPOINTS = {
 }  # fmt: skip
 
 
-def test_the_document_has_the_twelve_endpoints_their_token_and_their_problems(client: TestClient) -> None:
+def test_the_document_has_the_twelve_endpoints_their_token_and_their_problems(
+    client: TestClient,
+) -> None:
     document = client.get("/openapi.json").json()
     paths = document["paths"]
     assert {(path, method) for path, known in paths.items() for method in known} == {
@@ -30,14 +32,18 @@ def test_the_document_has_the_twelve_endpoints_their_token_and_their_problems(cl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_whatever_is_sent_is_answered_as_the_document_says(url: str, book: Playbook, mode: str) -> None:
+def test_whatever_is_sent_is_answered_as_the_document_says(
+    url: str, book: Playbook, mode: str
+) -> None:
     import schemathesis
     from hypothesis import given, settings
     from schemathesis.core.parameters import ParameterLocation
     from schemathesis.specs.openapi.checks import negative_data_rejection
 
     def beside(case: Any) -> list[Any]:
-        """What is wrong with a query or a header may be gone once it is sent: an empty list, the token added here."""
+        """What is wrong with a query or a header may be gone once it is sent: an empty list, the
+        token added here.
+        """
         body = case.meta.components.get(ParameterLocation.BODY)
         return [] if body and body.mode.is_negative else [negative_data_rejection]
 

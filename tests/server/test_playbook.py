@@ -34,7 +34,9 @@ def ids(answer: Any) -> list[str]:
     return [one["id"] for one in answer.json()]
 
 
-def test_an_item_has_the_known_fields_and_the_lower_bound(client: TestClient, learned: Playbook) -> None:
+def test_an_item_has_the_known_fields_and_the_lower_bound(
+    client: TestClient, learned: Playbook
+) -> None:
     (item,) = client.get(f"{BASE}/items", params={"category": "str"}).json()
     kept = learned.require("str-00001")
     assert item == client.get(f"{BASE}/items/str-00001").json()
@@ -59,7 +61,9 @@ def test_the_list_is_sorted_filtered_and_paged(client: TestClient, learned: Play
     assert listed(offset=3) == []
 
 
-def test_feedback_moves_score_and_confidence_also_of_a_mistake(client: TestClient, learned: Playbook) -> None:
+def test_feedback_moves_score_and_confidence_also_of_a_mistake(
+    client: TestClient, learned: Playbook
+) -> None:
     def told(key: str, helpful: bool) -> Any:
         return client.post(f"{BASE}/feedback", json={"item_id": key, "helpful": helpful}).json()
 
@@ -70,10 +74,19 @@ def test_feedback_moves_score_and_confidence_also_of_a_mistake(client: TestClien
     assert learned.events("mis-00002")[-1].data["source"] == {"by": "rest"}
 
 
-def test_an_insight_is_added_once_and_a_retired_one_is_not_learned_again(client: TestClient, book: Playbook) -> None:
-    given = {"category": "str", "content": "Use shell elements", "tags": ["mesh"], "source_trial": 42}
+def test_an_insight_is_added_once_and_a_retired_one_is_not_learned_again(
+    client: TestClient, book: Playbook
+) -> None:
+    given = {
+        "category": "str",
+        "content": "Use shell elements",
+        "tags": ["mesh"],
+        "source_trial": 42,
+    }
     first = client.post(f"{BASE}/insights", json=given)
-    again = client.post(f"{BASE}/insights", json=given | {"content": "use SHELL elements!", "tags": ["thin"]})
+    again = client.post(
+        f"{BASE}/insights", json=given | {"content": "use SHELL elements!", "tags": ["thin"]}
+    )
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json() | {"tags": ["mesh", "thin"]}
     assert book.require("str-00001").source_trials == (42,)
@@ -88,8 +101,13 @@ def test_an_insight_is_added_once_and_a_retired_one_is_not_learned_again(client:
     assert ids(client.get(f"{BASE}/items")) == ["str-00001"]
 
 
-def test_prune_retires_what_evidence_condemns_and_the_summary_counts(client: TestClient, learned: Playbook) -> None:
-    assert client.post(f"{BASE}/prune", params={"threshold": -5}).json() == {"items_pruned": 0, "threshold": -5}
+def test_prune_retires_what_evidence_condemns_and_the_summary_counts(
+    client: TestClient, learned: Playbook
+) -> None:
+    assert client.post(f"{BASE}/prune", params={"threshold": -5}).json() == {
+        "items_pruned": 0,
+        "threshold": -5,
+    }
     assert client.post(f"{BASE}/prune").json() == {"items_pruned": 1, "threshold": -3}
     assert client.get(BASE).json() == learned.get_stats()
     assert client.get(BASE).json()["retired"] == 1
@@ -103,7 +121,9 @@ def test_the_context_is_that_of_the_task(client: TestClient, learned: Playbook) 
         "tags": ["mesh", "solver"],
     }
     found = client.get(f"{BASE}/context", params=query).json()
-    assert found["context"] == learned.get_context_for_task("debug_error", 5, 0.6, ["mesh", "solver"])
+    assert found["context"] == learned.get_context_for_task(
+        "debug_error", 5, 0.6, ["mesh", "solver"]
+    )
     assert found["items_included"] == 2
     assert client.get(f"{BASE}/context", params={"max_items": 1}).json()["items_included"] == 1
 
@@ -117,7 +137,10 @@ def test_what_another_person_owns_is_neither_shown_nor_changed(
     assert ids(client.get(f"{BASE}/items")) == ["str-00001"]
     assert client.get(f"{BASE}/items/{own.id}").status_code == 404
     assert client.delete(f"{BASE}/items/{own.id}").status_code == 404
-    assert client.post(f"{BASE}/feedback", json={"item_id": own.id, "helpful": False}).status_code == 404
+    assert (
+        client.post(f"{BASE}/feedback", json={"item_id": own.id, "helpful": False}).status_code
+        == 404
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +154,9 @@ def test_what_another_person_owns_is_neither_shown_nor_changed(
         ("POST", "/insights", {"category": "str", "content": " \n"}, "body.content"),
     ],
 )
-def test_what_cannot_be_used_is_named(client: TestClient, method: str, path: str, body: Any, where: str) -> None:
+def test_what_cannot_be_used_is_named(
+    client: TestClient, method: str, path: str, body: Any, where: str
+) -> None:
     answer = client.request(method, BASE + path, json=body)
     problem = answer.json()
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -139,9 +164,13 @@ def test_what_cannot_be_used_is_named(client: TestClient, method: str, path: str
     assert [one["where"] for one in problem["errors"]] == [where]
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", rb'{"category": "str", "content": "\ud800"}', b"null"])
+@pytest.mark.parametrize(
+    "body", [b"{", b"\xff\xfe", rb'{"category": "str", "content": "\ud800"}', b"null"]
+)
 def test_a_body_that_is_no_such_document_is_refused(client: TestClient, body: bytes) -> None:
-    answer = client.post(f"{BASE}/insights", content=body, headers={"Content-Type": "application/json"})
+    answer = client.post(
+        f"{BASE}/insights", content=body, headers={"Content-Type": "application/json"}
+    )
     assert answer.status_code in (400, 422)
     assert answer.headers["Content-Type"] == "application/problem+json"
 
@@ -152,7 +181,9 @@ def test_a_closed_database_is_a_problem_and_no_defect(book: Playbook, client: Te
     assert (answer.status_code, answer.json()["title"]) == (503, "Service Unavailable")
 
 
-def test_a_defect_is_logged_and_its_text_is_not_sent(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_defect_is_logged_and_its_text_is_not_sent(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken:
         def get_stats(self) -> Any:
             raise ZeroDivisionError("the secret of the database")

@@ -1,6 +1,7 @@
 """A process of its own that writes to a store: `child.py MODULE:NAME LOCATION JOB [ARGUMENT...]`.
 
-`MODULE:NAME` opens the store at LOCATION, as in `StoreConformance.opener`. What the child prints was acknowledged.
+`MODULE:NAME` opens the store at LOCATION, as in `StoreConformance.opener`. What the child prints
+was acknowledged.
 """
 
 from __future__ import annotations
@@ -35,13 +36,17 @@ async def append(store: Store, who: str, count: str) -> None:
 
 
 async def endless(store: Store) -> None:
-    """Appends for ever, in three tasks, a blob and a document beside each; prints every acknowledged `seq`."""
+    """Appends for ever, in three tasks, a blob and a document beside each; prints every
+    acknowledged `seq`.
+    """
 
     async def one(task: int) -> None:
         for n in range(10**9):
             sha = await store.put_blob(f"{task}/{n}".encode())
             await store.put("latest", str(task), n)
-            seq = await store.append("endless", "n", {"task": task, "n": n, "sha": sha}, sync=n % 2 == 0)
+            seq = await store.append(
+                "endless", "n", {"task": task, "n": n, "sha": sha}, sync=n % 2 == 0
+            )
             say(seq)
 
     await asyncio.gather(*(one(task) for task in range(3)))
@@ -62,14 +67,21 @@ async def fill(store: Store, ballast: str) -> None:
             acknowledged += 1
     except StoreError as error:
         say(error)
-    assert len(store.read("big")) == acknowledged, "a failed append left a trace, or an acknowledged one is gone"
+    assert len(store.read("big")) == acknowledged, (
+        "a failed append left a trace, or an acknowledged one is gone"
+    )
     Path(ballast).unlink()
     await store.append("big", "n", "after")
     assert store.read("big")[-1].data == "after"
     say("went on")
 
 
-JOBS: dict[str, Callable[..., Awaitable[None]]] = {"append": append, "endless": endless, "claim": claim, "fill": fill}
+JOBS: dict[str, Callable[..., Awaitable[None]]] = {
+    "append": append,
+    "endless": endless,
+    "claim": claim,
+    "fill": fill,
+}
 
 
 async def main(opener: str, location: str, job: str, *arguments: str) -> None:

@@ -1,4 +1,6 @@
-"""The suite that every store must pass: derive a class whose name starts with `Test` and set `opener`."""
+"""The suite that every store must pass: derive a class whose name starts with `Test` and set
+`opener`.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ from . import child
 T = TypeVar("T")
 
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
 
 
 class StoreConformance:
-    """What a store promises, on a store at `location`, opened by `opener` here and in child processes."""
+    """What a store promises, on a store at `location`, opened by `opener` here and in child
+    processes.
+    """
 
     opener: ClassVar[str]
     """`module:name` of a callable that takes a path and returns an open store."""
@@ -76,7 +84,9 @@ class StoreConformance:
         times = [datetime.fromisoformat(r.at) for r in records]
         assert times == sorted(times)
         assert before <= times[0] <= times[-1] <= datetime.now(UTC)
-        assert all(len(r.at) == len("2026-11-21T09:30:00.000001Z") and r.at.endswith("Z") for r in records)
+        assert all(
+            len(r.at) == len("2026-11-21T09:30:00.000001Z") and r.at.endswith("Z") for r in records
+        )
 
     def test_one_sequence_runs_through_all_streams(self, location: Path) -> None:
         async def work(store: Store) -> list[int]:
@@ -115,9 +125,16 @@ class StoreConformance:
             return kinds
 
         assert self.run(location, work) == ["first", "second"]
-        assert [record.kind for record in self.records(location, "s")] == ["first", "second", "third", "last"]
+        assert [record.kind for record in self.records(location, "s")] == [
+            "first",
+            "second",
+            "third",
+            "last",
+        ]
 
-    def test_concurrent_appends_all_arrive_in_the_order_they_were_handed_over(self, location: Path) -> None:
+    def test_concurrent_appends_all_arrive_in_the_order_they_were_handed_over(
+        self, location: Path
+    ) -> None:
         async def work(store: Store) -> list[int]:
             return await asyncio.gather(*(store.append("s", "k", n) for n in range(200)))
 
@@ -142,7 +159,11 @@ class StoreConformance:
     # values
 
     @given(value=json_values)
-    @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=examples(25),
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
     def test_any_json_value_comes_back(self, location: Path, value: Json) -> None:
         async def work(store: Store) -> None:
             seq = await store.append("values", "k", value, sync=False)
@@ -170,7 +191,9 @@ class StoreConformance:
         [float("nan"), float("inf"), b"bytes", object(), {(1, 2): 3}],
         ids=["NaN", "inf", "bytes", "object", "key"],
     )
-    def test_what_is_no_json_is_refused_and_leaves_nothing(self, location: Path, value: Any) -> None:
+    def test_what_is_no_json_is_refused_and_leaves_nothing(
+        self, location: Path, value: Any
+    ) -> None:
         async def work(store: Store) -> None:
             with pytest.raises(StoreError, match=r"^s: the value cannot be stored as JSON"):
                 await store.append("s", "k", value)
@@ -207,7 +230,9 @@ class StoreConformance:
 
     # blobs
 
-    @pytest.mark.parametrize("data", [b"", b"\0\xff" * 10, b"netlist " * 700_000], ids=["empty", "binary", "5 MB"])
+    @pytest.mark.parametrize(
+        "data", [b"", b"\0\xff" * 10, b"netlist " * 700_000], ids=["empty", "binary", "5 MB"]
+    )
     def test_blobs_are_kept_once_under_their_digest(self, location: Path, data: bytes) -> None:
         async def work(store: Store) -> None:
             first, second = await asyncio.gather(store.put_blob(data), store.put_blob(data))
@@ -256,7 +281,9 @@ class StoreConformance:
         async def add(store: Store, times: int) -> None:
             while times:
                 before = store.get("t", "n")
-                times -= await store.swap("t", "n", before, (before if isinstance(before, int) else 0) + 1)
+                times -= await store.swap(
+                    "t", "n", before, (before if isinstance(before, int) else 0) + 1
+                )
 
         async def work(store: Store) -> None:
             async with child.open_store(self.opener, str(location)) as other:
@@ -294,12 +321,18 @@ class StoreConformance:
         assert set(seen[0]) <= {"a", "b"}
 
     @pytest.mark.parametrize("acknowledged", [1, 7, 60])
-    def test_kill_loses_nothing_that_was_acknowledged(self, location: Path, acknowledged: int) -> None:
+    def test_kill_loses_nothing_that_was_acknowledged(
+        self, location: Path, acknowledged: int
+    ) -> None:
         writer = self.spawn(location, "endless")
         assert writer.stdout is not None
         first = [int(writer.stdout.readline()) for _ in range(acknowledged)]
         writer.kill()
-        rest = [int(line) for line in writer.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+        rest = [
+            int(line)
+            for line in writer.stdout.read().splitlines(keepends=True)
+            if line.endswith("\n")
+        ]
         writer.stdout.close()
         writer.wait()
 
@@ -307,7 +340,8 @@ class StoreConformance:
             kept = {r.seq: r for r in store.read("endless")}
             assert set(first + rest) <= set(kept)
             latest: dict[str, Any] = store.items("latest")
-            for record in kept.values():  # a record implies the blob and the document written before it
+            # a record implies the blob and the document written before it
+            for record in kept.values():
                 data: Any = record.data
                 assert store.get_blob(data["sha"]) == f"{data['task']}/{data['n']}".encode()
                 assert latest[str(data["task"])] >= data["n"]
@@ -327,7 +361,9 @@ class StoreConformance:
         self.run(location, work)
         assert len(self.records(location, "s")) == 50
 
-    def test_what_is_forgotten_is_gone_and_its_numbers_are_not_given_again(self, location: Path) -> None:
+    def test_what_is_forgotten_is_gone_and_its_numbers_are_not_given_again(
+        self, location: Path
+    ) -> None:
         async def work(store: Store) -> None:
             await store.append("kept", "k", 1)
             first, second = await store.put_blob(b"one"), await store.put_blob(b"two")

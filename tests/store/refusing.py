@@ -18,7 +18,8 @@ def refusing(path: Path, which: str) -> Iterator[None]:
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as beside:
         beside.execute(
-            f"CREATE TRIGGER refuses BEFORE INSERT ON records WHEN {which} BEGIN SELECT RAISE(ABORT, 'refused'); END"
+            f"CREATE TRIGGER refuses BEFORE INSERT ON records WHEN {which} BEGIN SELECT"
+            " RAISE(ABORT, 'refused'); END"
         )
         try:
             yield

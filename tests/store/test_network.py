@@ -56,7 +56,8 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_this_machine_has_an_answer(tmp_path: Path) -> None:
     assert filesystem_of(Path("/proc/self")) == "proc"
     mounts = [
-        line.split(" ")[4] for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
+        line.split(" ")[4]
+        for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
     ]
     if "/" in mounts:  # a folder that is the root of a chroot is none
         assert filesystem_of(tmp_path) not in ("", "proc")

@@ -61,7 +61,9 @@ def test_one_append_is_one_commit(db: Path) -> None:
     assert asyncio.run(work()) == 5
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed: syncs cannot be counted")
+@pytest.mark.skipif(
+    shutil.which("strace") is None, reason="strace is not installed: syncs cannot be counted"
+)
 def test_only_synced_appends_reach_the_disk(db: Path) -> None:
     def syncs(sync: bool) -> int:
         script = (
@@ -74,7 +76,15 @@ def test_only_synced_appends_reach_the_disk(db: Path) -> None:
             "        print('end', file=sys.stderr, flush=True)\n"
             "asyncio.run(main())\n"
         )
-        command = ["strace", "-f", "-e", "trace=fsync,fdatasync,write", sys.executable, "-c", script]
+        command = [
+            "strace",
+            "-f",
+            "-e",
+            "trace=fsync,fdatasync,write",
+            sys.executable,
+            "-c",
+            script,
+        ]
         trace = subprocess.run(command, capture_output=True, text=True)
         if trace.returncode:
             pytest.skip("strace may not trace here: " + trace.stderr.splitlines()[-1])
@@ -105,7 +115,9 @@ def test_one_bad_write_does_not_take_its_neighbours_along(db: Path) -> None:
 async def who_commits(db: Path, write: Callable[[SqliteStore], Awaitable[object]]) -> list[bool]:
     """Of each append whether the event loop's own thread committed it."""
     mine, seen = threading.get_ident(), list[bool]()
-    async with SqliteStore.open(db, after_append=lambda _: seen.append(threading.get_ident() == mine)) as store:
+    async with SqliteStore.open(
+        db, after_append=lambda _: seen.append(threading.get_ident() == mine)
+    ) as store:
         await write(store)
     return seen
 
@@ -182,7 +194,9 @@ def test_a_disk_that_was_slow_is_trusted_again_once_it_has_shown_itself_quick(
     assert asyncio.run(who_commits(db, write)) == [True] + [False] * 3 + [True] * 7
 
 
-def test_a_disk_that_turns_slow_holds_up_the_loop_once(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_turns_slow_holds_up_the_loop_once(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def write(store: SqliteStore) -> None:
         monkeypatch.setattr(committer, "_QUICK", math.inf)
         await one_by_one(store)
@@ -192,7 +206,9 @@ def test_a_disk_that_turns_slow_holds_up_the_loop_once(db: Path, monkeypatch: py
     assert asyncio.run(who_commits(db, write))[10:] == [True] + [False] * 9
 
 
-def test_tasks_that_write_in_turn_share_the_commits_of_the_thread(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_that_write_in_turn_share_the_commits_of_the_thread(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(committer, "_QUICK", math.inf)
 
     async def write(store: SqliteStore) -> None:
@@ -204,7 +220,9 @@ def test_tasks_that_write_in_turn_share_the_commits_of_the_thread(db: Path, monk
     asyncio.run(who_commits(db, write))
 
 
-def test_the_loop_goes_on_while_another_process_holds_the_lock(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loop_goes_on_while_another_process_holds_the_lock(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(committer, "_QUICK", math.inf)
 
     async def write(store: SqliteStore) -> None:
@@ -214,7 +232,8 @@ def test_the_loop_goes_on_while_another_process_holds_the_lock(db: Path, monkeyp
             store.append_soon("s", "k", "held")
             waiting = asyncio.create_task(one_by_one(store))
             for _ in range(50):
-                await asyncio.sleep(0.001)  # would last as long as the lock, which nobody frees meanwhile
+                # would last as long as the lock, which nobody frees meanwhile
+                await asyncio.sleep(0.001)
             assert not waiting.done()
             other.execute("ROLLBACK")
             await waiting
@@ -236,7 +255,8 @@ def test_the_log_has_its_length_from_the_first_sync_on_and_is_gone_in_the_end(db
             copy = db.with_name("copy.db")
             shutil.copy(db, copy)
             shutil.copy(log, db.with_name("copy.db-wal"))
-            async with SqliteStore.open(copy) as other:  # as after a kill: what was synced is read out of the log
+            # as after a kill: what was synced is read out of the log
+            async with SqliteStore.open(copy) as other:
                 assert [record.data for record in other.read("s")] == [*range(40)]
 
     asyncio.run(work())
@@ -284,12 +304,11 @@ def test_what_after_append_raises_reaches_the_caller_and_the_record_stands(db: P
 
 def test_a_process_killed_in_after_append_has_kept_that_append(db: Path) -> None:
     script = (
-        "import asyncio, os, signal\nfrom pathlib import Path\nfrom transom.store import SqliteStore\n"
-        "def die(n):\n    if n == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "async def main():\n"
-        f"    async with SqliteStore.open(Path({str(db)!r}), after_append=die) as store:\n"
-        "        for n in range(1, 9):\n            await store.append('s', 'k', n)\n            print(n, flush=True)\n"
-        "asyncio.run(main())\n"
+        "import asyncio, os, signal\nfrom pathlib import Path\nfrom transom.store import"
+        " SqliteStore\ndef die(n):\n    if n == 3: os.kill(os.getpid(), signal.SIGKILL)\nasync def"
+        f" main():\n    async with SqliteStore.open(Path({str(db)!r}), after_append=die) as"
+        " store:\n        for n in range(1, 9):\n            await store.append('s', 'k', n)\n    "
+        "        print(n, flush=True)\nasyncio.run(main())\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (-9, "1\n2\n")
@@ -356,7 +375,9 @@ def test_damage_is_reported_where_it_is_met(db: Path) -> None:
     asyncio.run(read())
 
 
-@pytest.mark.parametrize("damaged", [b"no zlib", zlib.compress(b"other bytes")], ids=["torn", "swapped"])
+@pytest.mark.parametrize(
+    "damaged", [b"no zlib", zlib.compress(b"other bytes")], ids=["torn", "swapped"]
+)
 def test_a_damaged_blob_is_named(db: Path, damaged: bytes) -> None:
     async def work() -> None:
         async with SqliteStore.open(db) as store:
@@ -369,12 +390,16 @@ def test_a_damaged_blob_is_named(db: Path, damaged: bytes) -> None:
     asyncio.run(work())
 
 
-def test_a_lock_that_stays_is_an_error_for_all_who_wait_and_then_the_store_goes_on(db: Path) -> None:
+def test_a_lock_that_stays_is_an_error_for_all_who_wait_and_then_the_store_goes_on(
+    db: Path,
+) -> None:
     async def work() -> None:
         async with SqliteStore.open(db, busy_seconds=0.1) as store:
             with raw(db) as other:
                 other.execute("BEGIN IMMEDIATE")
-                results = await asyncio.gather(*(store.append("s", "k", n) for n in range(20)), return_exceptions=True)
+                results = await asyncio.gather(
+                    *(store.append("s", "k", n) for n in range(20)), return_exceptions=True
+                )
                 assert {type(result) for result in results} == {StoreError}
                 assert "another process kept the database locked" in str(results[0])
                 other.execute("ROLLBACK")
@@ -404,14 +429,23 @@ def test_the_errors_of_a_full_database_are_told_as_such(tmp_path: Path) -> None:
 
 
 def in_mount_namespace(script: str, *arguments: str) -> str:
-    """Run a shell script in which `mount` works without touching this machine; skips where that is not allowed."""
+    """Run a shell script in which `mount` works without touching this machine; skips where that
+    is not allowed.
+    """
     unshare = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
     if shutil.which("unshare") is None:
         pytest.skip("unshare is not installed: no mount namespace to try this in")
-    probe = subprocess.run([*unshare, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, text=True)
+    probe = subprocess.run(
+        [*unshare, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, text=True
+    )
     if probe.returncode:
         pytest.skip(f"this machine allows no mount in a namespace: {probe.stderr.strip()}")
-    done = subprocess.run([*unshare, "sh", "-ec", script, "sh", *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*unshare, "sh", "-ec", script, "sh", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout
@@ -420,8 +454,13 @@ def in_mount_namespace(script: str, *arguments: str) -> str:
 CHILD = (sys.executable, child.__file__, "transom.store:SqliteStore.open")
 
 
-def test_a_full_disk_fails_the_write_and_the_store_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    script = 'mount -t tmpfs -o size=1m none "$1"; head -c 400000 /dev/zero >"$1/ballast"; shift; exec "$@"'
+def test_a_full_disk_fails_the_write_and_the_store_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    script = (
+        'mount -t tmpfs -o size=1m none "$1"; head -c 400000 /dev/zero >"$1/ballast"; shift; exec'
+        ' "$@"'
+    )
     output = in_mount_namespace(
         script, str(tmp_path), *CHILD, str(tmp_path / "state.db"), "fill", str(tmp_path / "ballast")
     )
@@ -432,14 +471,18 @@ def test_a_full_disk_fails_the_write_and_the_store_goes_on_when_there_is_room(tm
 
 def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
     script = 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; shift; exec "$@"'
-    output = in_mount_namespace(script, str(tmp_path), *CHILD, str(tmp_path / "state.db"), "append", "a", "25")
+    output = in_mount_namespace(
+        script, str(tmp_path), *CHILD, str(tmp_path / "state.db"), "append", "a", "25"
+    )
     assert output.startswith(f"{tmp_path}/state.db: the database cannot be opened or made")
 
 
 def test_a_read_only_folder_with_a_database_is_refused(tmp_path: Path) -> None:
     asyncio.run(SqliteStore.open(tmp_path / "state.db").close())
     script = 'mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; shift; exec "$@"'
-    output = in_mount_namespace(script, str(tmp_path), *CHILD, str(tmp_path / "state.db"), "append", "a", "25")
+    output = in_mount_namespace(
+        script, str(tmp_path), *CHILD, str(tmp_path / "state.db"), "append", "a", "25"
+    )
     assert output.startswith(f"{tmp_path}/state.db: the database cannot be")
 
 
@@ -469,12 +512,17 @@ def test_a_newer_database_is_refused_with_what_to_do(db: Path) -> None:
     asyncio.run(SqliteStore.open(db).close())
     with raw(db) as connection:
         connection.execute("PRAGMA user_version = 99")
-    assert refused(db) == f"the database has format 99, this version of transom reads up to {FORMAT}"
+    assert (
+        refused(db) == f"the database has format 99, this version of transom reads up to {FORMAT}"
+    )
     assert version(db) == 99
 
 
 @pytest.mark.slow
 def test_many_processes_may_open_a_new_database_at_once(db: Path) -> None:
     command = [*CHILD, str(db), "append"]
-    children = [subprocess.Popen([*command, str(n), "25"], stdout=subprocess.PIPE, text=True) for n in range(6)]
+    children = [
+        subprocess.Popen([*command, str(n), "25"], stdout=subprocess.PIPE, text=True)
+        for n in range(6)
+    ]
     assert [c.communicate(timeout=300)[0] for c in children] == ["done\n"] * 6

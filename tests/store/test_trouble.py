@@ -1,4 +1,6 @@
-"""What comes in the middle of a write: a signal, a cancelled task, a bad neighbour, the end of an event loop."""
+"""What comes in the middle of a write: a signal, a cancelled task, a bad neighbour, the end of
+an event loop.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def test_what_nobody_waits_for_is_written_where_its_loop_has_ended(tmp_path: Pat
     asyncio.run(wait())
 
 
-async def test_what_follows_a_write_that_nobody_waits_for_is_not_kept_without_it(tmp_path: Path) -> None:
+async def test_what_follows_a_write_that_nobody_waits_for_is_not_kept_without_it(
+    tmp_path: Path,
+) -> None:
     async with SqliteStore.open(tmp_path / "x.db") as store:
         with refusing(tmp_path / "x.db", "NEW.kind = 'poison'"):
             bad = store.append_soon("s", "poison", 1)

@@ -1,9 +1,11 @@
-"""The example's epic, killed after journal appends and given again: what is left in git, and who was asked.
+"""The example's epic, killed after journal appends and given again: what is left in git, and who
+was asked.
 
     kill_driver.py BASE STORY [NUMBER...]
 
-Run as a program; STORY is an id, or `all`. Every attempt is a forked process, killed for real. Prints one JSON line for
-each failpoint, all of them where no number is named; number 0 is the run that nobody killed.
+Run as a program; STORY is an id, or `all`. Every attempt is a forked process, killed for real.
+Prints one JSON line for each failpoint, all of them where no number is named; number 0 is the run
+that nobody killed.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def go(work: Path, story: str, failpoint: int | None) -> int:
     kinds: Any = dict.fromkeys(("sm", "po", "dev", "qa"), "command")
     settings = StorySettings(kinds, OPENLY)
     command = ("/bin/sh", str(work / "agent.sh"))
-    world = World(work / "project", work / "w", settings=settings, command=command, after_append=after_append)
+    world = World(
+        work / "project", work / "w", settings=settings, command=command, after_append=after_append
+    )
     return attempt(lambda: asyncio.run(world.go(None if story == "all" else story)))
 
 
@@ -60,7 +64,9 @@ def say(work: Path, number: int, status: int, journaled: int) -> None:
         "failpoint": number,
         "status": status,
         "journaled": journaled,
-        "asked": (work / "asked.txt").read_text().splitlines() if (work / "asked.txt").exists() else [],
+        "asked": (work / "asked.txt").read_text().splitlines()
+        if (work / "asked.txt").exists()
+        else [],
         "tree": git(project, "rev-parse", "main^{tree}"),
         "log": git(project, "log", "--topo-order", "--format=%s").splitlines(),
         "dirty": git(project, "status", "--porcelain"),

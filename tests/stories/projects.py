@@ -10,7 +10,9 @@ from pathlib import Path
 from transom.stories.testrun import TestCommand
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "stories"
-TESTS = TestCommand(("{python}", "run_tests.py", "{junit}"), environment={"PYTHONDONTWRITEBYTECODE": "1"})
+TESTS = TestCommand(
+    ("{python}", "run_tests.py", "{junit}"), environment={"PYTHONDONTWRITEBYTECODE": "1"}
+)
 _WHO = {"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com"}
 
 
@@ -18,7 +20,12 @@ def git(folder: Path, *args: str) -> str:
     """A person's git, apart from ours."""
     who = {**_WHO, **{name.replace("AUTHOR", "COMMITTER"): value for name, value in _WHO.items()}}
     done = subprocess.run(
-        ["git", *args], cwd=folder, env={**os.environ, **who}, capture_output=True, text=True, check=True
+        ["git", *args],
+        cwd=folder,
+        env={**os.environ, **who},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 
@@ -34,7 +41,8 @@ def make_project(folder: Path) -> Path:
     shutil.copytree(EXAMPLE / "project", project, ignore=shutil.ignore_patterns("__pycache__"))
     git(project, "init", "--quiet", "--initial-branch=main")
     for key, value in (("user.name", "Kit Moss"), ("user.email", "kit@example.org")):
-        git(project, "config", key, value)  # for what an agent commits by itself, also where nobody set up git
+        # for what an agent commits by itself, also where nobody set up git
+        git(project, "config", key, value)
     git(project, "add", "--all")
     git(project, "commit", "--quiet", "--message", "A till")
     return project

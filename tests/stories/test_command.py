@@ -31,21 +31,32 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield make_project(tmp_path)
 
 
-def test_a_dry_run_is_a_plan_and_leaves_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_is_a_plan_and_leaves_nothing(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*RUN, "--dry-run", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["schema"], told["dry_run"]) == ("transom.story/1", True)
     assert [(story["id"], story["status"]) for story in told["stories"]] == [
         ("story-1", "planned"), ("story-2", "planned"), ("story-3", "planned"),
     ]  # fmt: skip
-    assert not (project.parent / ".transom").exists() and git(project, "worktree", "list").count("\n") == 0
+    assert (
+        not (project.parent / ".transom").exists()
+        and git(project, "worktree", "list").count("\n") == 0
+    )
     assert main([*RUN, "--dry-run", "--story", "story-2"]) == 0
     out = capsys.readouterr().out
-    assert "dry run: nobody is called" in out and "would call qa, which sees" in out and "story-1" not in out
+    assert (
+        "dry run: nobody is called" in out
+        and "would call qa, which sees" in out
+        and "story-1" not in out
+    )
 
 
 @pytest.mark.slow
-def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(project: Path, capsys: Any) -> None:
+def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(
+    project: Path, capsys: Any
+) -> None:
     assert main([*RUN, "--story", "story-1", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     (story,) = told["stories"]
@@ -74,11 +85,18 @@ def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(project: Pat
         ),
         ([*RUN[:-1], "epic-9"], SETTINGS, "there are docs/epics/epic-1/stories.yaml"),
         ([*RUN, "--story", "x"], SETTINGS, "known: story-1, story-2, story-3"),
-        (RUN, "agent: {command: [no-such-agent-at-all]}\n", "agent.command: there is no program no-such-agent"),
+        (
+            RUN,
+            "agent: {command: [no-such-agent-at-all]}\n",
+            "agent.command: there is no program no-such-agent",
+        ),
         (
             RUN,
             "stories: {workers: {po: boss}}\n",
-            "stories.workers.po: input should be 'command', 'model', 'rules' or 'replay', not 'boss'",
+            (
+                "stories.workers.po: input should be 'command', 'model', 'rules' or 'replay', not"
+                " 'boss'"
+            ),
         ),
         (RUN, "stories: {workers: {po: replay}}\n", "stories.replay is not set"),
         (RUN, "handoff: {retention: forever}\n", "handoff.retention: string should match"),
@@ -95,7 +113,9 @@ def test_what_cannot_be_run_is_one_clear_line(
 
 
 def test_rules_wait_for_a_model_at_dev(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(project.parent, "transom.yaml", "stories:\n  tests: ['{python}', run_tests.py, '{junit}']\n")
+    write(
+        project.parent, "transom.yaml", "stories:\n  tests: ['{python}', run_tests.py, '{junit}']\n"
+    )
     assert main([*RUN, "--story", "story-1", "--unsafe-no-sandbox"]) == 3
     out = capsys.readouterr().out
     assert "rules write no code" in out and "go on with: transom resume " in out

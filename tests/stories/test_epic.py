@@ -25,7 +25,9 @@ STORY = "docs/epics/epic-1/stories.yaml"
 
 def replayed(folder: Path, **settings: Any) -> World:
     return World(
-        make_project(folder), folder / "w", settings=StorySettings(REPLAY, OPENLY, StoriesSettings(**settings))
+        make_project(folder),
+        folder / "w",
+        settings=StorySettings(REPLAY, OPENLY, StoriesSettings(**settings)),
     )
 
 
@@ -35,41 +37,65 @@ def states(result: Any) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.fence
-async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_again(tmp_path: Path) -> None:
+async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_again(
+    tmp_path: Path,
+) -> None:
     at = replayed(tmp_path)
     at.playbook = Playbook()
     result = await at.go()
     (born,) = at.playbook.items.values()
-    assert "test_a_fraction_of_a_cent_is_kept" in born.content and born.category is InsightCategory.MISTAKE
-    assert (states(result), result.exit_code) == ({"story-1": "done", "story-2": "blocked", "story-3": "done"}, 3)
+    assert (
+        "test_a_fraction_of_a_cent_is_kept" in born.content
+        and born.category is InsightCategory.MISTAKE
+    )
+    assert (states(result), result.exit_code) == (
+        {"story-1": "done", "story-2": "blocked", "story-3": "done"},
+        3,
+    )
     _, second, third = result.stories
     assert [(row.stage, row.decision, row.attempt) for row in third.stages] == [
         ("sm", None, 1), ("po", "APPROVED", 1), ("dev", None, 1), ("dev", None, 2), ("qa", "PASS", 2),
     ]  # fmt: skip
     broken, mended = (row for row in third.stages if row.stage == "dev")
-    assert "test_a_fraction_of_a_cent_is_kept" in broken.evidence["findings"][0] and not mended.evidence["findings"]
-    assert broken.quality and mended.quality and broken.quality < mended.quality  # it boasted of tests that failed
-    assert third.tests == {"passed": 7, "failed": 0, "skipped": 0} and third.usage["input_tokens"] > 0
+    assert (
+        "test_a_fraction_of_a_cent_is_kept" in broken.evidence["findings"][0]
+        and not mended.evidence["findings"]
+    )
+    # it boasted of tests that failed
+    assert broken.quality and mended.quality and broken.quality < mended.quality
+    assert (
+        third.tests == {"passed": 7, "failed": 0, "skipped": 0} and third.usage["input_tokens"] > 0
+    )
     assert {row.by for row in third.stages} == {"replay"}
     assert "AC 1 wants a failed payment" in second.reason and second.blockers == [second.reason]
     log = git(at.project, "log", "--first-parent", "--format=%s").splitlines()
     assert log == ["Merge story-3: Totals in cents", "Merge story-1: Discounts", "A till"]
     assert git(at.project, "branch", "--format=%(refname:short)") == "main"
     kept = [path.name for path in (tmp_path / "w").glob("runs/*/*/handoffs/*")]
-    assert kept == ["story-2.yaml"], "the hand-over of a done story is deleted, and that of another one kept"
+    assert kept == ["story-2.yaml"], (
+        "the hand-over of a done story is deleted, and that of another one kept"
+    )
     head, said = git(at.project, "rev-parse", "HEAD"), len(at.said)
     again = await at.go()
     assert states(again) == {"story-1": "done", "story-2": "paused", "story-3": "done"}
     assert "PO blocked story-2 again" in again.stories[1].reason
     assert git(at.project, "rev-parse", "HEAD") == head
-    assert not [line for line in at.said[said:] if line.startswith(("story-1", "story-3")) and "working" in line]
+    assert not [
+        line
+        for line in at.said[said:]
+        if line.startswith(("story-1", "story-3")) and "working" in line
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.fence
 async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path) -> None:
     at = replayed(tmp_path)
-    write(at.project, STORY, (EXAMPLE / "project" / STORY).read_text().replace("[story-1]", "[story-2]"))
+    write(
+        at.project,
+        STORY,
+        (EXAMPLE / "project" / STORY).read_text().replace("[story-1]", "[story-2]"),
+    )
     git(at.project, "commit", "--quiet", "--all", "--message", "order")
     result = await at.go()
     assert states(result) == {"story-1": "done", "story-2": "blocked", "story-3": "skipped"}
@@ -79,12 +105,16 @@ async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path
         await at.go("story-9")
 
 
-async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_goes_on(tmp_path: Path) -> None:
+async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_goes_on(
+    tmp_path: Path,
+) -> None:
     at = replayed(tmp_path)
     right = at.settings
     at.settings = replace(right, tests=replace(OPENLY, argv=("{python}", "-c", "")))
     (story,) = (await at.go("story-1")).stories
-    assert story.status == "paused" and "before Dev begins, the tests left no report" in story.reason
+    assert (
+        story.status == "paused" and "before Dev begins, the tests left no report" in story.reason
+    )
     assert [row.stage for row in story.stages] == ["sm", "po"]
     at.settings = right
     assert states(await at.go("story-1")) == {"story-1": "done"}
@@ -95,7 +125,9 @@ def test_a_dry_run_calls_nobody_and_lists_the_stories_in_their_order(tmp_path: P
     text = (
         (project / STORY)
         .read_text()
-        .replace("description: As a customer", "dependencies: [story-3]\n    description: As a customer")
+        .replace(
+            "description: As a customer", "dependencies: [story-3]\n    description: As a customer"
+        )
     )
     write(project, STORY, text)
     result = asyncio.run(plan(project, "epic-1", None, StorySettings(REPLAY, OPENLY)))
@@ -106,7 +138,10 @@ def test_a_dry_run_calls_nobody_and_lists_the_stories_in_their_order(tmp_path: P
         ("story-2", "planned", f"{STORY}:15: 2 acceptance criteria, 0 tasks; after story-3"),
     ]
     assert [*result.stories[0].windows["qa"]] == ["instructions", "story"]
-    assert not (tmp_path / "w").exists() and git(project, "branch", "--format=%(refname)") == "refs/heads/main"
+    assert (
+        not (tmp_path / "w").exists()
+        and git(project, "branch", "--format=%(refname)") == "refs/heads/main"
+    )
 
 
 def replies(folder: Path, **texts: str) -> Path:
@@ -121,7 +156,9 @@ def replies(folder: Path, **texts: str) -> Path:
 async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
     criteria = "1. discount(200, 10) is exactly 180\n2. 101 percent is refused with a ValueError\n"
     told = "## Story\n\nAs a shop owner, I want discounts.\n\n## Acceptance Criteria\n\n"
-    story = f"SUMMARY: names the limits.\n<story>\n# Story 1: Discounts\n\n{told}{criteria}</story>\n"
+    story = (
+        f"SUMMARY: names the limits.\n<story>\n# Story 1: Discounts\n\n{told}{criteria}</story>\n"
+    )
     at = replayed(tmp_path)
     changes = "DECISION: CHANGES REQUESTED\nREASON: AC 2 does not say what 101 does"
     at.replies = replies(tmp_path, po_1=changes, sm_2=story, po_2="DECISION: APPROVED")
@@ -131,7 +168,9 @@ async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
         ("sm", None), ("po", "CHANGES REQUESTED"), ("sm", None), ("po", "APPROVED"),
     ]  # fmt: skip
     at.said.clear()
-    assert states(await at.go("story-1")) == {"story-1": "done"} and not at.said, "what is done is not walked again"
+    assert states(await at.go("story-1")) == {"story-1": "done"} and not at.said, (
+        "what is done is not walked again"
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,15 +179,24 @@ async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
         ({"po_1": "Looks good to me!"}, "failed", "the reply has no decision"),
         ({"po_1": "DECISION: BLOCKED"}, "failed", "BLOCKED needs a reason"),
         ({"qa_1": "All tests passed."}, "failed", "the reply has no decision"),
-        ({"qa_1": "DECISION: FAIL\nREASON: AC 1 is not tested with 0"}, "failed", "after 1 attempts: QA: AC 1"),
         (
-            dict.fromkeys(("po_1", "po_2", "po_3"), "DECISION: CHANGES REQUESTED\nREASON: AC 1 is still too vague"),
+            {"qa_1": "DECISION: FAIL\nREASON: AC 1 is not tested with 0"},
+            "failed",
+            "after 1 attempts: QA: AC 1",
+        ),
+        (
+            dict.fromkeys(
+                ("po_1", "po_2", "po_3"),
+                "DECISION: CHANGES REQUESTED\nREASON: AC 1 is still too vague",
+            ),
             "paused",
             "not ready after 3 reviews",
         ),
     ],
 )
-async def test_a_story_stops_with_its_reason(tmp_path: Path, texts: Any, status: str, reason: str) -> None:
+async def test_a_story_stops_with_its_reason(
+    tmp_path: Path, texts: Any, status: str, reason: str
+) -> None:
     at = replayed(tmp_path, attempts=1)
     sm = (EXAMPLE / "replies/story-1/sm-1.txt").read_text()
     at.replies = replies(tmp_path, sm_2=sm, sm_3=sm, **texts)
@@ -175,20 +223,32 @@ async def test_a_person_answers_and_the_story_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_after_a_finished_story_nothing_begins_before_a_person_looked_at_it(tmp_path: Path) -> None:
+async def test_after_a_finished_story_nothing_begins_before_a_person_looked_at_it(
+    tmp_path: Path,
+) -> None:
     at = replayed(tmp_path)
     text = (EXAMPLE / "project" / STORY).read_text()
-    write(at.project, STORY, text.replace('title: "Discounts"', 'title: "Discounts"\n    done_checkpoint: true'))
+    write(
+        at.project,
+        STORY,
+        text.replace('title: "Discounts"', 'title: "Discounts"\n    done_checkpoint: true'),
+    )
     git(at.project, "commit", "--quiet", "--all", "--message", "a person looks afterwards")
     for _ in range(2):
-        assert states(await at.go()) == {"story-1": "done", "story-2": "paused", "story-3": "paused"}
+        assert states(await at.go()) == {
+            "story-1": "done",
+            "story-2": "paused",
+            "story-3": "paused",
+        }
     at.answers = {"story-1/after": "go on"}
     assert states(await at.go()) == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
 
 
 @pytest.mark.slow
 @pytest.mark.fence
-async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(tmp_path: Path) -> None:
+async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(
+    tmp_path: Path,
+) -> None:
     at = replayed(tmp_path)
     write(at.project, "till/discounts.py", "mine\n")
     (story,) = (await at.go("story-1")).stories
@@ -196,15 +256,26 @@ async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(tm
     assert (at.project / "till/discounts.py").read_text() == "mine\n"
     (at.project / "till/discounts.py").unlink()
     (story,) = (await at.go("story-1")).stories
-    assert story.status == "done" and [row.stage for row in story.stages] == ["sm", "po", "dev", "qa"]
+    assert story.status == "done" and [row.stage for row in story.stages] == [
+        "sm",
+        "po",
+        "dev",
+        "qa",
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.fence
-async def test_what_came_into_the_target_meanwhile_is_tested_together_with_the_work(tmp_path: Path) -> None:
+async def test_what_came_into_the_target_meanwhile_is_tested_together_with_the_work(
+    tmp_path: Path,
+) -> None:
     move = "git update-ref refs/heads/main $(git commit-tree -p HEAD $(cat $TREE) -m moved)"
     at = world(tmp_path, f"$HONEST; TREE={tmp_path}/tree; {move}; $REPLY")
-    write(at.project, "till/prices.py", (at.project / "till/prices.py").read_text().replace("rate=0.2", "rate=0.3"))
+    write(
+        at.project,
+        "till/prices.py",
+        (at.project / "till/prices.py").read_text().replace("rate=0.2", "rate=0.3"),
+    )
     git(at.project, "add", "--all")
     write(tmp_path, "tree", git(at.project, "write-tree"))
     git(at.project, "reset", "--quiet", "--hard")
@@ -218,7 +289,9 @@ async def test_what_came_into_the_target_meanwhile_is_tested_together_with_the_w
 
 @pytest.mark.slow
 @pytest.mark.fence
-async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merged_one_by_one(tmp_path: Path) -> None:
+async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merged_one_by_one(
+    tmp_path: Path,
+) -> None:
     text = (EXAMPLE / "project" / STORY).read_text().replace("    dependencies: [story-1]\n", "")
     at = replayed(tmp_path, parallel=3)
     write(at.project, STORY, text)
@@ -226,27 +299,46 @@ async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merg
     assert states(await at.go()) == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
     began = [line.partition("/")[0] for line in at.said if line.endswith("baseline: working")]
     first_end = next(n for n, line in enumerate(at.said) if ": done" in line or ": blocked" in line)
-    assert len({line.partition("/")[0] for line in at.said[:first_end]}) == 3 and sorted(began) == sorted({*began})
+    assert len({line.partition("/")[0] for line in at.said[:first_end]}) == 3 and sorted(
+        began
+    ) == sorted({*began})
     assert git(at.project, "log", "--first-parent", "--format=%s").count("Merge") == 2
 
 
-async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(tmp_path: Path) -> None:
+async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
+    tmp_path: Path,
+) -> None:
     kinds: dict[str, WorkerKind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "model"}
     at = World(make_project(tmp_path), tmp_path / "w", settings=StorySettings(kinds, OPENLY))
     patch = (EXAMPLE / "replies/story-1/dev-1.patch").read_text().split("diff --git ")[1:]
     files = {part.split(" b/")[1].split("\n")[0]: part.split("@@\n", 1)[1] for part in patch}
     calls = [
-        ToolCall(str(n), "write_file", {"path": path, "text": "".join(f"{line[1:]}\n" for line in text.splitlines())})
+        ToolCall(
+            str(n),
+            "write_file",
+            {"path": path, "text": "".join(f"{line[1:]}\n" for line in text.splitlines())},
+        )
         for n, (path, text) in enumerate(files.items())
     ]
-    turns = [Reply(tuple(calls), "tool_calls"), Reply((Text((EXAMPLE / "replies/story-1/dev-1.txt").read_text()),))]
+    turns = [
+        Reply(tuple(calls), "tool_calls"),
+        Reply((Text((EXAMPLE / "replies/story-1/dev-1.txt").read_text()),)),
+    ]
     judged = Reply((Text("SUMMARY: both criteria are met\nDECISION: PASS"),))
     at.model = ScriptedProvider({"stories.dev": turns, "stories.qa": [judged]})
     (story,) = (await at.go("story-1")).stories
     assert story.status == "done", story
     asked: Request = at.model.requests[0]
     names = [tool.name for tool in asked.tools]
-    assert names == ["list_files", "read_file", "search", "edit_file", "write_file", "delete_file", "run_command"]
+    assert names == [
+        "list_files",
+        "read_file",
+        "search",
+        "edit_file",
+        "write_file",
+        "delete_file",
+        "run_command",
+    ]
     assert {block.name for block in asked.window.blocks} == {
         "instructions",
         "story",
@@ -255,16 +347,28 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
         "workplace",
     }
     seen = {block.name: block.text for block in at.model.requests[-1].window.blocks}
-    assert set(seen) == {"instructions", "story", "dev_summary", "files", "diff", "tests", "workplace"}
+    assert set(seen) == {
+        "instructions",
+        "story",
+        "dev_summary",
+        "files",
+        "diff",
+        "tests",
+        "workplace",
+    }
     assert "+def discount" in seen["diff"] and at.model.requests[-1].role == "stories.qa"
     at.settings = replace(at.settings, kinds=dict.fromkeys(("sm", "po", "dev", "qa"), "rules"))
     (story,) = (await at.go("story-3")).stories
     assert story.status == "paused" and "rules write no code" in story.reason
 
 
-async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_was(tmp_path: Path) -> None:
+async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_was(
+    tmp_path: Path,
+) -> None:
     dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text()
-    looks = [Reply((ToolCall(str(n), "list_files", {}),), "tool_calls", Usage(100, 50)) for n in range(4)]
+    looks = [
+        Reply((ToolCall(str(n), "list_files", {}),), "tool_calls", Usage(100, 50)) for n in range(4)
+    ]
     kinds: dict[str, WorkerKind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
     told = StorySettings(kinds, OPENLY, StoriesSettings(max_tokens=1500, max_turns=2, attempts=1))
     at = World(make_project(tmp_path), tmp_path / "w", settings=told)
@@ -280,12 +384,22 @@ async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_
     assert [row.stage for row in story.stages] == ["sm", "po", "dev"] and story.status == "failed"
 
 
-async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_names(tmp_path: Path) -> None:
+async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_names(
+    tmp_path: Path,
+) -> None:
     at = replayed(tmp_path)
     with Playbook(tmp_path / "playbook.db") as at.playbook:
-        told = at.playbook.add_insight(InsightCategory.STRATEGY, "Discounts are tested with 0, 100 and a value outside")
-        other = at.playbook.add_insight(InsightCategory.STRATEGY, "Discounts in percentages need no rounding")
-        dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text().replace("SUMMARY:", f"SUMMARY: as [{told.id}] says,")
+        told = at.playbook.add_insight(
+            InsightCategory.STRATEGY, "Discounts are tested with 0, 100 and a value outside"
+        )
+        other = at.playbook.add_insight(
+            InsightCategory.STRATEGY, "Discounts in percentages need no rounding"
+        )
+        dev = (
+            (EXAMPLE / "replies/story-1/dev-1.txt")
+            .read_text()
+            .replace("SUMMARY:", f"SUMMARY: as [{told.id}] says,")
+        )
         at.replies = replies(tmp_path, dev_1=dev)
         assert states(await at.go("story-1")) == {"story-1": "done"}
         shown = next((tmp_path / "w").rglob("playbook.txt")).read_text()
@@ -295,7 +409,9 @@ async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_
         assert len(found) == 2, "an attempt that passes teaches no mistake"
 
 
-async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backlog_changes(tmp_path: Path) -> None:
+async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backlog_changes(
+    tmp_path: Path,
+) -> None:
     at = world(tmp_path, "$HONEST; $REPLY")
     write(at.project, "docs/sprint-status.yaml", pages.SPRINT)
     story = pages.V6_STORY.partition("### Files to Create")[0]
@@ -313,13 +429,19 @@ async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backl
     assert not git(at.project, "status", "--porcelain")
 
 
-async def test_a_worktree_that_another_run_left_is_removed_only_by_a_persons_word(tmp_path: Path) -> None:
+async def test_a_worktree_that_another_run_left_is_removed_only_by_a_persons_word(
+    tmp_path: Path,
+) -> None:
     at = replayed(tmp_path)
     old = tmp_path / "old"
     git(at.project, "worktree", "add", "--quiet", "-b", "transom/story-1", str(old))
     write(old, "half.py", "half\n")
     (story,) = (await at.go("story-1")).stories
-    assert story.status == "paused" and f"left the worktree {old}" in story.reason and (old / "half.py").exists()
+    assert (
+        story.status == "paused"
+        and f"left the worktree {old}" in story.reason
+        and (old / "half.py").exists()
+    )
     at.answers = {"story-1/reclaim": "remove it, and keep its work on a branch"}
     (story,) = (await at.go("story-1")).stories
     assert story.status == "done" and not old.exists()

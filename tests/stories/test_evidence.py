@@ -21,7 +21,8 @@ STORIES = "docs/epics/epic-1/stories.yaml"
 RULES = Rules(backlog=(STORIES,))
 DISCOUNT = "def discount(amount, percent):\n    return amount - amount * percent / 100\n"
 DISCOUNT_TEST = (
-    "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(self.id())\n"
+    "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_ten(self):\n       "
+    " self.assertTrue(self.id())\n"
 )
 GOOD = "FILES:\n- created: till/discounts.py\n- created: tests/test_discounts.py\n"
 
@@ -38,8 +39,12 @@ def judged(project: Path, story: Story, reply: str, ran: dict[str, str] | None =
         base = await here("rev-list", "--max-parents=0", "HEAD")
         head = await here.commit_all("work\n")
         before = TestRun.model_validate({"cases": {"tests.test_prices.T.test_a": "passed"}})
-        after = TestRun.model_validate({"cases": ran or {**before.cases, "tests.test_discounts.T.test_ten": "passed"}})
-        return await judge(here, story, RULES, (base, base, head), read_reply(reply), compare(before, after))
+        after = TestRun.model_validate(
+            {"cases": ran or {**before.cases, "tests.test_discounts.T.test_ten": "passed"}}
+        )
+        return await judge(
+            here, story, RULES, (base, base, head), read_reply(reply), compare(before, after)
+        )
 
     return asyncio.run(work())
 
@@ -48,13 +53,18 @@ def test_honest_work_has_no_findings_and_names_the_tests_of_each_criterion(tmp_p
     project = make_project(tmp_path)
     write(project, "till/discounts.py", DISCOUNT)
     write(project, "tests/test_discounts.py", DISCOUNT_TEST)
-    evidence = judged(project, stories()[0], f"{GOOD}TESTS:\n- AC 1: tests/test_discounts.py::T::test_ten\n")
+    evidence = judged(
+        project, stories()[0], f"{GOOD}TESTS:\n- AC 1: tests/test_discounts.py::T::test_ten\n"
+    )
     assert evidence.findings == ()
     assert [(one.path, one.action) for one in evidence.changes] == [
         ("tests/test_discounts.py", "created"),
         ("till/discounts.py", "created"),
     ]
-    assert (evidence.covered, evidence.uncovered) == ({1: ("tests.test_discounts.T.test_ten",)}, (2,))
+    assert (evidence.covered, evidence.uncovered) == (
+        {1: ("tests.test_discounts.T.test_ten",)},
+        (2,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,25 +72,51 @@ def test_honest_work_has_no_findings_and_names_the_tests_of_each_criterion(tmp_p
     [
         ({}, GOOD, "worktree: Dev changed no file"),
         ({"till/discounts.py": DISCOUNT}, GOOD, "tests/test_discounts.py is listed and unchanged"),
-        ({"till/discounts.py": DISCOUNT, "till/extra.py": "x = 1\n"}, GOOD, "till/extra.py: the story does not allow"),
+        (
+            {"till/discounts.py": DISCOUNT, "till/extra.py": "x = 1\n"},
+            GOOD,
+            "till/extra.py: the story does not allow",
+        ),
         (
             {"till/discounts.py": DISCOUNT, "tests/test_b.py": "x = 1\n"},
             GOOD,
             "tests/test_b.py is created and not listed",
         ),
         ({"till/discounts.py": DISCOUNT}, "I did it.", "Dev lists no files"),
-        ({"run_tests.py": "import sys\nsys.exit(0)\n"}, GOOD, "run_tests.py: it decides how tests are run"),
+        (
+            {"run_tests.py": "import sys\nsys.exit(0)\n"},
+            GOOD,
+            "run_tests.py: it decides how tests are run",
+        ),
         ({"tests/conftest.py": "x = 1\n"}, GOOD, "tests/conftest.py: it decides how tests are run"),
         ({".gitignore": "*\n"}, GOOD, ".gitignore: it decides how tests are run"),
         ({STORIES: "stories: []\n"}, GOOD, f"{STORIES}: it belongs to the backlog"),
         ({"till/discounts.py": "->/etc/passwd"}, GOOD, "till/discounts.py: it is a link"),
-        ({"tests/test_prices.py": "import unittest\n"}, GOOD, "TotalTest.test_nothing_costs_nothing is gone"),
-        ({"tests/test_prices.py": None}, GOOD, "tests/test_prices.py: TotalTest.test_nothing_costs_nothing is gone"),
-        ({"till/discounts.py": DISCOUNT}, f"{GOOD}TESTS:\n- AC 1: test_no_such\n", "test_no_such is claimed to cover"),
-        ({"till/discounts.py": DISCOUNT}, f"{GOOD}TESTS:\n- AC 7: test_ten\n", "unknown criterion 7"),
+        (
+            {"tests/test_prices.py": "import unittest\n"},
+            GOOD,
+            "TotalTest.test_nothing_costs_nothing is gone",
+        ),
+        (
+            {"tests/test_prices.py": None},
+            GOOD,
+            "tests/test_prices.py: TotalTest.test_nothing_costs_nothing is gone",
+        ),
+        (
+            {"till/discounts.py": DISCOUNT},
+            f"{GOOD}TESTS:\n- AC 1: test_no_such\n",
+            "test_no_such is claimed to cover",
+        ),
+        (
+            {"till/discounts.py": DISCOUNT},
+            f"{GOOD}TESTS:\n- AC 7: test_ten\n",
+            "unknown criterion 7",
+        ),
     ],
 )
-def test_what_is_wrong_with_work_is_found(tmp_path: Path, files: dict[str, str | None], reply: str, what: str) -> None:
+def test_what_is_wrong_with_work_is_found(
+    tmp_path: Path, files: dict[str, str | None], reply: str, what: str
+) -> None:
     project = make_project(tmp_path)
     for path, text in files.items():
         if text is None:
@@ -115,10 +151,22 @@ def test_b():
         ("assert f(3) == 4", "assert True", "makes 1 checks, and made 2"),
         ("assert f(3) == 4", "assert f(3) == 5", "no longer checks: f(3) == 4"),
         ("def test_b", "@pytest.mark.skip\ndef test_b", "test_b makes 0 checks, and made 2"),
-        ("def test_b", "@pytest.mark.xfail(reason='x')\ndef test_b", "test_b makes 0 checks, and made 2"),
+        (
+            "def test_b",
+            "@pytest.mark.xfail(reason='x')\ndef test_b",
+            "test_b makes 0 checks, and made 2",
+        ),
         ("class T", "@unittest.skip('later')\nclass T", "T.test_a makes 0 checks, and made 2"),
-        ("import pytest, unittest\n", "import pytest, unittest\npytestmark = pytest.mark.skip\n", "makes 0 checks"),
-        ("    assert f(2) == 3", "    pytest.skip('x')\n    assert f(2) == 3", "test_b makes 0 checks, and made 2"),
+        (
+            "import pytest, unittest\n",
+            "import pytest, unittest\npytestmark = pytest.mark.skip\n",
+            "makes 0 checks",
+        ),
+        (
+            "    assert f(2) == 3",
+            "    pytest.skip('x')\n    assert f(2) == 3",
+            "test_b makes 0 checks, and made 2",
+        ),
         ("    assert f(2) == 3", "    return\n    assert f(2) == 3", "makes 0 checks, and made 2"),
         (
             "    assert f(3) == 4",
@@ -127,7 +175,11 @@ def test_b():
         ),
         ("    assert f(3) == 4", "    if False:\n        assert f(3) == 4", "makes 1"),
         ("def test_b", "def check_b", "test_b is gone"),
-        ("self.assertEqual(f(1), 2)", "self.assertEqual(2, 2)", "T.test_a makes 1 checks, and made 2"),
+        (
+            "self.assertEqual(f(1), 2)",
+            "self.assertEqual(2, 2)",
+            "T.test_a makes 1 checks, and made 2",
+        ),
         ("class T", "class T(", "T.test_a is gone"),
     ],
 )
@@ -151,15 +203,34 @@ def test_a_test_may_move_and_what_the_story_names_may_change_but_not_check_less(
 
 def test_tests_of_other_languages_are_counted() -> None:
     old = "it('adds', () => {\n  expect(add(1)).toBe(2);\n  expect(add(2)).toBe(3);\n});\n"
-    assert weakened({"a.test.ts": old}, {"a.test.ts": old.replace("  expect(add(2)).toBe(3);\n", "")}, frozenset())
+    assert weakened(
+        {"a.test.ts": old},
+        {"a.test.ts": old.replace("  expect(add(2)).toBe(3);\n", "")},
+        frozenset(),
+    )
     assert weakened({"a.test.ts": old}, {"a.test.ts": old.replace("it(", "it.skip(")}, frozenset())
-    assert weakened({"a.test.ts": old}, {"a.test.ts": None}, frozenset()) == [("a.test.ts", "is gone")]
-    assert not weakened({"a.test.ts": old}, {"a.test.ts": old + "it('x', () => { expect(1).toBe(1) });\n"}, frozenset())
-    named = ("tests/a.py", "src/test_a.py", "a_test.go", "a.spec.js", "till/prices.py", "tests/notes.md")
+    assert weakened({"a.test.ts": old}, {"a.test.ts": None}, frozenset()) == [
+        ("a.test.ts", "is gone")
+    ]
+    assert not weakened(
+        {"a.test.ts": old},
+        {"a.test.ts": old + "it('x', () => { expect(1).toBe(1) });\n"},
+        frozenset(),
+    )
+    named = (
+        "tests/a.py",
+        "src/test_a.py",
+        "a_test.go",
+        "a.spec.js",
+        "till/prices.py",
+        "tests/notes.md",
+    )
     assert [is_test_file(path) for path in named] == [True, True, True, True, False, False]
 
 
-def test_everything_that_lies_in_a_worktree_can_be_parked_and_nothing_here_changes(tmp_path: Path) -> None:
+def test_everything_that_lies_in_a_worktree_can_be_parked_and_nothing_here_changes(
+    tmp_path: Path,
+) -> None:
     project = make_project(tmp_path)
     write(project, "till/prices.py", "half done\n")
     write(project, "new.py", "new\n")
@@ -182,7 +253,10 @@ def test_what_happens_outside_the_worktree_shows(tmp_path: Path) -> None:
     write(project, "mine.txt", "changed again\n")
     git(project, "tag", "v1")
     after = asyncio.run(here.state())
-    assert {key for key in {**before, **after} if before.get(key) != after.get(key)} == {"mine.txt", "refs/tags/v1"}
+    assert {key for key in {**before, **after} if before.get(key) != after.get(key)} == {
+        "mine.txt",
+        "refs/tags/v1",
+    }
 
 
 def test_hooks_and_settings_of_the_repository_run_nothing(tmp_path: Path) -> None:
@@ -206,7 +280,9 @@ def test_hooks_and_settings_of_the_repository_run_nothing(tmp_path: Path) -> Non
     assert not mark.exists()
 
 
-def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_taken(tmp_path: Path) -> None:
+def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_taken(
+    tmp_path: Path,
+) -> None:
     project = make_project(tmp_path)
     run = asyncio.run(run_tests(TESTS, project, project))
     assert (run.counts, run.code, run.problem) == ({"passed": 4, "failed": 0, "skipped": 0}, 0, "")
@@ -227,12 +303,15 @@ def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_ta
 )
 def test_a_run_that_says_nothing_says_why(tmp_path: Path, code: str, why: str) -> None:
     command = TestCommand(
-        ("{python}", "-c", f"from sys import argv\n{code}", "{junit}"), seconds=0.6 if "while" in code else 60
+        ("{python}", "-c", f"from sys import argv\n{code}", "{junit}"),
+        seconds=0.6 if "while" in code else 60,
     )
     assert why in asyncio.run(run_tests(command, tmp_path, tmp_path)).problem
 
 
-@pytest.mark.parametrize("code", ["open('../mark', 'w')", "import socket; socket.socket()", "open('/etc/mark', 'w')"])
+@pytest.mark.parametrize(
+    "code", ["open('../mark', 'w')", "import socket; socket.socket()", "open('/etc/mark', 'w')"]
+)
 def test_tests_of_an_agent_stay_in_the_sandbox(tmp_path: Path, code: str) -> None:
     (tmp_path / "w").mkdir()
     command = TestCommand(("{python}", "-c", code, "{junit}"), seconds=20)
@@ -245,7 +324,9 @@ def test_without_a_command_for_the_tests_nothing_is_run(tmp_path: Path) -> None:
         asyncio.run(run_tests(TestCommand(()), tmp_path, tmp_path))
 
 
-async def test_tests_import_the_worktree_and_not_what_an_environment_has_of_the_project(tmp_path: Path) -> None:
+async def test_tests_import_the_worktree_and_not_what_an_environment_has_of_the_project(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "src").mkdir()
     told = ("{python}", "-c", "import os; print(os.environ['PYTHONPATH'])")
     for environment, path in (({}, f"{tmp_path}/src:{tmp_path}"), ({"PYTHONPATH": "lib"}, "lib")):
@@ -263,7 +344,8 @@ def test_a_repository_within_the_worktree_runs_nothing(tmp_path: Path) -> None:
 
     async def look() -> None:
         await Git(project).commit_all("all\n")
-        os.utime(nested / ".gitattributes", (0, 0))  # what only looks changed is read through the filter
+        # what only looks changed is read through the filter
+        os.utime(nested / ".gitattributes", (0, 0))
         await Git(project).look()
         await Git(project).clear()
 

@@ -1,4 +1,6 @@
-"""Whenever it is killed, an epic goes on where it was: the same tree, no commit lost or doubled, nobody asked twice."""
+"""Whenever it is killed, an epic goes on where it was: the same tree, no commit lost or doubled,
+nobody asked twice.
+"""
 
 from __future__ import annotations
 

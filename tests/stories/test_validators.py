@@ -12,7 +12,11 @@ from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "outputs.yaml").data
-OUTPUTS = [pytest.param(one, id=f"{kind}-{one['id']}") for kind in ("adversarial", "honest") for one in DATA[kind]]
+OUTPUTS = [
+    pytest.param(one, id=f"{kind}-{one['id']}")
+    for kind in ("adversarial", "honest")
+    for one in DATA[kind]
+]
 
 
 def comparison(told: dict[str, int] | None) -> Comparison | None:
@@ -38,9 +42,13 @@ def state_of(case: dict[str, Any]) -> str:
             handoff.add_stage_summary("po", read.summary, recorded)
             valid, message = AgentValidator.validate_po_output(output, handoff)
         case "qa":
-            valid, message = AgentValidator.validate_qa_output(output, handoff, comparison(case.get("tests")))
+            valid, message = AgentValidator.validate_qa_output(
+                output, handoff, comparison(case.get("tests"))
+            )
         case _:
-            valid, message = AgentValidator.validate_dev_output(output, handoff, case.get("changes"))
+            valid, message = AgentValidator.validate_dev_output(
+                output, handoff, case.get("changes")
+            )
             message = "done" if valid else message
     assert message and len(message) < 800
     return message if valid else "stop"
@@ -64,10 +72,17 @@ def test_what_is_wrong_is_said_with_the_offending_text() -> None:
 
 
 def test_a_reference_points_to_a_part_that_there_is() -> None:
-    assert references(["AC 1 and AC #3 are vague", "Tasks name no test"], 3) == ("AC 1", "AC 3", "tasks")
+    assert references(["AC 1 and AC #3 are vague", "Tasks name no test"], 3) == (
+        "AC 1",
+        "AC 3",
+        "tasks",
+    )
     assert references(["criteria 2, 4 contradict"], 3) == ("AC 2",)
     assert references(["AC 9 is unclear", "I dislike it", f"AC {'1' * 5000}"], 3) == ()
-    for reply in (f"TESTS:\n- AC {'1' * 5000}: test_x", f'{{"tests": {{"{"1" * 5000}": "test_x"}}}}'):
+    for reply in (
+        f"TESTS:\n- AC {'1' * 5000}: test_x",
+        f'{{"tests": {{"{"1" * 5000}": "test_x"}}}}',
+    ):
         assert 1 not in read_reply(reply).tests
 
 
@@ -85,7 +100,10 @@ STORY = Story(
     [
         (None, "left no story"),
         (STORY.model_copy(update={"text": "  "}), "left no story"),
-        (STORY.model_copy(update={"text": "# Story 1\n\nAs a {{role}}, I want sums"}), ":3: {{role}} is not filled in"),
+        (
+            STORY.model_copy(update={"text": "# Story 1\n\nAs a {{role}}, I want sums"}),
+            ":3: {{role}} is not filled in",
+        ),
         (STORY.model_copy(update={"goal": ""}), "has no goal"),
         (STORY.model_copy(update={"criteria": ()}), "has no acceptance criterion"),
         (STORY.model_copy(update={"criteria": ("Criteria 1",)}), "can be tested"),
@@ -107,11 +125,18 @@ def test_sm_left_a_story_that_can_be_worked_on(story: Story | None, why: str) ->
         ({"a": "passed"}, {}, 0, "no test was executed"),
         ({"a": "passed"}, {"a": "skipped"}, 0, "no test was executed"),
         ({"a": "passed", "b": "passed"}, {"a": "passed"}, 0, "1 tests are gone: b"),
-        ({"a": "passed", "b": "passed"}, {"a": "passed", "b": "skipped"}, 0, "1 tests are skipped now: b"),
+        (
+            {"a": "passed", "b": "passed"},
+            {"a": "passed", "b": "skipped"},
+            0,
+            "1 tests are skipped now: b",
+        ),
         ({"a": "failed"}, {"a": "failed"}, 0, "exit code is 0, and the report has 1 failures"),
         ({"a": "passed"}, {"a": "passed"}, 2, "exit code is 2, and the report has no failure"),
     ],
 )
-def test_only_new_failures_count_and_nothing_may_get_lost(before: Any, after: Any, code: int, why: str) -> None:
+def test_only_new_failures_count_and_nothing_may_get_lost(
+    before: Any, after: Any, code: int, why: str
+) -> None:
     problems = compare(TestRun(cases=before), TestRun(cases=after, code=code)).problems
     assert (not problems) if not why else any(why in one for one in problems)

@@ -24,7 +24,9 @@ REPLAY: dict[str, WorkerKind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay
 
 @dataclass
 class World:
-    """A project, a workspace and who works on it; `go` may be called again, as a command is given again."""
+    """A project, a workspace and who works on it; `go` may be called again, as a command is
+    given again.
+    """
 
     project: Path
     workspace: Path
@@ -44,7 +46,9 @@ class World:
             backlog = find_backlog(self.project, self.epic)
             inputs = {"project": str(self.project), "epic": self.epic, "story": story}
             chain = Chain((self.model or ScriptedProvider({}),))
-            run = await Run.open("story", inputs, name=self.epic, workspace=workspace, store=store, chain=chain)
+            run = await Run.open(
+                "story", inputs, name=self.epic, workspace=workspace, store=store, chain=chain
+            )
             places = Worktrees(run.folder / "worktrees", self.project)
             run.chain = worker_chain(run.chain, self.settings.kinds, self.makers(places))
             run.progress = self.said.append

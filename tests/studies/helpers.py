@@ -33,7 +33,9 @@ budget: {{trials: {trials}}}
 
 
 class Plate:
-    """A plate whose hole breaks it where 2 hole / width is 0.9 or more; its stress is higher on a fine mesh."""
+    """A plate whose hole breaks it where 2 hole / width is 0.9 or more; its stress is higher on
+    a fine mesh.
+    """
 
     by = "plate"
 
@@ -47,16 +49,26 @@ class Plate:
         width, hole, mesh = (float(values[name]) for name in ("width", "hole", "mesh"))
         (folder / "log.txt").write_text("solved\n")
         if 2 * hole / width >= 0.9:
-            return Solved(diagnosis("geometry_error", self.taxonomy, Evidence("message", "2 bodies")), by=self.by)
+            return Solved(
+                diagnosis("geometry_error", self.taxonomy, Evidence("message", "2 bodies")),
+                by=self.by,
+            )
         stress = 1000 / (width - 2 * hole) * (1 + 0.02 * (5 - mesh))
-        return Solved(Diagnosis(None), {"mass": width - math.pi * hole**2 / 100, "stress": stress}, 0.01, by=self.by)
+        return Solved(
+            Diagnosis(None),
+            {"mass": width - math.pi * hole**2 / 100, "stress": stress},
+            0.01,
+            by=self.by,
+        )
 
     def draw(self, axes: Any, values: Mapping[str, Number]) -> None:
         """Draw the plate's width."""
         axes.plot([0, float(values["width"])], [0, 0])
 
 
-def write_study(folder: Path, name: str = "plate", trials: int = 12, length: float = 80, more: str = "") -> Path:
+def write_study(
+    folder: Path, name: str = "plate", trials: int = 12, length: float = 80, more: str = ""
+) -> Path:
     path = folder / f"{name}.yaml"
     path.write_text(PLATE.format(name=name, trials=trials, length=length) + more)
     return path

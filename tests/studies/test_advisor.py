@@ -67,9 +67,17 @@ async def test_a_models_words_count_where_trials_and_solves_bear_them_out(tmp_pa
         ],
     }
     look: Json = {"trial": 0, "what": "log.txt", "offset": 100}
-    calls = [Reply((ToolCall("1", "read_trial", {"trial": 0}), ToolCall("2", "read_trial", look)), "tool_calls")]
-    # Which trials failed is known once they ran: the first run has no readable answer, and a report all the same.
-    result, model, opened = await go(tmp_path, *calls, Reply((Text("no JSON"),)), Reply((Text("still none"),)))
+    calls = [
+        Reply(
+            (ToolCall("1", "read_trial", {"trial": 0}), ToolCall("2", "read_trial", look)),
+            "tool_calls",
+        )
+    ]
+    # Which trials failed is known once they ran: the first run has no readable answer, and a report
+    # all the same.
+    result, model, opened = await go(
+        tmp_path, *calls, Reply((Text("no JSON"),)), Reply((Text("still none"),))
+    )
     assert result.advice is None and result.trials.failed >= 6
     shown = {block.name: block.text for block in model.requests[0].window.blocks}
     assert set(shown) == {"instructions", "session_state", "failures", "playbook"}
@@ -80,7 +88,11 @@ async def test_a_models_words_count_where_trials_and_solves_bear_them_out(tmp_pa
     turn = model.requests[1].window.turns[-1]
     assert isinstance(turn, ToolResults)
     record, piece = turn.results
-    assert "log.txt" in record.content and LOG[100:200] in piece.content and len(piece.content) <= MOST_READ + 100
+    assert (
+        "log.txt" in record.content
+        and LOG[100:200] in piece.content
+        and len(piece.content) <= MOST_READ + 100
+    )
 
     failed = [trial.number for trial in opened.trials() if trial.kind == "failed"]
     answer["explanations"][0]["trials"] = failed[:2]

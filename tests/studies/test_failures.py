@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from transom.errors import InputError
-from transom.studies.failures import Diagnosis, JobOutput, Message, Taxonomy, classify, load_taxonomy
+from transom.studies.failures import (
+    Diagnosis,
+    JobOutput,
+    Message,
+    Taxonomy,
+    classify,
+    load_taxonomy,
+)
 
 TAXONOMY = load_taxonomy()
 
@@ -91,7 +98,11 @@ def judged(folder: Path, return_code: int | None = 0, **files: str) -> Diagnosis
     [
         (CCX + "\n Job finished\n", 0, None),
         (CCX + "\n *ERROR: increment size smaller than minimum\n", 201, "convergence_failure"),
-        (CCX + "\n *ERROR in e_c3d: nonpositive jacobian\n        determinant in element 3\n", 201, "mesh_error"),
+        (
+            CCX + "\n *ERROR in e_c3d: nonpositive jacobian\n        determinant in element 3\n",
+            201,
+            "mesh_error",
+        ),
         (CCX, 0, "no_result"),
         ("", -11, "crash"),
         ("", 3, "solver_error"),
@@ -100,25 +111,80 @@ def judged(folder: Path, return_code: int | None = 0, **files: str) -> Diagnosis
         ("***ERROR: TOO MANY ATTEMPTS MADE FOR THIS INCREMENT\n", 1, "convergence_failure"),
         ("***ERROR: The volume of 4 elements is zero, small, or negative.\n", 1, "mesh_error"),
         (
-            " *** USER FATAL MESSAGE 9050 (SEKRRS)\n     RUN TERMINATED DUE TO EXCESSIVE PIVOT RATIOS\n",
+            (
+                " *** USER FATAL MESSAGE 9050 (SEKRRS)\n     RUN TERMINATED DUE TO EXCESSIVE PIVOT"
+                " RATIOS\n"
+            ),
             0,
             "singularity",
         ),
-        (" *ERROR   981: THE FACTORIZATION OF THE MATRIX KLL BY SUPERLU HAD ERROR WITH INFO = 30.\n", 0, "singularity"),
-        (" *ERROR  1928: ELEMENT 1 HAS JACOBIAN LESS THAN OR EQUAL TO ZERO. BAD GEOMETRY\n", 0, "mesh_error"),
+        (
+            (
+                " *ERROR   981: THE FACTORIZATION OF THE MATRIX KLL BY SUPERLU HAD ERROR WITH INFO"
+                " = 30.\n"
+            ),
+            0,
+            "singularity",
+        ),
+        (
+            " *ERROR  1928: ELEMENT 1 HAS JACOBIAN LESS THAN OR EQUAL TO ZERO. BAD GEOMETRY\n",
+            0,
+            "mesh_error",
+        ),
         (" *ERROR  1911: QUAD4 ELEMENT 1 HAS ITS 2 DIAGONALS PARALLEL.\n", 0, "mesh_error"),
-        ("0*** USER FATAL MESSAGE 2026,ELEMENT 1 GEOMETRY YIELDS UNREASONABLE MATRIX\n", 0, "mesh_error"),
-        ("0*** USER FATAL MESSAGE 311, NON-UNIQUE FIELD 2 ON BULK DATA CARD GRID 1\n", 0, "input_error"),
-        (" NORMAL MODES ERROR NO.2  EIGENVALUE EXTRACTION DATA REQUIRED\n * * * END OF JOB * * *\n", 0, "input_error"),
-        (" *ERROR in cascade: the DOF is detected on the\n dependent side of a MPC and a SPC\n", 201, "input_error"),
-        (" *ERROR in d[n,s]aupd: info=-3\n # of converged eigenvalues=0\n", 201, "convergence_failure"),
+        (
+            "0*** USER FATAL MESSAGE 2026,ELEMENT 1 GEOMETRY YIELDS UNREASONABLE MATRIX\n",
+            0,
+            "mesh_error",
+        ),
+        (
+            "0*** USER FATAL MESSAGE 311, NON-UNIQUE FIELD 2 ON BULK DATA CARD GRID 1\n",
+            0,
+            "input_error",
+        ),
+        (
+            (
+                " NORMAL MODES ERROR NO.2  EIGENVALUE EXTRACTION DATA REQUIRED\n * * * END OF JOB *"
+                " * *\n"
+            ),
+            0,
+            "input_error",
+        ),
+        (
+            " *ERROR in cascade: the DOF is detected on the\n dependent side of a MPC and a SPC\n",
+            201,
+            "input_error",
+        ),
+        (
+            " *ERROR in d[n,s]aupd: info=-3\n # of converged eigenvalues=0\n",
+            201,
+            "convergence_failure",
+        ),
         (" *** SYSTEM FATAL MESSAGE 3008\n     INSUFFICIENT CORE FOR MODULE\n", 0, "memory_error"),
-        ("Traceback (most recent call last):\n  ...\nOSError: [Errno 28] No space left on device\n", 1, "disk_full"),
+        (
+            (
+                "Traceback (most recent call last):\n  ...\nOSError: [Errno 28] No space left on"
+                " device\n"
+            ),
+            1,
+            "disk_full",
+        ),
         ("ERROR: could not checkout a license from the server\n", 5, "license_error"),
         ("Error: a message that nobody foresaw\n", 1, "solver_error"),
-        ("ERROR: none\n*** FATAL ERRORS: 0\n*** ERROR COUNT = 0\n---- ERROR SUMMARY: 0 errors\n", 0, None),
+        (
+            "ERROR: none\n*** FATAL ERRORS: 0\n*** ERROR COUNT = 0\n---- ERROR SUMMARY: 0 errors\n",
+            0,
+            None,
+        ),
         ("Error: 0.02 %\nError [%] 0.5\n", 0, None),
-        ("Info    : 0.00 < quality < 0.10 :         0 elements\nInfo    : 14 nodes 24 elements\n", 0, None),
+        (
+            (
+                "Info    : 0.00 < quality < 0.10 :         0 elements\nInfo    : 14 nodes 24"
+                " elements\n"
+            ),
+            0,
+            None,
+        ),
         ("Info    : 9 nodes 0 elements\n", 0, "geometry_error"),
         ("*** ERROR COUNT = 10\n", 0, "solver_error"),
         ("the iteration did not converge at first, then it did\n", 0, None),
@@ -136,7 +202,10 @@ def test_what_the_deck_shows_is_the_reason_behind_what_was_seen(tmp_path: Path) 
     stopped = CCX + "\n *ERROR: increment size smaller than minimum\n"
     deck = PLATE.format(thickness="1.", held="1,1,1\n4,1,1")
     found = judged(tmp_path, 201, stdout__txt=stopped, job__inp=deck)
-    assert (found.failure, found.evidence[0].text) == ("singularity", "nothing is held along direction 2")
+    assert (found.failure, found.evidence[0].text) == (
+        "singularity",
+        "nothing is held along direction 2",
+    )
     held = PLATE.format(thickness="1.", held="LEFT,1,2")
     assert judged(tmp_path, 201, job__inp=held).failure == "convergence_failure"
     finished = CCX + "\n Job finished\n"
@@ -159,7 +228,10 @@ def test_a_body_that_went_away_is_no_result_though_the_solver_is_content(tmp_pat
 
 
 def test_a_line_of_stars_in_a_table_of_another_program_is_no_failure(tmp_path: Path) -> None:
-    assert judged(tmp_path, 0, result__dat="*" * 40 + "\n* max. mass: inf\n mass 3.1\n").failure is None
+    assert (
+        judged(tmp_path, 0, result__dat="*" * 40 + "\n* max. mass: inf\n mass 3.1\n").failure
+        is None
+    )
     eigen = "     E I G E N V A L U E   O U T P U T\n\n      1   NaN  0.0\n"
     assert judged(tmp_path, 0, result__dat=eigen).failure == "not_finite"
 
@@ -199,9 +271,13 @@ def test_a_person_adds_a_class_and_words(tmp_path: Path) -> None:
 
 
 def written() -> list[tuple[str, str, str | None, JobOutput]]:
-    """Source, name, class and output of the cases in `data/outputs.txt`, written before the patterns were."""
+    """Source, name, class and output of the cases in `data/outputs.txt`, written before the
+    patterns were.
+    """
     found = []
-    for part in (Path(__file__).with_name("data") / "outputs.txt").read_text("utf-8").split("=== ")[1:]:
+    for part in (
+        (Path(__file__).with_name("data") / "outputs.txt").read_text("utf-8").split("=== ")[1:]
+    ):
         head, _, text = part.partition("\n")
         name, failure, code, file = (word.strip() for word in head.split("|"))
         job = JobOutput({file: text}, int(code))
@@ -215,13 +291,23 @@ def cases(data: Path) -> list[tuple[str, str, str | None, JobOutput]]:
     for folder in sorted(path for path in (data / "fea").iterdir() if path.is_dir()):
         kept = folder / "rc.txt"
         code = int(kept.read_text()) if kept.exists() else _result_code(folder)
-        source = "gmsh" if folder.name[:2] in ("01", *(str(n) for n in range(30, 36))) else "calculix"
+        source = (
+            "gmsh" if folder.name[:2] in ("01", *(str(n) for n in range(30, 36))) else "calculix"
+        )
         found.append((source, folder.name, FEA[folder.name], JobOutput.read(folder, code)))
     for path in sorted((data / "f06").iterdir()):
         if path.suffix != ".tsv":
-            source = next(one for one in ("mystran", "nastran95", "NASTRAN-95", "pyNastran") if one in path.name)
+            source = next(
+                one
+                for one in ("mystran", "nastran95", "NASTRAN-95", "pyNastran")
+                if one in path.name
+            )
             source = (
-                "nastran-95" if source in ("nastran95", "NASTRAN-95") else "msc-nastran" if "py" in source else source
+                "nastran-95"
+                if source in ("nastran95", "NASTRAN-95")
+                else "msc-nastran"
+                if "py" in source
+                else source
             )
             found.append((source, path.stem, F06.get(path.stem), JobOutput.read(path)))
     return found
@@ -234,10 +320,14 @@ def _result_code(folder: Path) -> int | None:
     return code
 
 
-def wrong(every: list[tuple[str, str, str | None, JobOutput]]) -> dict[str, tuple[str | None, str | None, str]]:
+def wrong(
+    every: list[tuple[str, str, str | None, JobOutput]],
+) -> dict[str, tuple[str | None, str | None, str]]:
     judged = {name: (failure, classify(job, TAXONOMY)) for _, name, failure, job in every}
     return {
-        name: (failure, is_.failure, is_.reason) for name, (failure, is_) in judged.items() if is_.failure != failure
+        name: (failure, is_.failure, is_.reason)
+        for name, (failure, is_) in judged.items()
+        if is_.failure != failure
     }
 
 
@@ -254,25 +344,41 @@ def test_every_case_of_the_acceptance_data(shared_data: Path) -> None:
 def test_patterns_that_other_sources_support_find_the_failures_of_each_source(
     shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Leave one source out: only message and word patterns that match a failure of another source are kept."""
+    """Leave one source out: only message and word patterns that match a failure of another
+    source are kept.
+    """
     every = [*cases(shared_data), *written()]
     lines, recall = [], []
     for held_out in sorted({source for source, *_ in every}):
         texts = [
-            text for source, _, failure, job in every if source != held_out and failure for text in job.texts.values()
+            text
+            for source, _, failure, job in every
+            if source != held_out and failure
+            for text in job.texts.values()
         ]
         kept = supported(TAXONOMY, texts)
-        mine = [(failure, classify(job, kept).failure) for source, _, failure, job in every if source == held_out]
+        mine = [
+            (failure, classify(job, kept).failure)
+            for source, _, failure, job in every
+            if source == held_out
+        ]
         ends = [(failure, found) for failure, found in mine if failure]
         detected = sum(found is not None for _, found in ends)
         named = sum(failure == found for failure, found in ends)
         false_alarms = sum(found is not None for failure, found in mine if not failure)
-        lines.append(f"{held_out}: detected {detected}/{len(ends)}, class {named}/{len(ends)}, alarms {false_alarms}")
+        lines.append(
+            f"{held_out}: detected {detected}/{len(ends)}, class {named}/{len(ends)}, alarms"
+            f" {false_alarms}"
+        )
         assert not false_alarms
         recall.append((detected, named, len(ends)))
     detected, named, failed = map(sum, zip(*recall, strict=True))
     with capsys.disabled():
-        sys.stdout.write("\n" + "\n".join([*lines, f"all: detected {detected}, class {named}, of {failed}"]) + "\n")
+        sys.stdout.write(
+            "\n"
+            + "\n".join([*lines, f"all: detected {detected}, class {named}, of {failed}"])
+            + "\n"
+        )
     assert detected >= 0.9 * failed
     assert named >= 0.65 * failed
 
@@ -283,10 +389,18 @@ def supported(taxonomy: Taxonomy, texts: list[str]) -> Taxonomy:
     messages = [one for one in taxonomy.messages if any(_starts(one, line) for line in starts)]
     fields = {name: getattr(taxonomy, name) for name in Taxonomy.model_fields}
     narrowed = Taxonomy.model_validate(fields | {"messages": tuple(messages)})
-    said = [one.text for text in texts for one in classify(JobOutput({"x.txt": text}, 1), narrowed).evidence]
+    said = [
+        one.text
+        for text in texts
+        for one in classify(JobOutput({"x.txt": text}, 1), narrowed).evidence
+    ]
     classes = {
         name: one.model_copy(
-            update={"words": tuple(word for word in one.words if any(_holds(word, text) for text in said))}
+            update={
+                "words": tuple(
+                    word for word in one.words if any(_holds(word, text) for text in said)
+                )
+            }
         )
         for name, one in taxonomy.classes.items()
     }

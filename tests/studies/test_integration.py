@@ -47,7 +47,9 @@ def test_a_mixin_and_a_wrapper_learn_from_each_other(tmp_path: Path) -> None:
     assert report["failures"] == {"mesh_error": failed} and failed > 6
     assert report["insights"][0]["content"].startswith("hole / width ≥ 0.4")
 
-    theirs: Any = ContextAwareRunner(TheirRunner(1), "second", "plates", folder=tmp_path, features=FEATURES)
+    theirs: Any = ContextAwareRunner(
+        TheirRunner(1), "second", "plates", folder=tmp_path, features=FEATURES
+    )
     assert theirs.seed == 1
     theirs.run(n_trials=60)
     second = theirs.get_learning_report()
@@ -56,10 +58,14 @@ def test_a_mixin_and_a_wrapper_learn_from_each_other(tmp_path: Path) -> None:
     assert second["insights_added"] == 0  # the same rule, with the numbers of both
 
 
-def test_a_rule_warns_before_a_solve_and_a_runner_without_an_objective_is_refused(tmp_path: Path) -> None:
+def test_a_rule_warns_before_a_solve_and_a_runner_without_an_objective_is_refused(
+    tmp_path: Path,
+) -> None:
     Mine(tmp_path).run(n_trials=60)
     learning = Learning("next", "plates", tmp_path, features=FEATURES)
-    assert [one.rule.failure for one in learning.warnings({"width": 20.0, "hole": 15.0})] == ["mesh_error"]
+    assert [one.rule.failure for one in learning.warnings({"width": 20.0, "hole": 15.0})] == [
+        "mesh_error"
+    ]
     assert not learning.warnings({"width": 20.0, "hole": 5.0})
     with pytest.raises(InputError, match="object has no method objective"):
         ContextAwareRunner(object(), folder=tmp_path)

@@ -1,4 +1,6 @@
-"""What studies learn from each other: rules, designs to begin with, margins; and how a person overrules them."""
+"""What studies learn from each other: rules, designs to begin with, margins; and how a person
+overrules them.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,16 @@ def plates(number: int, seed: int = 0) -> list[Row]:
     for _ in range(number):
         width, slack, noise = pick.uniform(10, 40), pick.uniform(0.1, 0.6), pick.random()
         thin = pick.uniform(0.5, 4)
-        broken = "geometry_error" if slack >= 0.48 else "mesh_error" if slack >= 0.4 and thin <= 1 else None
-        rows.append(Row({"hole / width": slack, "thickness": thin, "width": width, "noise": noise}, broken))
+        broken = (
+            "geometry_error"
+            if slack >= 0.48
+            else "mesh_error"
+            if slack >= 0.4 and thin <= 1
+            else None
+        )
+        rows.append(
+            Row({"hole / width": slack, "thickness": thin, "width": width, "noise": noise}, broken)
+        )
     return rows
 
 
@@ -52,17 +62,24 @@ def test_rules_are_found_with_their_thresholds_and_told_in_words() -> None:
 
 @given(st.integers(0, 10_000), st.sampled_from([0.1, 0.3, 0.5]))
 @settings(max_examples=examples(10))
-def test_rules_of_noise_are_few_and_every_rule_is_certain_on_its_rows(seed: int, share: float) -> None:
+def test_rules_of_noise_are_few_and_every_rule_is_certain_on_its_rows(
+    seed: int, share: float
+) -> None:
     pick = random.Random(seed)
     rows = [
-        Row({"a": pick.random(), "b": pick.random()}, "crash" if pick.random() < share else None) for _ in range(150)
+        Row({"a": pick.random(), "b": pick.random()}, "crash" if pick.random() < share else None)
+        for _ in range(150)
     ]
     rules = learn(rows)
     assert len(rules) <= 2
     for rule in rules:
         covered = [row for row in rows if rule.matches(row.features)]
-        assert (rule.total, rule.hits) == (len(covered), sum(row.failure is not None for row in covered))
-        assert wilson(rule.hits, rule.total) > CERTAIN - 0.1  # the rule itself was held to rows that were still open
+        assert (rule.total, rule.hits) == (
+            len(covered),
+            sum(row.failure is not None for row in covered),
+        )
+        # the rule itself was held to rows that were still open
+        assert wilson(rule.hits, rule.total) > CERTAIN - 0.1
 
 
 def test_features_are_ratios_of_what_has_one_unit(tmp_path: Path) -> None:
@@ -72,9 +89,14 @@ def test_features_are_ratios_of_what_has_one_unit(tmp_path: Path) -> None:
     assert found(study.values({"width": 20.0, "hole": 5.0}))["area"] == 0.0625
 
 
-def made(folder: Path, name: str, trials: int = 40, length: float = 80, more: str = "") -> StudyRunner:
-    # Which storage keeps the trials is not what is tested here; the one in memory waits for no disk.
-    return runner(folder, write_study(folder, name, trials, length, more), storage=InMemoryStorage())
+def made(
+    folder: Path, name: str, trials: int = 40, length: float = 80, more: str = ""
+) -> StudyRunner:
+    # Which storage keeps the trials is not what is tested here; the one in memory waits for no
+    # disk.
+    return runner(
+        folder, write_study(folder, name, trials, length, more), storage=InMemoryStorage()
+    )
 
 
 def conclude(one: StudyRunner) -> Verification:
@@ -94,7 +116,10 @@ def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Pa
     assert counts(trials).failed < counts(first.trials()).failed / 2
     rejected = [trial for trial in trials if trial.kind == "rejected"]
     audited = [trial for trial in trials if trial.audit]
-    assert rejected and all(trial.params["hole"] / trial.params["width"] > 0.4 for trial in rejected)  # type: ignore[operator]  # both are numbers
+    assert rejected and all(
+        trial.params["hole"] / trial.params["width"] > 0.4  # type: ignore[operator]  # both are numbers
+        for trial in rejected
+    )
     assert "hole / arm width ≥ 0.4" in rejected[0].reason and "geometry error" in rejected[0].reason
     stored = {one.number: one for one in second._optuna.trials}
     assert all(stored[trial.number].state.name == "COMPLETE" for trial in rejected)
@@ -108,7 +133,9 @@ def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Pa
     assert {known[trial.source].kind for trial in began} == {DESIGN}
 
 
-def test_a_rule_that_is_wrong_loses_its_standing_unless_it_is_pinned_and_a_veto_ends_it(tmp_path: Path) -> None:
+def test_a_rule_that_is_wrong_loses_its_standing_unless_it_is_pinned_and_a_veto_ends_it(
+    tmp_path: Path,
+) -> None:
     advice = Advice(tmp_path / "studies")
     wrong = Rule((Condition("hole / width", False, 0.3),), "mesh_error", 40, 40)
     rule_id = advice.add(Insight("plates", RULE, wrong.sentence, wrong.to_data()))
@@ -125,8 +152,11 @@ def test_a_rule_that_is_wrong_loses_its_standing_unless_it_is_pinned_and_a_veto_
     assert rule_id not in {rule.id for rule in vetoed.guide.rules}
 
 
-def test_designs_that_exploit_a_coarse_mesh_are_reported_and_the_next_study_keeps_its_distance(tmp_path: Path) -> None:
-    finer = "verify: {settings: {mesh: 0}, tolerance: 0.2}\n"  # on it the plate's stress is 10 % higher
+def test_designs_that_exploit_a_coarse_mesh_are_reported_and_the_next_study_keeps_its_distance(
+    tmp_path: Path,
+) -> None:
+    # on it the plate's stress is 10 % higher
+    finer = "verify: {settings: {mesh: 0}, tolerance: 0.2}\n"
     first = made(tmp_path, "first", more=finer)
     found = conclude(first)
     assert found.exploited and "it violates stress by" in found.exploited[0].reason
@@ -189,14 +219,21 @@ def test_what_finer_settings_change_never_excuses_a_design(tmp_path: Path) -> No
     assert found["stress"] == pytest.approx(0.045) and found["safety"] == pytest.approx(0.05)
 
 
-def test_a_design_that_finer_settings_refute_is_no_best_and_one_that_drifts_is_not_verified(tmp_path: Path) -> None:
-    one = made(tmp_path, "plate", more="verify: {settings: {mesh: 0}, tolerance: 0.05}\n")  # the stress rises by 10 %
+def test_a_design_that_finer_settings_refute_is_no_best_and_one_that_drifts_is_not_verified(
+    tmp_path: Path,
+) -> None:
+    # the stress rises by 10 %
+    one = made(tmp_path, "plate", more="verify: {settings: {mesh: 0}, tolerance: 0.05}\n")
     trials = one.run()
     found = verify(one.study, one.solver, one.folder / "verified", trials)
     result = result_of(one.study, trials, End(verification=found), "plate")
     assert result.best and result.best.verified is False
     assert [each.number for each in result.drifting] == [result.best.number]
     assert "stress differs by 10.0%" in report_text(one.study, result, [], trials)
-    refuted = found.tried[0].model_copy(update={"verdict": "exploits", "number": ranked(one.study, trials)[0].number})
-    result = result_of(one.study, trials, End(verification=Verification(asked=True, tried=(refuted,))), "plate")
+    refuted = found.tried[0].model_copy(
+        update={"verdict": "exploits", "number": ranked(one.study, trials)[0].number}
+    )
+    result = result_of(
+        one.study, trials, End(verification=Verification(asked=True, tried=(refuted,))), "plate"
+    )
     assert result.best and result.best.number != refuted.number

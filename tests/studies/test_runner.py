@@ -42,17 +42,22 @@ def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path
     assert again.run() == trials
     more = again.run(12)
     assert (counts(more).total, more[:8]) == (12, trials)
-    assert len({tuple(trial.params.items()) for trial in more}) == 12  # a resumed sampler repeats nothing
+    # a resumed sampler repeats nothing
+    assert len({tuple(trial.params.items()) for trial in more}) == 12
     best = ranked(again.study, more)[0]
     assert best.feasible and best.outputs["stress"] <= 100
 
 
-def test_steps_from_the_best_design_reach_an_optimum_that_lies_on_a_constraint(tmp_path: Path) -> None:
+def test_steps_from_the_best_design_reach_an_optimum_that_lies_on_a_constraint(
+    tmp_path: Path,
+) -> None:
     optimum = 14 - math.pi * 2**2 / 100  # the smallest hole, and a width that just holds
     gaps = []
     for name, more in (("with", ""), ("without", "sampler: {seed: 1, steps: false}\n")):
         path = write_study(tmp_path, name, trials=30)
-        path.write_text(path.read_text().replace("sampler: {seed: 1}\n", more or "sampler: {seed: 1}\n"))
+        path.write_text(
+            path.read_text().replace("sampler: {seed: 1}\n", more or "sampler: {seed: 1}\n")
+        )
         made = runner(tmp_path, path, storage=InMemoryStorage())
         gaps.append(ranked(made.study, made.run())[0].values[0] / optimum - 1)
     assert 0 <= gaps[0] < 0.01 < gaps[1]
@@ -92,7 +97,9 @@ class Machine:
         return Solved(Diagnosis(None), {"mass": 1.0, "stress": 1.0})
 
 
-def test_only_what_the_machine_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_the_machine_failed_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transom.studies.runner._PAUSES", (0, 0))
     made = runner(tmp_path, write_study(tmp_path, trials=3))
     made.solver = machine = Machine({1, 4, 5, 6})
@@ -130,12 +137,21 @@ def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
-    more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
+    more = (
+        "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve:"
+        " [error_tracker]}\n"
+    )
     lines: list[str] = []
-    trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append).run()
+    trials = runner(
+        tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append
+    ).run()
     assert counts(trials).total == 10
     assert (
-        sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10
+        sum(
+            "hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line
+            for line in lines
+        )
+        == 10
     )
     history = (tmp_path / "studies/plate/error_history.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in history]
@@ -163,7 +179,9 @@ def test_a_plug_in_that_raises_costs_one_design(tmp_path: Path) -> None:
     assert "ZeroDivisionError: half a solver" in trials[0].reason
 
 
-def test_a_solve_that_was_over_when_its_worker_was_killed_is_told_and_not_repeated(tmp_path: Path) -> None:
+def test_a_solve_that_was_over_when_its_worker_was_killed_is_told_and_not_repeated(
+    tmp_path: Path,
+) -> None:
     path = write_study(tmp_path, trials=1)
     made = runner(tmp_path, path)
     made.solver = Machine(set())
@@ -181,9 +199,14 @@ def test_a_solve_that_was_over_when_its_worker_was_killed_is_told_and_not_repeat
 
 
 def run_workers(folder: Path, path: Path, number: int) -> list[subprocess.Popen[bytes]]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]),
+    }
     command = worker_command(folder, path)
-    return [subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) for _ in range(number)]
+    return [
+        subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) for _ in range(number)
+    ]
 
 
 def finished(folder: Path, path: Path, trials: int) -> None:
@@ -192,7 +215,8 @@ def finished(folder: Path, path: Path, trials: int) -> None:
         assert worker.wait(120) == 0
     ended = runner(folder, path).trials()
     assert [trial.number for trial in ended] == list(range(len(ended)))
-    # A solver that was killed itself is tried again; where it is killed thrice its trial is lost, and another is made.
+    # A solver that was killed itself is tried again; where it is killed thrice its trial is lost,
+    # and another is made.
     assert Counter(trial.kind for trial in ended)["solved"] == trials
     for trial in ended:
         if trial.kind == "solved":
@@ -235,7 +259,9 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
 
 
 @pytest.mark.slow
-def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Callable[[str], str]) -> None:
+def test_kills_at_random_of_workers_and_calculix(
+    tmp_path: Path, need_tool: Callable[[str], str]
+) -> None:
     need_tool("ccx")
     pick = random.Random(0)
     path = tmp_path / "bracket.yaml"
@@ -258,7 +284,10 @@ def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Call
     made = runner(tmp_path, path)
     trials = made.trials()
     assert [trial.number for trial in trials] == list(range(len(trials)))
-    assert (counts(trials).total, {trial.by for trial in trials if trial.kind != "lost"}) == (20, {"ccx"})
+    assert (counts(trials).total, {trial.by for trial in trials if trial.kind != "lost"}) == (
+        20,
+        {"ccx"},
+    )
     for trial in trials:
         if trial.kind != "lost":  # each ended as it does where nobody kills
             folder = tmp_path / "again" / str(trial.number)
@@ -268,12 +297,17 @@ def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Call
 
 
 class Late(InMemoryStorage):
-    """Tells of running trials as they were a moment ago: `meanwhile` happens between the look and the answer."""
+    """Tells of running trials as they were a moment ago: `meanwhile` happens between the look
+    and the answer.
+    """
 
     meanwhile: Callable[[], None] | None = None
 
     def get_all_trials(
-        self, study_id: int, deepcopy: bool = True, states: Container[optuna.trial.TrialState] | None = None
+        self,
+        study_id: int,
+        deepcopy: bool = True,
+        states: Container[optuna.trial.TrialState] | None = None,
     ) -> list[optuna.trial.FrozenTrial]:
         found = super().get_all_trials(study_id, deepcopy=True, states=states)
         if states is not None and found and self.meanwhile:
@@ -303,7 +337,9 @@ def test_a_trial_whose_worker_ends_while_another_looks_is_not_solved_again(tmp_p
 def test_several_objectives_have_a_front(tmp_path: Path) -> None:
     path = write_study(tmp_path, trials=25)
     path.write_text(
-        path.read_text().replace("objectives: [{name: mass}]", "objectives: [{name: mass}, {name: stress}]")
+        path.read_text().replace(
+            "objectives: [{name: mass}]", "objectives: [{name: mass}, {name: stress}]"
+        )
     )
     made = runner(tmp_path, path, storage=InMemoryStorage())
     trials = made.run()
@@ -312,7 +348,9 @@ def test_several_objectives_have_a_front(tmp_path: Path) -> None:
     for one in found:
         assert not any(better(made.study, other, one) for other in trials if other.feasible)
     assert (
-        found == sorted(found, key=lambda trial: trial.values[0]) == sorted(found, key=lambda trial: -trial.values[1])
+        found
+        == sorted(found, key=lambda trial: trial.values[0])
+        == sorted(found, key=lambda trial: -trial.values[1])
     )
 
 

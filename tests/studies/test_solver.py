@@ -53,7 +53,10 @@ def marked(folder: Path) -> list[int]:
     found = []
     for process in psutil.process_iter():
         try:
-            if str(folder) in process.environ().get(MARK, "") and process.status() != psutil.STATUS_ZOMBIE:
+            if (
+                str(folder) in process.environ().get(MARK, "")
+                and process.status() != psutil.STATUS_ZOMBIE
+            ):
                 found.append(process.pid)
         except psutil.Error:
             continue
@@ -95,7 +98,9 @@ def test_how_it_ended_is_diagnosed(tmp_path: Path, program: str, failure: str) -
     assert (solved.diagnosis.failure, solved.outputs) == (failure, {}), solved.diagnosis.reason
 
 
-def test_a_failure_while_the_disk_is_full_is_not_the_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_while_the_disk_is_full_is_not_the_designs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transom.studies.jobs._ROOM", 1e18)
     found = solve(tmp_path, "raise SystemExit(1)").diagnosis
     assert (found.failure, found.severity) == ("disk_full", "study")
@@ -122,8 +127,14 @@ def test_a_hanging_solver_is_ended_with_all_that_it_started(tmp_path: Path) -> N
     wait_for(lambda: not marked(tmp_path))
 
 
-def test_a_solver_that_takes_too_much_memory_or_prints_without_end_is_stopped(tmp_path: Path) -> None:
-    hog = solve(tmp_path, "import time; x = bytearray(300_000_000); time.sleep(30)", JobLimits(seconds=20, memory=1e8))
+def test_a_solver_that_takes_too_much_memory_or_prints_without_end_is_stopped(
+    tmp_path: Path,
+) -> None:
+    hog = solve(
+        tmp_path,
+        "import time; x = bytearray(300_000_000); time.sleep(30)",
+        JobLimits(seconds=20, memory=1e8),
+    )
     assert hog.diagnosis.failure == "memory_error"
     (tmp_path / "job").rename(tmp_path / "before")
     flood = solve(tmp_path, "while True: print('x' * 1000)", JobLimits(seconds=20, disk=5e6))
@@ -155,7 +166,9 @@ def test_a_solver_that_is_not_there_is_named_before_anything_is_solved(tmp_path:
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
     (tmp_path / "study.yaml").write_text(text)
     (tmp_path / "deck.txt").write_text("{{width}}")
-    with pytest.raises(InputError, match=r"template in/deck.txt: \{\{width\}\}: unknown name width"):
+    with pytest.raises(
+        InputError, match=r"template in/deck.txt: \{\{width\}\}: unknown name width"
+    ):
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
     (tmp_path / "study.yaml").write_text(
         "study: s\nvariables: {x: {low: 0, high: 1}}\nobjectives: [{name: y}]\nsolver: {use: abc}\n"
@@ -188,11 +201,14 @@ def bracket(folder: Path, mode: str, design: dict[str, float]) -> Solved:
 
 
 @pytest.mark.slow
-def test_the_bracket_is_solved_by_calculix_or_its_emulator(tmp_path: Path, need_tool: Callable[[str], str]) -> None:
+def test_the_bracket_is_solved_by_calculix_or_its_emulator(
+    tmp_path: Path, need_tool: Callable[[str], str]
+) -> None:
     need_tool("ccx")
     real, emulated = bracket(tmp_path, "never", GOOD), bracket(tmp_path, "always", GOOD)
     assert (real.by, emulated.by) == ("ccx", "emulator of ccx")
-    assert real.outputs["mass"] == pytest.approx(0.026764, rel=1e-4)  # by hand: area 3304.2 mm², 3 mm, 2.7e-6 kg/mm³
+    # by hand: area 3304.2 mm², 3 mm, 2.7e-6 kg/mm³
+    assert real.outputs["mass"] == pytest.approx(0.026764, rel=1e-4)
     assert real.outputs == pytest.approx(emulated.outputs, rel=0.3)
     for mode in ("never", "always"):
         assert bracket(tmp_path, mode, GOOD | {"hole": 13.0}).diagnosis.failure == "geometry_error"

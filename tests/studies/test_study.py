@@ -58,20 +58,39 @@ def test_a_study_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("low: 10, high: 40", "low: 50, high: 40", r"study.yaml:3: .*bounds contradict.*low 50 is above high 40"),
+        (
+            "low: 10, high: 40",
+            "low: 50, high: 40",
+            r"study.yaml:3: .*bounds contradict.*low 50 is above high 40",
+        ),
         ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*`low > 0` must hold"),
-        ("mass: {file: out.json, json: /mass}", "mass: {file: a, regex: 'm ('}", r":17: .*is not a regular expression"),
-        ("high: 40,", "high: 40, integer: true, step: 0.5,", r":3: .*low, high and step must be whole numbers"),
+        (
+            "mass: {file: out.json, json: /mass}",
+            "mass: {file: a, regex: 'm ('}",
+            r":17: .*is not a regular expression",
+        ),
+        (
+            "high: 40,",
+            "high: 40, integer: true, step: 0.5,",
+            r":3: .*low, high and step must be whole numbers",
+        ),
         ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
         ("high: 40", "hihg: 40", r"did you mean high\?"),
         (
             "2*hole + 3 <= width",
             "2*hole >= 100 * width",
-            r":8: the space is infeasible: none of 4000 designs .* first of all '2\*hole >= 100 \* width'",
+            (
+                r":8: the space is infeasible: none of 4000 designs .* first of all '2\*hole >= 100"
+                r" \* width'"
+            ),
         ),
         ("2*hole + 3 <= width", "2*hole + 3", r":8: require.0: .* is not a comparison"),
         ("2*hole + 3 <= width", "2*radius <= width", r":8: require.0: unknown name radius"),
-        ("2*hole + 3 <= width", "__import__('os').system('x') < 1", r":8: .*is not allowed in a formula"),
+        (
+            "2*hole + 3 <= width",
+            "__import__('os').system('x') < 1",
+            r":8: .*is not allowed in a formula",
+        ),
         ("{name: mass}", "{name: volume}", r":10: objectives.0.name: unknown name volume"),
         ("max: 200", "min: 300, max: 200", r":12: .*min 300 is above max 200"),
         (
@@ -79,14 +98,28 @@ def test_a_study_is_read(tmp_path: Path) -> None:
             "{name: stress, max: 200}\n  - {name: stress, min: 10}",
             r":13: two of constraints are named stress",
         ),
-        ("    mass: {file", "    load: {file: a, json: /}\n    mass: {file", r"load is in constants and in sol"),
-        ("settings: {mesh: 5}", "settings: {width: 5}", r":13: width is in variables and in settings"),
+        (
+            "    mass: {file",
+            "    load: {file: a, json: /}\n    mass: {file",
+            r"load is in constants and in sol",
+        ),
+        (
+            "settings: {mesh: 5}",
+            "settings: {width: 5}",
+            r":13: width is in variables and in settings",
+        ),
         ("command: [sh,", "use: bracket\n  command: [sh,", "needs either use: NAME or command"),
         ("1.5 GB", "1.5 apples", r":20: limits.memory: could not interpret byte unit"),
-        ("mass: {file: out.json, json: /mass}", "mass: {file: out.json}", "needs one of json, regex"),
+        (
+            "mass: {file: out.json, json: /mass}",
+            "mass: {file: out.json}",
+            "needs one of json, regex",
+        ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_what_is_wrong_is_said_with_its_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     assert old in STUDY
     with pytest.raises(InputError, match=message):
         read(tmp_path, STUDY.replace(old, new))
@@ -95,7 +128,11 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str,
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("command: [sh,", "templates: {a: latin.txt}\n  command: [sh,", r"latin.txt:1: is not UTF-8"),
+        (
+            "command: [sh,",
+            "templates: {a: latin.txt}\n  command: [sh,",
+            r"latin.txt:1: is not UTF-8",
+        ),
         ("command: [sh,", "templates: {a: none.txt}\n  command: [sh,", r"none.txt: no such file"),
         ("budget:", "failures: [own.yaml]\nbudget:", r"own.yaml: no such file"),
     ],
@@ -114,7 +151,10 @@ def test_formulas_and_templates() -> None:
     assert Formula.parse("max(2*hole, 3) / width")(values) == 0.8
     assert Formula.parse("1 / (hole - 4)")(values) != Formula.parse("1 / (hole - 4)")(values)  # nan
     assert [Formula.parse(text)(values) for text in ("2*hole <= width", "3 <= hole < 4")] == [1, 0]
-    assert fill("w={{width:8.3f}} a={{pi*hole**2:.1f}} {{ name }}", values) == "w=  10.000 a=50.3 steel"
+    assert (
+        fill("w={{width:8.3f}} a={{pi*hole**2:.1f}} {{ name }}", values)
+        == "w=  10.000 a=50.3 steel"
+    )
     with pytest.raises(ValueError, match="unknown name depth"):
         fill("{{depth}}", values)
 

@@ -40,14 +40,23 @@ def ran(capsys: pytest.CaptureFixture[str], *argv: str, code: int = 0) -> Any:
 
 
 @pytest.mark.slow
-def test_a_study_is_run_reported_and_exported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_study_is_run_reported_and_exported(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_study(
-        here, trials=20, more="verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {on_failure: [error_tracker]}\n"
+        here,
+        trials=20,
+        more=(
+            "verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {on_failure: [error_tracker]}\n"
+        ),
     )
     assert main(["study", "run", "plate.yaml"]) == 0
     shown = capsys.readouterr()
     assert re.search(r"20/20 trial \d+: .* 0 s left", shown.err)
-    assert re.search(r"best: mass [\d.]+ \(trial \d+: width .*, hole .*\), verified with finer settings", shown.out)
+    assert re.search(
+        r"best: mass [\d.]+ \(trial \d+: width .*, hole .*\), verified with finer settings",
+        shown.out,
+    )
     report = Path(re.findall(r"report: (.*)", shown.out)[0])
     page = report.read_text()
     assert "geometry error" in page and page.count("data:image/png;base64,") >= 2
@@ -61,9 +70,14 @@ def test_a_study_is_run_reported_and_exported(here: Path, capsys: pytest.Capture
 
     result = ran(capsys, "study", "run", "plate.yaml")
     assert result["schema"] == "transom.study/1"
-    assert result["trials"]["total"] == 20 == result["trials"]["complete"] + result["trials"]["failed"]
+    assert (
+        result["trials"]["total"] == 20 == result["trials"]["complete"] + result["trials"]["failed"]
+    )
     assert set(result["best"]) == {"number", "values", "params", "verified"}
-    assert result["best"]["verified"] and result["failures"]["geometry_error"] == result["trials"]["failed"]
+    assert (
+        result["best"]["verified"]
+        and result["failures"]["geometry_error"] == result["trials"]["failed"]
+    )
     assert report.read_text() == page  # nothing was solved again, equal bytes
     assert result["session_id"] in str(report)
 
@@ -82,7 +96,9 @@ def test_a_study_is_run_reported_and_exported(here: Path, capsys: pytest.Capture
     assert len(history) == result["trials"]["failed"]
 
 
-def test_a_study_without_a_feasible_design_says_no(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_study_without_a_feasible_design_says_no(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write_study(here, trials=3)
     path.write_text(path.read_text().replace("max: 100", "max: 1"))
     assert main(["study", "run", "plate.yaml", "-q"]) == 1
@@ -94,8 +110,14 @@ def test_a_study_without_a_feasible_design_says_no(here: Path, capsys: pytest.Ca
     [
         (["study", "run", "none.yaml"], "none.yaml: no such file"),
         (["study", "report", "none"], "unknown study 'none'; name its file, or one of: none"),
-        (["study", "report", "plate.yaml"], "the study plate was not run in this workspace; run it with"),
-        (["study", "run", "bad.yaml"], "bad.yaml:4: variables.width: value error, its bounds contradict each other"),
+        (
+            ["study", "report", "plate.yaml"],
+            "the study plate was not run in this workspace; run it with",
+        ),
+        (
+            ["study", "run", "bad.yaml"],
+            "bad.yaml:4: variables.width: value error, its bounds contradict each other",
+        ),
     ],
 )
 def test_mistakes_are_said_in_one_line(
@@ -109,7 +131,9 @@ def test_mistakes_are_said_in_one_line(
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_solvers_and_resume_goes_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_ends_the_solvers_and_resume_goes_on(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_command_study(here, trials=6, workers=2)
     command = [sys.executable, "-m", "transom", "study", "run", "slow.yaml"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -138,7 +162,11 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     verification = verify(study, runner.solver, tmp_path / "verified", trials)
     result = result_of(study, trials, conclude(runner, trials, verification), runner.solver.by)
     assert result.best and result.best.verified and result.trials.total == 14
-    assert SEEN.pop().summary == {"trials": 14, "insights_added": result.insights.added, "items_pruned": 0}
+    assert SEEN.pop().summary == {
+        "trials": 14,
+        "insights_added": result.insights.added,
+        "items_pruned": 0,
+    }
     insights = runner.guide.advice.insights("plates")
     said = report_text(study, result, insights, trials)
     assert f"(trial {result.best.number}: width" in said and "failures: geometry error" in said
@@ -156,20 +184,35 @@ def see(occasion: Occasion) -> None:
 
 
 def test_the_shipped_studies_can_be_read(root: Path) -> None:
-    studies = [load_study(root / "examples" / "studies" / f"{name}.yaml") for name in ("bracket", "beam", "long-beam")]
-    assert [(one.budget.trials, one.scope) for one in studies] == [(25, "brackets"), (40, "beams"), (40, "beams")]
+    studies = [
+        load_study(root / "examples" / "studies" / f"{name}.yaml")
+        for name in ("bracket", "beam", "long-beam")
+    ]
+    assert [(one.budget.trials, one.scope) for one in studies] == [
+        (25, "brackets"),
+        (40, "beams"),
+        (40, "beams"),
+    ]
 
 
 @pytest.mark.slow
-def test_what_a_study_learned_stands_in_the_playbook(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_study_learned_stands_in_the_playbook(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("one", "two"):
         write_study(here, name, trials=30)
     ran(capsys, "study", "run", "one.yaml")
-    items = {row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]}
-    rule = next(key for key, row in items.items() if row["content"].startswith("hole / arm width ≥ 0.4"))
+    items = {
+        row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]
+    }
+    rule = next(
+        key for key, row in items.items() if row["content"].startswith("hole / arm width ≥ 0.4")
+    )
     assert ran(capsys, "study", "run", "two.yaml")["insights"]["used"]
     audited = [row for row in ran(capsys, "study", "export", "two") if rule in row["audit"]]
-    standing = {row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]}[rule]
+    standing = {
+        row["id"]: row for row in ran(capsys, "playbook", "list", "--domain", "plates")["items"]
+    }[rule]
     assert standing["net_score"] == len(audited)  # each was tried against the rule, and failed
     assert main(["playbook", "retire", rule, "--why", "no", "--by", "Ann", "-q"]) == 0
     capsys.readouterr()
@@ -179,11 +222,16 @@ def test_what_a_study_learned_stands_in_the_playbook(here: Path, capsys: pytest.
 
 
 @pytest.mark.slow
-def test_a_second_process_helps_with_the_trials_of_the_first(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_process_helps_with_the_trials_of_the_first(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_command_study(here, trials=12, workers=1)
     command = [sys.executable, "-m", "transom", "study", "run", "slow.yaml"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    both = [
+        subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     errors = [process.communicate(timeout=180)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum("another process runs this study; this one helps" in text for text in errors) == 1

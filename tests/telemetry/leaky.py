@@ -1,6 +1,8 @@
-"""A program with keys and local text in a process of its own, which may connect to the addresses it is given alone.
+"""A program with keys and local text in a process of its own, which may connect to the addresses it
+is given alone.
 
-Everything on its way tells them: its servers quote keys in errors, its tools yield them, its exceptions hold them.
+Everything on its way tells them: its servers quote keys in errors, its tools yield them, its
+exceptions hold them.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class Plan:
         allowed: host and port of all that may be contacted.
         denied: somebody listens there, whom nobody told it of.
         keys: of the remote server, of its own one, of the MCP server.
-        local: what must not reach a remote server: a block, a tool's result, its failure, a block that an error quotes.
+        local: what must not reach a remote server: a block, a tool's result, its failure, a block
+            that an error quotes.
         kill: whether it is killed in the middle of a tool call in the end.
     """
 
@@ -64,7 +67,9 @@ def say(*words: object) -> None:
 
 
 def fence(plan: Plan) -> None:
-    """Refuse every other address, below all libraries: CPython asks before it connects, sends or looks up."""
+    """Refuse every other address, below all libraries: CPython asks before it connects, sends or
+    looks up.
+    """
     allowed = {tuple(one) for one in plan.allowed}
     hosts = {host for host, _ in allowed}
 
@@ -98,21 +103,35 @@ def told(error: TransomError) -> None:
 
 async def talk(plan: Plan) -> None:
     """The conversation in which keys are told."""
-    # The second one is not asked, but its key, which stands in a variable of no telling name, is known by it.
+    # The second one is not asked, but its key, which stands in a variable of no telling name, is
+    # known by it.
     own = connect("openai:m-2", _settings(plan.own, local=True, key_variable="TEAM_CRED"))
     chain = Chain((connect("openai:m-1", _settings(plan.remote)), own))
 
     async def peek(at: str) -> Any:
-        basic = [b64encode(f"{user}:{key}".encode()).decode() for user in ("", "a", "ab") for key in plan.keys[:2]]
+        basic = [
+            b64encode(f"{user}:{key}".encode()).decode()
+            for user in ("", "a", "ab")
+            for key in plan.keys[:2]
+        ]
         urls = [f"http://h/?key={quote(key, safe='')}" for key in plan.keys[:2]]
-        return {"at": at, "environment": dict(os.environ), "key": plan.keys[0], "encoded": [*basic, *urls]}
+        return {
+            "at": at,
+            "environment": dict(os.environ),
+            "key": plan.keys[0],
+            "encoded": [*basic, *urls],
+        }
 
     async def crash(at: str) -> str:
         raise ValueError("x" * 480 + f" {at}: no luck with {plan.keys[0]} and {plan.keys[1]}")
 
-    async with McpServer(SHELF, prefix="shelf-", environ={"SHELF_SECRET": plan.keys[2], **_coverage()}) as shelf:
+    async with McpServer(
+        SHELF, prefix="shelf-", environ={"SHELF_SECRET": plan.keys[2], **_coverage()}
+    ) as shelf:
         tools = [tool(peek, name="peek"), tool(crash, name="crash"), *shelf.tools]
-        async with Agent(SEAT, provider=chain, tools=tools, at=Home(_workspace(plan), "keys")) as agent:
+        async with Agent(
+            SEAT, provider=chain, tools=tools, at=Home(_workspace(plan), "keys")
+        ) as agent:
             say((await agent.send("one")).text)
             sub = await agent.open_sub("look deeper", "of what was seen")
             say((await sub.send("go")).text)
@@ -137,9 +156,15 @@ async def keep(plan: Plan) -> None:
 
     seat = replace(SEAT, name="t.local")
     marked = Block("extra", f"it says {block}", egress="local")
-    for name, run, blocks in (("block", secret, [marked]), ("result", secret, []), ("failure", fails, [])):
+    for name, run, blocks in (
+        ("block", secret, [marked]),
+        ("result", secret, []),
+        ("failure", fails, []),
+    ):
         tools = [tool(run, name="secret", egress="local")]
-        async with Agent(seat, provider=remote, tools=tools, at=Home(_workspace(plan), name)) as agent:
+        async with Agent(
+            seat, provider=remote, tools=tools, at=Home(_workspace(plan), name)
+        ) as agent:
             try:
                 await agent.send("go", *blocks)
             except TransomError as error:
@@ -180,7 +205,9 @@ def commands() -> None:
 
 def _settings(url: str, **more: Any) -> HostedSettings:
     settings = OpenAISettings(base_url=f"{url}/v1", context_tokens=100_000, **more)
-    return settings.model_copy(update={"retry": settings.retry.model_copy(update={"initial_delay": 0.01})})
+    return settings.model_copy(
+        update={"retry": settings.retry.model_copy(update={"initial_delay": 0.01})}
+    )
 
 
 def _workspace(plan: Plan) -> Path:

@@ -16,8 +16,8 @@ from transom.agent import Agent, Home
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
 from transom.telemetry import SpanRow, read_trace
 
-# What is to be told (conversation, tokens, ...) -> its key, per kind of span, by the value of gen_ai.operation.name;
-# the type says what every such span has, None what only some have.
+# What is to be told (conversation, tokens, ...) -> its key, per kind of span, by the value of
+# gen_ai.operation.name; the type says what every such span has, None what only some have.
 TABLE: dict[str, dict[str, tuple[str, type | None]]] = {
     "chat": {
         "conversation": ("gen_ai.conversation.id", str),
@@ -106,14 +106,18 @@ async def delegate(root: Path) -> list[SpanRow]:
         return asks(call) if first else Reply((Text("done"),))
 
     seat = replace(SEAT, strategy="sub_conversation")
-    async with Agent(seat, provider=ScriptedProvider(answer), tools=[tool()], at=Home(root, "d")) as agent:
+    async with Agent(
+        seat, provider=ScriptedProvider(answer), tools=[tool()], at=Home(root, "d")
+    ) as agent:
         assert (await agent.send("go")).text == "done"
     (path,) = (root / "traces").iterdir()
     return read_trace(path)
 
 
 @pytest.mark.parametrize("kind", TABLE)
-def test_each_kind_of_span_says_what_it_is_to_say(spans: list[SpanRow], delegated: list[SpanRow], kind: str) -> None:
+def test_each_kind_of_span_says_what_it_is_to_say(
+    spans: list[SpanRow], delegated: list[SpanRow], kind: str
+) -> None:
     found = [*of(spans, kind), *of(delegated, kind)]
     assert found
     for what, (key, of_type) in TABLE[kind].items():
@@ -128,22 +132,31 @@ def test_each_kind_of_span_says_what_it_is_to_say(spans: list[SpanRow], delegate
 
 def test_no_span_is_of_a_kind_that_the_table_does_not_have(spans: list[SpanRow]) -> None:
     assert {span.attributes.get("gen_ai.operation.name") for span in spans} == set(TABLE)
-    told = {key for kind in TABLE.values() for key, _ in kind.values()} | {"gen_ai.operation.name", "error.type"}
+    told = {key for kind in TABLE.values() for key, _ in kind.values()} | {
+        "gen_ai.operation.name",
+        "error.type",
+    }
     assert {key for span in spans for key in span.attributes} <= told
 
 
 def test_the_page_has_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    lines = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
+    lines = {
+        line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")
+    }
     for kind, told in TABLE.items():
         missing = {key for key, _ in told.values() if f"`{key}`" not in lines[kind]}
         assert not missing, kind
 
 
-def test_what_a_sub_conversation_does_is_told_of_it_and_of_whose_it_is(delegated: list[SpanRow]) -> None:
+def test_what_a_sub_conversation_does_is_told_of_it_and_of_whose_it_is(
+    delegated: list[SpanRow],
+) -> None:
     (around,) = [span for span in of(delegated, "invoke_agent") if span.attributes.get(PARENT)]
     whose = str(around.attributes[PARENT])
-    assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{10}/conversation/main", whose), "unique, wherever traces are gathered"
+    assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{10}/conversation/main", whose), (
+        "unique, wherever traces are gathered"
+    )
     name = around.attributes["gen_ai.conversation.id"]
     inside = [span for span in delegated if span.attributes.get("gen_ai.conversation.id") == name]
     assert {span.attributes[PARENT] for span in inside} == {whose}
@@ -170,38 +183,56 @@ def test_what_they_say_is_so(spans: list[SpanRow]) -> None:
     assert second.attributes["transom.conversation.messages"] == 3
     usage = [second.attributes[key] for key, _ in list(TABLE["chat"].values())[3:8]]
     assert usage == [100, 20, 120, 30, 10]
-    assert 0 < first.attributes["transom.window.tokens"] < second.attributes["transom.window.tokens"]
+    assert (
+        0 < first.attributes["transom.window.tokens"] < second.attributes["transom.window.tokens"]
+    )
     keys = ("transom.window.tokens", "transom.window.available")
     rooms = {sum(span.attributes[key] for key in keys) for span in (first, second)}
     (room,) = rooms
     assert room == pytest.approx(0.9 * 100_000 - 500, abs=10)
 
     tools = {span.attributes["gen_ai.tool.call.id"]: span for span in of(spans, "execute_tool")}
-    outcomes = {key: (span.status, span.attributes.get("error.type")) for key, span in tools.items()}
+    outcomes = {
+        key: (span.status, span.attributes.get("error.type")) for key, span in tools.items()
+    }
     assert outcomes == {
         "c1": ("ok", None),
         "c2": ("error", "ToolExecutionError"),
         "c3": ("error", "ToolNotFoundError"),
     }
-    assert [tools[key].attributes["transom.tool.success"] for key in ("c1", "c2", "c3")] == [True, False, False]
+    assert [tools[key].attributes["transom.tool.success"] for key in ("c1", "c2", "c3")] == [
+        True,
+        False,
+        False,
+    ]
 
     tries = [span for span in of(spans, "attempt") if span.parent_id == second.span_id]
     assert [span.attributes["transom.attempt"] for span in tries] == [1, 2, 3]
-    assert [span.attributes.get("error.type") for span in tries] == ["RateLimited", "ProviderError", None]
+    assert [span.attributes.get("error.type") for span in tries] == [
+        "RateLimited",
+        "ProviderError",
+        None,
+    ]
     waits = [span.attributes["transom.retry.wait_seconds"] for span in tries]
     assert waits[:2] == [0, 0.01] and 0 < waits[2] <= 0.02
 
     agents = of(spans, "invoke_agent")
-    (sub,) = {span.attributes["gen_ai.conversation.id"] for span in agents if span.attributes.get(PARENT)}
+    (sub,) = {
+        span.attributes["gen_ai.conversation.id"] for span in agents if span.attributes.get(PARENT)
+    }
     inside = [span for span in spans if span.attributes.get("gen_ai.conversation.id") == sub]
-    assert {span.attributes[PARENT] for span in inside} == {first.attributes["gen_ai.conversation.id"]}
+    assert {span.attributes[PARENT] for span in inside} == {
+        first.attributes["gen_ai.conversation.id"]
+    }
     kinds = {span.attributes["gen_ai.operation.name"] for span in inside}
     assert kinds == {"sub_conversation", "invoke_agent", "chat", "attempt"}
     opened, completed = of(inside, "sub_conversation")
     assert [opened.name, completed.name] == [
         f"{does} sub_conversation {SEAT.name}.sub" for does in ("open", "complete")
     ]
-    assert completed.span_id in {span.parent_id for span in of(inside, "invoke_agent")}, "it was asked to sum up"
+    assert completed.span_id in {span.parent_id for span in of(inside, "invoke_agent")}, (
+        "it was asked to sum up"
+    )
 
     folded = of(spans, "compact")[0].attributes
     ratio = folded["transom.compaction.tokens_after"] / folded["transom.compaction.tokens_before"]
@@ -228,4 +259,7 @@ def test_a_second_walk_goes_on_in_the_same_file(tmp_path: Path) -> None:
     assert run.telemetry.trace_id == again.telemetry.trace_id
     assert len(list((tmp_path / ".transom" / "traces").iterdir())) == 1
     assert both[: len(first)] == first
-    assert [span.attributes["transom.stage.action"] for span in both[len(first) :]] == ["reuse", "reuse"]
+    assert [span.attributes["transom.stage.action"] for span in both[len(first) :]] == [
+        "reuse",
+        "reuse",
+    ]

@@ -1,4 +1,6 @@
-"""What is wrong with where spans are sent is found when settings are read, and told without a key."""
+"""What is wrong with where spans are sent is found when settings are read, and told without a
+key.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def with_headers(text: str) -> tuple[tuple[str, str], ...]:
         (",bad,a=b,", (("a", "b"),)),
     ],
 )
-def test_headers_are_read_without_the_space_around_them(text: str, headers: tuple[tuple[str, str], ...]) -> None:
+def test_headers_are_read_without_the_space_around_them(
+    text: str, headers: tuple[tuple[str, str], ...]
+) -> None:
     assert with_headers(text) == headers
 
 
@@ -82,7 +86,9 @@ def test_a_header_that_no_request_can_have_is_refused_without_a_word_of_it(
     with caplog.at_level(logging.WARNING):
         assert exporter() is None, "the run goes on"
     (record,) = caplog.records
-    assert f"nothing is sent to a collector: {what}" in record.getMessage() and KEY not in caplog.text
+    assert (
+        f"nothing is sent to a collector: {what}" in record.getMessage() and KEY not in caplog.text
+    )
     with pytest.raises(SettingsError, match=HEADERS):
         exporter("http://a")
 
@@ -105,7 +111,14 @@ async def test_a_run_with_a_line_end_behind_its_key_is_sent(
 
 @pytest.mark.parametrize(
     "address",
-    ["http://a/b c", "http://a/caf\u00e9", "http://a?x=\u2603", "http://" + "a..b", "http://" + "a" * 64, "http://a b"],
+    [
+        "http://a/b c",
+        "http://a/caf\u00e9",
+        "http://a?x=\u2603",
+        "http://" + "a..b",
+        "http://" + "a" * 64,
+        "http://a b",
+    ],
 )
 def test_an_address_that_no_request_can_have(address: str) -> None:
     with pytest.raises(SettingsError, match="is no address of a collector"):
@@ -115,7 +128,8 @@ def test_an_address_that_no_request_can_have(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["http://xn--mnchen-3ya.example:4318", "http://[::1]:4318", " http://a:4318/x?y=%20\n"]
+    "address",
+    ["http://xn--mnchen-3ya.example:4318", "http://[::1]:4318", " http://a:4318/x?y=%20\n"],
 )
 def test_an_address_that_one_can_have(address: str) -> None:
     where = destination(address, {})
@@ -124,7 +138,10 @@ def test_an_address_that_one_can_have(address: str) -> None:
 
 def test_the_setting_goes_before_the_variable() -> None:
     where = destination("http://a:4318", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://other:1/x"})
-    assert where and (where.traces, where.metrics) == ("http://a:4318/v1/traces", "http://a:4318/v1/metrics")
+    assert where and (where.traces, where.metrics) == (
+        "http://a:4318/v1/traces",
+        "http://a:4318/v1/metrics",
+    )
 
 
 def test_no_user_and_no_password_of_an_address_is_told() -> None:
@@ -145,7 +162,8 @@ def until(done: Callable[[], bool]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "error", [ValueError(KEY), OverflowError(KEY), UnicodeError(KEY), BadStatusLine(KEY), InvalidURL(KEY)]
+    "error",
+    [ValueError(KEY), OverflowError(KEY), UnicodeError(KEY), BadStatusLine(KEY), InvalidURL(KEY)],
 )
 def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
     error: Exception,
@@ -173,5 +191,7 @@ def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
         until(lambda: any(span["name"] == "second" for span in sent(collector)))
     finish(exporting)
     (record,) = caplog.records
-    assert f"takes no traces ({type(error).__name__}); they are in their files" in record.getMessage()
+    assert (
+        f"takes no traces ({type(error).__name__}); they are in their files" in record.getMessage()
+    )
     assert KEY not in caplog.text

@@ -41,8 +41,14 @@ EVENTS: dict[str, list[str]] = {
     "errors": ["call * failed with *"],
     "retries": ["scripted:model-1: attempt 1 failed with RateLimited; asked again in 0.01 s"],
     "pruning": ["conversation main: * events folded, * tokens became *"],
-    "sub-conversations": ["sub-conversation main/sub-*: opened by main", "sub-conversation main/sub-*: completed, *"],
-    "tools": ["tool look, call c1: succeeded, *", "tool look, call c2: failed with ToolExecutionError, *"],
+    "sub-conversations": [
+        "sub-conversation main/sub-*: opened by main",
+        "sub-conversation main/sub-*: completed, *",
+    ],
+    "tools": [
+        "tool look, call c1: succeeded, *",
+        "tool look, call c2: failed with ToolExecutionError, *",
+    ],
 }
 """Memory is the sixth kind."""
 
@@ -62,11 +68,16 @@ def test_each_kind_of_event_is_logged_with_its_trace(tmp_path: Path) -> None:
     ids = {span.span_id for span in spans}
     for kind, patterns in EVENTS.items():
         for pattern in patterns:
-            found = [line for line in lines if Path(line["message"].replace("/", "|")).match(pattern.replace("/", "|"))]
+            found = [
+                line
+                for line in lines
+                if Path(line["message"].replace("/", "|")).match(pattern.replace("/", "|"))
+            ]
             assert found, (kind, pattern)
             if kind != "errors":
                 assert all(
-                    (line["trace_id"], line["span_id"] in ids) == (run.telemetry.trace_id, True) for line in found
+                    (line["trace_id"], line["span_id"] in ids) == (run.telemetry.trace_id, True)
+                    for line in found
                 )
             assert all(line["trace_id"] for line in found)
 
@@ -82,15 +93,25 @@ async def test_what_a_program_opens_and_completes_is_logged_within_its_span(tmp_
     (trace,) = (tmp_path / "w" / "traces").iterdir()
     spans = {span.span_id: span.name for span in read_trace(trace)}
     assert {line["trace_id"] for line in lines} == {trace.stem}
-    told = [spans[line["span_id"]] for line in lines if line["message"].startswith(f"sub-conversation {sub.id}: ")]
+    told = [
+        spans[line["span_id"]]
+        for line in lines
+        if line["message"].startswith(f"sub-conversation {sub.id}: ")
+    ]
     assert told == [f"{does} sub_conversation {SEAT.name}.sub" for does in ("open", "complete")]
 
 
 @pytest.mark.parametrize("told", [True, False])
-async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warning(tmp_path: Path, told: bool) -> None:
+async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warning(
+    tmp_path: Path, told: bool
+) -> None:
     configure("warning", tmp_path / "log")
     words = "the words of a prompt"
-    down = [RateLimited(words, retryable=True), NetworkFailed(words, where="one:a"), NetworkFailed(words, where="two")]
+    down = [
+        RateLimited(words, retryable=True),
+        NetworkFailed(words, where="one:a"),
+        NetworkFailed(words, where="two"),
+    ]
     policy = Retry(max_attempts=2, initial_delay=0.001)
     one = RetryingProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
     two = ScriptedProvider({SEAT.name: down[2:]}, name="two")
@@ -108,7 +129,12 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     assert fallback["message"] == "one:a failed with NetworkFailed; two is asked next"
     assert "failed with NetworkFailed, provider two, attempts 3" in failed["message"]
     about = {name: failed[name] for name in ("error_type", "provider", "attempts", "trace_id")}
-    assert about == {"error_type": "NetworkFailed", "provider": "two", "attempts": 3, "trace_id": trace}
+    assert about == {
+        "error_type": "NetworkFailed",
+        "provider": "two",
+        "attempts": 3,
+        "trace_id": trace,
+    }
     assert failed["span_id"]
 
 
@@ -133,7 +159,12 @@ async def test_answers_that_cannot_be_read_are_a_call_that_failed(tmp_path: Path
                 await call(stage, role, [Block("extra", "hi")], read)
     (failed,) = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     about = {name: failed[name] for name in ("level", "error_type", "provider", "attempts")}
-    assert about == {"level": "error", "error_type": "ReplyError", "provider": "one:a", "attempts": answers}
+    assert about == {
+        "level": "error",
+        "error_type": "ReplyError",
+        "provider": "one:a",
+        "attempts": answers,
+    }
     assert words not in (tmp_path / "log").read_text()
 
 
@@ -152,7 +183,9 @@ async def test_a_key_and_what_is_local_are_nowhere(
         turns = len(request.window.turns)
         if turns == 1:
             return asks(look("a", "c1"), look("break", "c2"))
-        raise ProviderError(f"400 for key {KEY}: the prompt said {LOCAL}", retryable=len(provider.requests) < 3)
+        raise ProviderError(
+            f"400 for key {KEY}: the prompt said {LOCAL}", retryable=len(provider.requests) < 3
+        )
 
     async def run(at: str) -> str:
         if at == "break":
@@ -163,16 +196,21 @@ async def test_a_key_and_what_is_local_are_nowhere(
     chain = Chain((RetryingProvider(provider, Retry(initial_delay=0.001)),))
     role = replace(SEAT, name="t.seat")
     local = Block("extra", f"secret: {LOCAL}", egress="local")
-    agent = Agent(role, provider=chain, tools=[tool(run, egress="local")], at=Home(tmp_path / "w", "t"))
+    agent = Agent(
+        role, provider=chain, tools=[tool(run, egress="local")], at=Home(tmp_path / "w", "t")
+    )
     async with agent:
         with pytest.raises(TransomError) as caught:
             await agent.send("go", local)
     logging.getLogger("transom").error("it ended with %s", caught.value)
     captured = capfd.readouterr()
     found = everything(tmp_path / "w")
-    assert any("traces" in path.parts for path in found) and any("logs" in path.parts for path in found)
+    assert any("traces" in path.parts for path in found) and any(
+        "logs" in path.parts for path in found
+    )
     for path, data in found.items():
-        journal = path.name.startswith("state.db")  # windows are kept, to be shown; this machine is where they may be
+        # windows are kept, to be shown; this machine is where they may be
+        journal = path.name.startswith("state.db")
         assert journal or LOCAL.encode() not in data, path
         assert KEY.encode() not in data, path
     for text in (captured.out, captured.err, str(caught.value)):
@@ -214,7 +252,11 @@ def test_an_error_loses_short_texts_lines_and_names_too(local: str, what: str, l
     assert error.what == left
     said = AssistantMessage((ToolCall("1", "look", {"at": [local]}),))
     error = ProviderError(what)
-    unquote(error, Request("r", Window((), turns=(UserMessage("go"), said), egress="local")), EgressPolicy())
+    unquote(
+        error,
+        Request("r", Window((), turns=(UserMessage("go"), said), egress="local")),
+        EgressPolicy(),
+    )
     assert error.what == left
 
 
@@ -222,7 +264,9 @@ OUTPUT: Any = {"type": "object", "properties": {"pin": {"type": "integer"}}}
 
 
 async def test_what_is_made_of_local_text_stands_in_no_error_trace_or_log(tmp_path: Path) -> None:
-    """A short text is the hard case: nothing of an answer that does not fit, of a name that there is not."""
+    """A short text is the hard case: nothing of an answer that does not fit, of a name that
+    there is not.
+    """
     configure("debug", tmp_path / "logs" / "log")
     pin = "HUSH-9471"
 
@@ -232,11 +276,17 @@ async def test_what_is_made_of_local_text_stands_in_no_error_trace_or_log(tmp_pa
     wrong = json.dumps({"pin": pin})
     script: list[Any] = [asks(look("a")), asks(ToolCall("2", pin, {})), wrong, wrong]
     role, provider = replace(SEAT, output=OUTPUT), ScriptedProvider({SEAT.name: script})
-    async with Agent(role, provider=provider, tools=[tool(run, egress="local")], at=Home(tmp_path, "t")) as agent:
+    async with Agent(
+        role, provider=provider, tools=[tool(run, egress="local")], at=Home(tmp_path, "t")
+    ) as agent:
         with pytest.raises(ReplyError, match="it breaks #/properties/pin/type") as caught:
             await agent.send("go")
     assert pin not in f"{caught.value!r} {caught.value} {caught.value.__cause__}"
-    found = {path: data for path, data in everything(tmp_path).items() if not path.name.startswith("state.db")}
+    found = {
+        path: data
+        for path, data in everything(tmp_path).items()
+        if not path.name.startswith("state.db")
+    }
     assert any(b"execute_tool unknown" in data for data in found.values())
     assert not [path for path, data in found.items() if pin.encode() in data]
 
@@ -251,11 +301,17 @@ async def test_an_error_of_a_reader_quotes_no_reply_that_was_answered_from_local
                 raise ReplyError(f"cannot be read: {text}")
 
             with pytest.raises(ReplyError) as caught:
-                await call(stage, SEAT, [Block("extra", "hi", egress="local" if local else "any")], read)
+                await call(
+                    stage, SEAT, [Block("extra", "hi", egress="local" if local else "any")], read
+                )
         assert caught.value.what == told
 
 
 def test_an_error_loses_what_it_quotes_of_a_block_that_a_user_keeps() -> None:
     kept = ProviderError("no: what anybody may read")
-    unquote(kept, Request("r", Window((Block("open", "what anybody may read"),))), EgressPolicy(("open",)))
+    unquote(
+        kept,
+        Request("r", Window((Block("open", "what anybody may read"),))),
+        EgressPolicy(("open",)),
+    )
     assert kept.what == "no: [local]"

@@ -39,7 +39,9 @@ class Keep(SpanProcessor):
 
 
 def theirs() -> list[Any]:
-    provider = TracerProvider(resource=Resource({"service.name": "transom"}), shutdown_on_exit=False)
+    provider = TracerProvider(
+        resource=Resource({"service.name": "transom"}), shutdown_on_exit=False
+    )
     keep = Keep()
     provider.add_span_processor(keep)
     tracer = provider.get_tracer("transom")
@@ -62,12 +64,17 @@ def ours(folder: Path) -> list[Any]:
             pass
         outer.set("n", 4)
         outer.fail("it failed")
-    lines = [json.loads(line) for line in (folder / f"{telemetry.trace_id}.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (folder / f"{telemetry.trace_id}.jsonl").read_text().splitlines()
+    ]
     return [line for line in lines if line["resourceSpans"]]
 
 
 def alike(line: Any) -> str:
-    """A line without what may differ: ids and times, whose shapes stay, and the order of attributes."""
+    """A line without what may differ: ids and times, whose shapes stay, and the order of
+    attributes.
+    """
     (span,) = line["resourceSpans"][0]["scopeSpans"][0]["spans"]
     for where in (span, *span.get("events", [])):
         for key in [key for key in where if key.endswith(("Id", "UnixNano"))]:

@@ -45,10 +45,15 @@ async def ask(root: Path, second: list[str | Exception]) -> list[SpanRow]:
 
 async def test_nobody_has_the_time_that_another_one_took(tmp_path: Path) -> None:
     spans = await ask(tmp_path, ["one", "two"])
-    rows = {row.name: row for row in statistics([spans], by="provider", price=lambda who, tokens: None).rows}
+    rows = {
+        row.name: row
+        for row in statistics([spans], by="provider", price=lambda who, tokens: None).rows
+    }
     assert {name: row.calls for name, row in rows.items()} == {"far": 1, "near": 2}
     assert rows["far"].seconds.max >= SLOW
-    slowest = max(((span.end or 0) - span.start) / 1e9 for span in spans if span.name == "attempt near:m2")
+    slowest = max(
+        ((span.end or 0) - span.start) / 1e9 for span in spans if span.name == "attempt near:m2"
+    )
     assert rows["near"].seconds.max == pytest.approx(slowest) and slowest < SLOW
     (role,) = statistics([spans], by="role", price=lambda who, tokens: None).rows
     assert (role.calls, role.seconds.max >= SLOW) == (2, True), "a role waits for all of them"
@@ -57,7 +62,11 @@ async def test_nobody_has_the_time_that_another_one_took(tmp_path: Path) -> None
 async def test_a_call_that_failed_names_the_one_that_was_asked_last(tmp_path: Path) -> None:
     spans = await ask(tmp_path, [ProviderError("bad", where="near:m2")])
     (chat,) = [span for span in spans if span.attributes.get("gen_ai.operation.name") == "chat"]
-    assert (chat.status, chat.attributes["gen_ai.provider.name"], chat.attributes["gen_ai.request.model"]) == (
+    assert (
+        chat.status,
+        chat.attributes["gen_ai.provider.name"],
+        chat.attributes["gen_ai.request.model"],
+    ) == (
         "error",
         "near",
         "m2",

@@ -1,8 +1,9 @@
-"""Nothing that is secret stands anywhere, nothing that is local leaves, and nobody else is contacted.
+"""Nothing that is secret stands anywhere, nothing that is local leaves, and nobody else is
+contacted.
 
-A real conversation in a process of its own, with the SDK of a vendor against servers on this machine: tools, an MCP
-server, a sub-conversation, a repeated request; once to its end and once to a kill in the middle of a tool call. Then
-every byte of every file is looked at.
+A real conversation in a process of its own, with the SDK of a vendor against servers on this
+machine: tools, an MCP server, a sub-conversation, a repeated request; once to its end and once to a
+kill in the middle of a tool call. Then every byte of every file is looked at.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ from transom.telemetry import read_trace
 KEYS = ["planted-remote-4f1c", "planted-team-9b2e", "planted-shelf-77d0"]
 """How the keys begin; then comes what JSON and `repr` write otherwise than it is."""
 WHOLE = [KEYS[0] + "'\"\\", KEYS[1] + '"\\n"', KEYS[2] + "\"\\é'\n\tin-its-second-line-3a"]
-LOCAL = ["block-of-the-netlist", "result-of-the-netlist", "failure-in-the-netlist", "quoted-of-the-netlist"]
+LOCAL = [
+    "block-of-the-netlist",
+    "result-of-the-netlist",
+    "failure-in-the-netlist",
+    "quoted-of-the-netlist",
+]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -56,7 +62,9 @@ class Told:
 
 
 class Remote:
-    """The model's side: a server that fails and is then asked again, calls tools, and quotes keys in its errors."""
+    """The model's side: a server that fails and is then asked again, calls tools, and quotes
+    keys in its errors.
+    """
 
     def __init__(self) -> None:
         self.failed = False
@@ -73,7 +81,9 @@ class Remote:
         fresh = messages[-1]["role"] == "user" and "sum up" not in asked[-1]
         wanted = [name for name in (*LEAKING, "secret", "fatal") if name in offered and fresh]
         if wanted:
-            return self._answer(wire, *(ToolCall(f"c{n}", name, {"at": "a"}) for n, name in enumerate(wanted)))
+            return self._answer(
+                wire, *(ToolCall(f"c{n}", name, {"at": "a"}) for n, name in enumerate(wanted))
+            )
         return self._answer(wire, Text("That is all."))
 
     def _answer(self, wire: Wire, *parts: Text | ToolCall) -> None:
@@ -83,7 +93,10 @@ class Remote:
         wire.end()
 
     def _error(self, wire: Wire, seen: Seen, status: int) -> None:
-        said = f"{seen.headers['authorization']} ({WHOLE[0]}) is no good for {seen.body['messages'][-1]['content']}"
+        said = (
+            f"{seen.headers['authorization']} ({WHOLE[0]}) is no good for"
+            f" {seen.body['messages'][-1]['content']}"
+        )
         wire.answer(status, json.dumps(OpenAI().error("server_error", said)).encode())
 
 
@@ -93,16 +106,21 @@ def own(wire: Wire, seen: Seen) -> None:
 
 
 @pytest.fixture(scope="module", params=["to its end", "to a kill"])
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def told(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Told]:
     work = tmp_path_factory.mktemp("leaky")
     with ExitStack() as stack:
         remote, team, collector, stranger, proxy = (
-            stack.enter_context(LocalServer(answer)) for answer in (Remote(), own, _takes_all, None, _takes_all)
+            stack.enter_context(LocalServer(answer))
+            for answer in (Remote(), own, _takes_all, None, _takes_all)
         )
         # The proxy may be asked, so that it could tell what it would have read.
         allowed = [_address(server) for server in (remote, team, collector, proxy)]
         kill = request.param == "to a kill"
-        plan = Plan(str(work), remote.url, team.url, allowed, _address(stranger), WHOLE, LOCAL, kill)
+        plan = Plan(
+            str(work), remote.url, team.url, allowed, _address(stranger), WHOLE, LOCAL, kill
+        )
         environ = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
@@ -110,11 +128,15 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             "TEAM_CRED": WHOLE[1],
             "TRANSOM_LLM__OPENAI__KEY_VARIABLE": "TEAM_CRED",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
-            **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), proxy.url),
+            **dict.fromkeys(
+                ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), proxy.url
+            ),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), ""),
         }
         command = [sys.executable, "-m", "tests.telemetry.leaky", json.dumps(asdict(plan))]
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(
+            command, env=environ, capture_output=True, text=True, check=False, timeout=300
+        )
         yield Told(work, done.stdout + done.stderr, done.returncode, remote, team, collector, proxy)
 
 
@@ -137,15 +159,22 @@ def test_it_went_as_it_should(told: Told) -> None:
     killed = (told.work / ".transom" / "state.db-wal").exists()
     assert told.status == (-9 if killed else 0), told.output
     assert told.output.count("That is all.") >= 3
-    assert len([seen for seen in told.remote.seen if KEYS[0] in seen.headers["authorization"]]) == len(told.remote.seen)
+    assert len(
+        [seen for seen in told.remote.seen if KEYS[0] in seen.headers["authorization"]]
+    ) == len(told.remote.seen)
     asked = [str(seen.body["messages"]) for seen in told.remote.seen]
     assert any("SHELF_SECRET=[redacted]" in text and "no luck with" in text for text in asked)
-    kinds = {str(row.attributes.get("gen_ai.operation.name")) for path in traces(told) for row in read_trace(path)}
+    kinds = {
+        str(row.attributes.get("gen_ai.operation.name"))
+        for path in traces(told)
+        for row in read_trace(path)
+    }
     assert kinds >= {"chat", "attempt", "execute_tool", "invoke_agent"}
     assert "RequestRefused" in told.output and told.output.count("EgressError") >= 3
 
 
-@pytest.mark.parametrize("key", [*KEYS, "in-its-second-line-3a"], ids=range(4))  # names of tests are in the environment
+# names of tests are in the environment
+@pytest.mark.parametrize("key", [*KEYS, "in-its-second-line-3a"], ids=range(4))
 def test_a_key_stands_nowhere(told: Told, key: str) -> None:
     assert [path for path, data in told.files.items() if key.encode() in data] == []
     assert key not in told.output
@@ -161,24 +190,38 @@ def test_a_key_stands_nowhere(told: Told, key: str) -> None:
 
 @pytest.mark.parametrize("key", WHOLE[:2], ids=range(2))
 def test_a_key_stands_nowhere_encoded(told: Told, key: str) -> None:
-    """As authorization headers and URLs write it; the letters at both ends hold bits of what is beside it."""
-    forms = [b64encode(f"{user}:{key}".encode()).decode().rstrip("=")[4:-1] for user in ("", "a", "ab")]
+    """As authorization headers and URLs write it; the letters at both ends hold bits of what is
+    beside it.
+    """
+    forms = [
+        b64encode(f"{user}:{key}".encode()).decode().rstrip("=")[4:-1] for user in ("", "a", "ab")
+    ]
     assert len({form[:8] for form in forms}) == 3
     for form in (*forms, quote(key, safe="")):
         assert [path for path, data in told.files.items() if form.encode() in data] == []
         assert form not in told.output
-        assert form not in str([seen.body for seen in (*told.remote.seen, *told.own.seen, *told.collector.seen)])
+        assert form not in str(
+            [seen.body for seen in (*told.remote.seen, *told.own.seen, *told.collector.seen)]
+        )
 
 
 def test_what_is_local_stays_where_a_person_looks_it_up(told: Told) -> None:
-    """In the database, from which windows are shown; not in traces, logs and errors, and with no remote server."""
+    """In the database, from which windows are shown; not in traces, logs and errors, and with no
+    remote server.
+    """
     block, result, failure, quoted = LOCAL
     for text in LOCAL:
-        assert [path for path, data in told.files.items() if text.encode() in data and "state.db" not in path] == []
+        assert [
+            path
+            for path, data in told.files.items()
+            if text.encode() in data and "state.db" not in path
+        ] == []
         assert text not in told.output
         assert text not in str([*told.remote.seen, *told.collector.seen])
     for text in (result, failure):
-        assert any(text.encode() in data for data in told.files.values()), "a result is journaled before it is used"
+        assert any(text.encode() in data for data in told.files.values()), (
+            "a result is journaled before it is used"
+        )
     assert quoted in str(told.own.seen), "a server that is said to be one's own may have it"
     assert "[local]" in told.output, "... and what it quotes of it is left out"
     assert block not in str(told.own.seen)
@@ -188,7 +231,9 @@ def test_nobody_is_contacted_but_who_is_configured(told: Told) -> None:
     denied = (told.work / "denied").read_text().splitlines()
     control = ["socket.connect ('127.0.0.1', ", "socket.getaddrinfo example.com"]
     assert len(denied) == len(control), denied
-    assert all(line.startswith(start) for line, start in zip(denied, control, strict=True)), "the fence is there"
+    assert all(line.startswith(start) for line, start in zip(denied, control, strict=True)), (
+        "the fence is there"
+    )
 
 
 def test_no_proxy_of_the_environment_reads_what_is_sent(told: Told) -> None:
@@ -220,7 +265,9 @@ def test_what_ended_reached_the_collector(told: Told) -> None:
         for scope in each["scopeSpans"]
         for span in scope["spans"]
     }
-    ended = {row.span_id for path in traces(told) for row in read_trace(path) if row.status != "open"}
+    ended = {
+        row.span_id for path in traces(told) for row in read_trace(path) if row.status != "open"
+    }
     assert got <= ended
     if told.status == 0:
         assert got == ended

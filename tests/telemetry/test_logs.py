@@ -20,7 +20,9 @@ def lines(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_plain_lines_for_people_and_json_lines_for_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plain_lines_for_people_and_json_lines_for_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "logs" / "transom.jsonl"
     configure("info", path)
     LOG.debug("not shown")
@@ -31,14 +33,20 @@ def test_plain_lines_for_people_and_json_lines_for_later(tmp_path: Path, capsys:
     assert captured.err == "info: read 3 files\nwarning: slow\n"
     assert captured.out == ""
     info, warning = lines(path)
-    assert (info["level"], info["logger"], info["message"]) == ("info", "transom.some.room", "read 3 files")
+    assert (info["level"], info["logger"], info["message"]) == (
+        "info",
+        "transom.some.room",
+        "read 3 files",
+    )
     assert "trace_id" not in info
     assert (warning["trace_id"], warning["span_id"]) == (telemetry.trace_id, span.span_id)
     assert info["at"] < warning["at"]
     assert info["at"].endswith("Z")
 
 
-def test_a_traceback_is_for_the_file_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_traceback_is_for_the_file_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     configure(logging.INFO, tmp_path / "log")
     try:
         raise ValueError("boom")
@@ -66,7 +74,9 @@ def test_secrets_stay_out_of_both(
     assert second["error"].endswith("ValueError: [redacted]")
 
 
-def test_configured_again_it_starts_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_configured_again_it_starts_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     configure("debug", tmp_path / "one")
     configure("warning")
     LOG.info("dropped")
@@ -74,12 +84,14 @@ def test_configured_again_it_starts_over(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err == "warning: once\n"
     assert (tmp_path / "one").read_text() == ""
     assert logging.getLogger().handlers == [] or all(
-        type(handler).__module__ != "transom.telemetry.logs" for handler in logging.getLogger().handlers
+        type(handler).__module__ != "transom.telemetry.logs"
+        for handler in logging.getLogger().handlers
     )
 
 
 def test_odd_text_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger("transom"), "propagate", False)  # pytest-xdist cannot send such a report
+    # pytest-xdist cannot send such a report
+    monkeypatch.setattr(logging.getLogger("transom"), "propagate", False)
     configure("info", tmp_path / "log")
     LOG.info("line\nbreak \0 \udc80 漢")
     assert [line["message"] for line in lines(tmp_path / "log")] == ["line\nbreak \0 \udc80 漢"]
@@ -91,13 +103,16 @@ def test_a_full_disk_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[
     configure("info", path)
     LOG.info("one")
     LOG.info("two")
-    assert capsys.readouterr().err == (
-        f"info: one\n{path}: the log has gaps from here on ([Errno 28] No space left on device)\ninfo: two\n"
+    assert (
+        capsys.readouterr().err
+        == f"info: one\n{path}: the log has gaps from here on ([Errno 28] No space left on"
+        " device)\ninfo: two\n"
     )
     handler = logging.getLogger("transom").handlers[1]
     assert isinstance(handler, logging.FileHandler)
     assert handler.stream
-    os.dup2(os.open(os.devnull, os.O_WRONLY), handler.stream.fileno())  # what is buffered must go somewhere
+    # what is buffered must go somewhere
+    os.dup2(os.open(os.devnull, os.O_WRONLY), handler.stream.fileno())
 
 
 def test_bad_settings_are_one_clear_error(tmp_path: Path) -> None:
@@ -142,7 +157,11 @@ def test_secrets_that_no_name_tells_and_values_within_values() -> None:
     assert redact("it is hidden-in-plain, short") == "it is [redacted], short"
     value: Json = {"hidden-in-plain": ["x hidden-in-plain", 1, None, {"k": "sk-0123456789abcdef"}]}
     assert redact.inside(value) == {"[redacted]": ["x [redacted]", 1, None, {"k": "[redacted]"}]}
-    assert [redact.finds(text) for text in ("hidden-in-plain", "nothing", "sk-")] == [True, False, True]
+    assert [redact.finds(text) for text in ("hidden-in-plain", "nothing", "sk-")] == [
+        True,
+        False,
+        True,
+    ]
 
 
 PROGRAM = """
@@ -167,5 +186,7 @@ asyncio.run(main())
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "said"), [("quiet", ""), ("loud", "ERROR transom.runs.observe\n")])
 def test_a_library_shows_its_logs_where_its_program_says_so_only(how: str, said: str) -> None:
-    ended = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, how], capture_output=True, text=True, timeout=120
+    )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ReplyError\n", said)

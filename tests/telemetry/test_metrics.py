@@ -23,7 +23,15 @@ def told(metrics: Metrics) -> dict[str, Any]:
 def test_a_value_is_counted_in_the_bucket_whose_bound_it_does_not_pass() -> None:
     metrics = Metrics()
     bounds = KINDS[keys.TOOL_DURATION].bounds
-    for seconds in (0, bounds[0], bounds[1], bounds[1] + 0.001, bounds[-1], bounds[-1] + 0.001, 1_000):
+    for seconds in (
+        0,
+        bounds[0],
+        bounds[1],
+        bounds[1] + 0.001,
+        bounds[-1],
+        bounds[-1] + 0.001,
+        1_000,
+    ):
         metrics.count(ended(keys.EXECUTE_TOOL, seconds), "t")
     (point,) = told(metrics)[keys.TOOL_DURATION]["histogram"]["dataPoints"]
     assert point["explicitBounds"] == [*bounds]
@@ -41,9 +49,16 @@ def test_they_are_totals_since_one_time_of_one_process() -> None:
         assert one[shape]["aggregationTemporality"] == 2, "OTLP's word for cumulative"
         assert one[shape].get("isMonotonic") is (None if KINDS[name].bounds else True)
         then, now = one[shape]["dataPoints"][0], again[name][shape]["dataPoints"][0]
-        assert then["startTimeUnixNano"] == now["startTimeUnixNano"] <= then["timeUnixNano"] <= now["timeUnixNano"]
+        assert (
+            then["startTimeUnixNano"]
+            == now["startTimeUnixNano"]
+            <= then["timeUnixNano"]
+            <= now["timeUnixNano"]
+        )
         assert {pair["key"] for pair in then["attributes"]} >= {keys.PROVIDER, keys.REQUEST_MODEL}
-    instances = {str(one.export()["resource"]["attributes"]) for one in (metrics, metrics, Metrics())}
+    instances = {
+        str(one.export()["resource"]["attributes"]) for one in (metrics, metrics, Metrics())
+    }
     assert len(instances) == 2, "two processes' totals are two series"
 
 

@@ -15,7 +15,9 @@ from transom.telemetry import Telemetry, read_trace
 
 
 def unbroken(path: Path) -> list[dict[str, object]]:
-    """The spans of a file whose every line is an export request, and in which every parent is there, once."""
+    """The spans of a file whose every line is an export request, and in which every parent is
+    there, once.
+    """
     spans = all_spans(path)
     ids = [span["spanId"] for span in spans]
     assert len(ids) == len(set(ids))
@@ -25,7 +27,9 @@ def unbroken(path: Path) -> list[dict[str, object]]:
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_any_record_leaves_its_whole_tree_and_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_record_leaves_its_whole_tree_and_is_gone_on_with(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "0").mkdir()
     assert program(tmp_path / "0", 0) == 0
     for failpoint in (3, 7, 13):  # a reply, an intent, and a reply in a sub-conversation
@@ -37,9 +41,13 @@ def test_a_run_killed_at_any_record_leaves_its_whole_tree_and_is_gone_on_with(tm
         under_way = [row.name.split()[0] for row in read_trace(path) if row.status == "open"]
         assert under_way, "what was under way is there"
         program(work, 0)
-        assert [path] == list((work / "w" / "traces").iterdir()), "the resumed run is in the same file"
+        assert [path] == list((work / "w" / "traces").iterdir()), (
+            "the resumed run is in the same file"
+        )
         assert len(unbroken(path)) > len(killed)
-        assert [row.name.split()[0] for row in read_trace(path) if row.status == "open"] == under_way
+        assert [
+            row.name.split()[0] for row in read_trace(path) if row.status == "open"
+        ] == under_way
 
 
 @pytest.mark.slow
@@ -59,12 +67,16 @@ def test_many_threads_share_the_places_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / f"{telemetry.trace_id}.jsonl"
     assert len(unbroken(path)) == 1200
     assert {row.status for row in read_trace(path)} == {"ok"}
-    empty = [line for line in path.read_text().splitlines() if not json.loads(line)["resourceSpans"]]
+    empty = [
+        line for line in path.read_text().splitlines() if not json.loads(line)["resourceSpans"]
+    ]
     assert len(empty) <= 12, "no more places than spans were open at once"
 
 
 def test_the_file_is_what_jaegers_page_reads(tmp_path: Path) -> None:
-    """Its upload page reads a file that is no one JSON document line by line, and joins their `resourceSpans`."""
+    """Its upload page reads a file that is no one JSON document line by line, and joins their
+    `resourceSpans`.
+    """
     with Telemetry.open(tmp_path) as telemetry, telemetry.span("outer"), telemetry.span("inner"):
         open_yet = (tmp_path / f"{telemetry.trace_id}.jsonl").read_text()
     for text in (open_yet, (tmp_path / f"{telemetry.trace_id}.jsonl").read_text()):
@@ -72,8 +84,12 @@ def test_the_file_is_what_jaegers_page_reads(tmp_path: Path) -> None:
         joined = [each for document in documents for each in document["resourceSpans"]]
         spans = [span for each in joined for scope in each["scopeSpans"] for span in scope["spans"]]
         assert sorted(span["name"] for span in spans) == ["inner", "outer"]
-        assert all(int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"]) > 0 for span in spans)
-        assert {each["resource"]["attributes"][0]["value"]["stringValue"] for each in joined} == {"transom"}
+        assert all(
+            int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"]) > 0 for span in spans
+        )
+        assert {each["resource"]["attributes"][0]["value"]["stringValue"] for each in joined} == {
+            "transom"
+        }
 
 
 def test_a_very_long_name_fits_its_place(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.proto_json.collector.metrics.v1.metrics_service import ExportMetricsServiceRequest
+from opentelemetry.proto_json.collector.metrics.v1.metrics_service import (
+    ExportMetricsServiceRequest,
+)
 from opentelemetry.proto_json.collector.trace.v1.trace_service import ExportTraceServiceRequest
 
 from tests.llm.conformance.server import LocalServer, Seen, Wire, closed_port
@@ -46,7 +48,9 @@ def to(url: str) -> Exporter:
 
 
 def finish(exporting: Exporter) -> None:
-    """Close it, and wait for what it sends longer than a process would: machines that run tests are busy."""
+    """Close it, and wait for what it sends longer than a process would: machines that run tests
+    are busy.
+    """
     exporting.close()
     exporting._thread.join(GENEROUS)
 
@@ -58,7 +62,10 @@ def sent(server: LocalServer) -> list[dict[str, Any]]:
         if seen.path == "/v1/traces":
             ExportTraceServiceRequest.from_dict(seen.body)
             found += [
-                span for each in seen.body["resourceSpans"] for scope in each["scopeSpans"] for span in scope["spans"]
+                span
+                for each in seen.body["resourceSpans"]
+                for scope in each["scopeSpans"]
+                for span in scope["spans"]
             ]
     return found
 
@@ -88,7 +95,9 @@ def test_a_collector_gets_the_very_spans_of_the_file_and_what_they_add_up_to(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20abc,x-team=checks")
     exporting = exporter()
     assert exporting
-    exporting.metrics.price = lambda who, tokens: tokens["output"] / 100 if who == "scripted:model-1" else None
+    exporting.metrics.price = lambda who, tokens: (
+        tokens["output"] / 100 if who == "scripted:model-1" else None
+    )
     run, _ = asyncio.run(walk(tmp_path))
     finish(exporting)
     path = tmp_path / ".transom" / "traces" / f"{run.telemetry.trace_id}.jsonl"
@@ -97,37 +106,59 @@ def test_a_collector_gets_the_very_spans_of_the_file_and_what_they_add_up_to(
         ("Bearer abc", "checks")
     }
 
-    metrics, counted = series(collector), statistics([read_trace(path)], by="provider", price=exporting.metrics.price)
+    metrics, counted = (
+        series(collector),
+        statistics([read_trace(path)], by="provider", price=exporting.metrics.price),
+    )
     assert set(metrics) == set(KINDS), "each metric is provoked"
     (row,) = counted.rows
     (duration,) = metrics["gen_ai.client.operation.duration"]
     assert duration["by"]["gen_ai.request.model"] == "model-1"
     assert int(duration["count"]) == row.calls == sum(map(int, duration["bucketCounts"]))
     assert duration["sum"] == pytest.approx(row.seconds.mean * row.calls)
-    tokens = {one["by"]["gen_ai.token.type"]: one["sum"] for one in metrics["gen_ai.client.token.usage"]}
+    tokens = {
+        one["by"]["gen_ai.token.type"]: one["sum"] for one in metrics["gen_ai.client.token.usage"]
+    }
     assert tokens == {"input": row.input_tokens, "output": row.output_tokens}
-    requests = {one["by"].get("error.type"): one["asDouble"] for one in metrics["transom.provider.requests"]}
+    requests = {
+        one["by"].get("error.type"): one["asDouble"] for one in metrics["transom.provider.requests"]
+    }
     assert requests.pop(None) == row.calls and requests == row.errors
     assert [one["asDouble"] for one in metrics["transom.provider.retries"]] == [row.retries]
-    assert [one["asDouble"] for one in metrics["transom.sub_conversations"]] == [counted.sub_conversations]
+    assert [one["asDouble"] for one in metrics["transom.sub_conversations"]] == [
+        counted.sub_conversations
+    ]
     assert [one["asDouble"] for one in metrics["transom.cost.usd"]] == [pytest.approx(row.cost_usd)]
     (folded,) = metrics["transom.compression.ratio"]
     assert int(folded["count"]) == counted.compression.count
     tools = {one["by"].get("error.type"): one for one in metrics["transom.tool.duration"]}
-    told = {kind: (one["by"]["gen_ai.tool.name"], one["by"]["transom.tool.success"]) for kind, one in tools.items()}
+    told = {
+        kind: (one["by"]["gen_ai.tool.name"], one["by"]["transom.tool.success"])
+        for kind, one in tools.items()
+    }
     assert told.pop(None) == ("look", True)
     assert told == {"ToolExecutionError": ("look", False), "ToolNotFoundError": ("unknown", False)}
 
 
 def test_the_page_names_every_metric() -> None:
     page = (Path(__file__).parents[2] / "docs" / "signals.md").read_text(encoding="utf-8")
-    assert [name for name, kind in KINDS.items() if f"| `{name}` | {kind.unit.strip('{}')} |" not in page] == []
+    assert [
+        name
+        for name, kind in KINDS.items()
+        if f"| `{name}` | {kind.unit.strip('{}')} |" not in page
+    ] == []
 
 
-def test_what_came_from_the_journal_is_counted_as_no_call(tmp_path: Path, collector: LocalServer) -> None:
+def test_what_came_from_the_journal_is_counted_as_no_call(
+    tmp_path: Path, collector: LocalServer
+) -> None:
     exporting = to(collector.url)
     with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "p", "gen_ai.request.model": "m"}
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "p",
+            "gen_ai.request.model": "m",
+        }
         for replayed in (True, False):
             with telemetry.span("chat", **told, **{"transom.reply.replayed": replayed}):
                 pass
@@ -138,7 +169,9 @@ def test_what_came_from_the_journal_is_counted_as_no_call(tmp_path: Path, collec
 
 
 @pytest.mark.slow
-def test_a_collector_that_does_not_answer_holds_nobody_up(tmp_path: Path, collector: LocalServer) -> None:
+def test_a_collector_that_does_not_answer_holds_nobody_up(
+    tmp_path: Path, collector: LocalServer
+) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def hesitates(wire: Wire, seen: Seen) -> None:
@@ -185,12 +218,22 @@ def test_a_collector_that_is_down_is_said_once_and_the_file_is_whole(
         (None, {}, None),
         (None, {"OTEL_SERVICE_NAME": "x", "OTEL_TRACES_EXPORTER": "otlp"}, None),
         ("http://a:4318", {}, ("http://a:4318/v1/traces", "http://a:4318/v1/metrics")),
-        ("http://a/x/", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b"}, ("http://a/x/v1/traces", "http://a/x/v1/metrics")),
-        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://b"}, ("https://b/v1/traces", "https://b/v1/metrics")),
+        (
+            "http://a/x/",
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b"},
+            ("http://a/x/v1/traces", "http://a/x/v1/metrics"),
+        ),
+        (
+            None,
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://b"},
+            ("https://b/v1/traces", "https://b/v1/metrics"),
+        ),
         ("http://a:4318", {"OTEL_SDK_DISABLED": "true"}, None),
     ],
 )
-def test_where_it_is_sent(endpoint: str | None, environ: dict[str, str], found: tuple[str, str] | None) -> None:
+def test_where_it_is_sent(
+    endpoint: str | None, environ: dict[str, str], found: tuple[str, str] | None
+) -> None:
     where = destination(endpoint, environ)
     assert (where and (where.traces, where.metrics)) == found
 
@@ -203,11 +246,15 @@ def test_how_it_is_sent() -> None:
     assert "s=1" not in repr(destination("http://a", environ))
 
 
-@pytest.mark.parametrize("address", ["localhost:4317", "a:b", "http://", "http://a:many", "ftp://a", "http://a:0"])
+@pytest.mark.parametrize(
+    "address", ["localhost:4317", "a:b", "http://", "http://a:many", "ftp://a", "http://a:0"]
+)
 def test_an_address_that_is_none(
     address: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError, match=r"^telemetry\.otlp_endpoint: .* is no address of a collector"):
+    with pytest.raises(
+        SettingsError, match=r"^telemetry\.otlp_endpoint: .* is no address of a collector"
+    ):
         exporter(address)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
     with caplog.at_level(logging.WARNING):
@@ -232,8 +279,12 @@ def test_the_setting_reaches_the_runs_of_a_command(
     assert "Traceback" not in said
 
 
-def test_no_key_is_told_of_an_address(caplog: pytest.LogCaptureFixture, collector: LocalServer) -> None:
-    collector.answer = lambda wire, seen: wire.answer(401, json.dumps({"you": "said hunter2"}).encode())
+def test_no_key_is_told_of_an_address(
+    caplog: pytest.LogCaptureFixture, collector: LocalServer
+) -> None:
+    collector.answer = lambda wire, seen: wire.answer(
+        401, json.dumps({"you": "said hunter2"}).encode()
+    )
     where = Destination(f"{collector.url}/in?key=hunter2", "", (("authorization", "hunter2"),))
     exporting = Exporter(where)
     times = {"startTimeUnixNano": "1", "endTimeUnixNano": "2"}

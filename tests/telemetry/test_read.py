@@ -11,7 +11,15 @@ MS = 1_000_000
 
 ROWS = [
     SpanRow("check all", "a", None, 0, 1000 * MS),
-    SpanRow("run", "d", "a", 600 * MS, 1000 * MS, status="error", message="AtomFailed: a.py:3: \x1b[31mcrash\nTrace"),
+    SpanRow(
+        "run",
+        "d",
+        "a",
+        600 * MS,
+        1000 * MS,
+        status="error",
+        message="AtomFailed: a.py:3: \x1b[31mcrash\nTrace",
+    ),
     SpanRow("spec", "b", "a", 0, int(500.25 * MS)),
     SpanRow("round 1", "c", "b", 100 * MS, 200 * MS),
     SpanRow("build", "e", "a", 500 * MS, 600 * MS),
@@ -46,7 +54,11 @@ def test_an_error_that_goes_on_through_the_spans_around_it_is_told_where_it_bega
         SpanRow("stage cut", "f", "e", 6, None, status="open"),
         SpanRow("whole", "g", "f", 6, 7),
     ]
-    assert failures(rows) == ["failed: atom: away Trace", "failed: tidy: no word of why", "never ended: stage cut"]
+    assert failures(rows) == [
+        "failed: atom: away Trace",
+        "failed: tidy: no word of why",
+        "never ended: stage cut",
+    ]
 
 
 def test_a_deep_trace_is_no_problem() -> None:
@@ -55,7 +67,10 @@ def test_a_deep_trace_is_no_problem() -> None:
 
 
 def test_each_span_of_a_wide_trace_stands_in_it_once() -> None:
-    rows = [SpanRow("look", str(number), "0" if number else None, number, None) for number in range(3000)]
+    rows = [
+        SpanRow("look", str(number), "0" if number else None, number, None)
+        for number in range(3000)
+    ]
     assert len(waterfall(rows)) == 3001, "and the heading"
     assert failures(rows) == []
 
@@ -113,7 +128,9 @@ def test_files_of_other_writers_are_read(tmp_path: Path) -> None:
         '{"spanId":"%s","name":"s","startTimeUnixNano":"1","endTimeUnixNano":2,'
         '"attributes":[{"key":"k","value":{}},{"key":"l","value":{"arrayValue":{}}}]}'
     )
-    path.write_text('{"resourceSpans":[{"scopeSpans":[{"spans":[' + span % "a" + "," + span % "b" + "]}]}]}\n")
+    path.write_text(
+        '{"resourceSpans":[{"scopeSpans":[{"spans":[' + span % "a" + "," + span % "b" + "]}]}]}\n"
+    )
     assert read_trace(path) == [
         SpanRow("s", "a", None, 1, 2, {"k": None, "l": []}),
         SpanRow("s", "b", None, 1, 2, {"k": None, "l": []}),

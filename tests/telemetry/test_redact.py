@@ -61,7 +61,14 @@ def test_of_a_key_of_several_lines_no_line_stands_anywhere(quote: Quote) -> None
     """Programs read it with line ends of their own, indent it, or yield a part."""
     redact = Redactor({"DEPLOY_KEY": PEM})
     first, second = PEM.splitlines()[1:3]
-    for text in (PEM, PEM.strip(), PEM.replace("\n", "\r\n"), PEM.replace("\n", "\n    "), f"... {first} ...", second):
+    for text in (
+        PEM,
+        PEM.strip(),
+        PEM.replace("\n", "\r\n"),
+        PEM.replace("\n", "\n    "),
+        f"... {first} ...",
+        second,
+    ):
         told = redact(quote(text))
         assert first[:12] not in told and second[:12] not in told, told
     assert redact("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----", "is none"
@@ -72,13 +79,22 @@ def test_of_a_key_of_several_lines_no_line_stands_anywhere(quote: Quote) -> None
 places = st.tuples(st.binary(max_size=7), st.binary(max_size=7))
 
 
-@given(secrets.filter(lambda text: text.isprintable()), places, st.sampled_from([b64encode, urlsafe_b64encode]))
+@given(
+    secrets.filter(lambda text: text.isprintable()),
+    places,
+    st.sampled_from([b64encode, urlsafe_b64encode]),
+)
 def test_a_secret_is_taken_out_of_base64_wherever_it_stands_there(
     secret: str, beside: tuple[bytes, bytes], encode: Callable[[bytes], bytes]
 ) -> None:
     data = secret.strip().encode()
     whole = encode(beside[0] + data + beside[1]).decode()
-    for text in (f"<{whole}>", json.dumps({"k": whole}), f"k={quote_plus(whole)}&l=1", whole.replace("/", "\\/")):
+    for text in (
+        f"<{whole}>",
+        json.dumps({"k": whole}),
+        f"k={quote_plus(whole)}&l=1",
+        whole.replace("/", "\\/"),
+    ):
         told = Redactor({}, [secret])(text)
         assert "[redacted]" in told, text
         left = told.replace("[redacted]", "")
@@ -91,18 +107,24 @@ def test_bytes_that_are_no_text_are_found_too() -> None:
     assert Redactor({"A_KEY": os.fsdecode(key)})(f"k={in_url(key)}") == "k=[redacted]"
 
 
-@given(secrets.filter(lambda text: text.isprintable()), st.integers(1, 3), st.sampled_from([in_url, quote_plus]))
+@given(
+    secrets.filter(lambda text: text.isprintable()),
+    st.integers(1, 3),
+    st.sampled_from([in_url, quote_plus]),
+)
 @example("00000%", 1, in_url)  # what is encoded begins with what is not
 @example("0000%2", 2, in_url)
 @example("0000%25", 3, in_url)
-@example("my pass word", 2, quote_plus)  # a space is a plus there, and that is encoded with the rest
+# a space is a plus there, and that is encoded with the rest
+@example("my pass word", 2, quote_plus)
 @example("my pass word", 3, quote_plus)
 def test_a_secret_is_taken_out_of_urls(secret: str, times: int, encode: Callable[..., str]) -> None:
     secret = often = secret.strip()
     for _ in range(times):
         often = encode(often, safe="")
     redact = Redactor({}, [secret])
-    assume(redact("http://h/?k=&l=1") == "http://h/?k=&l=1")  # else what stands around it says it by itself
+    # else what stands around it says it by itself
+    assume(redact("http://h/?k=&l=1") == "http://h/?k=&l=1")
     for text in (often, encode(secret), encode(secret, safe="/:@!$&'()*")):
         assert redact(f"http://h/?k={text}&l=1") == "http://h/?k=[redacted]&l=1"
 
@@ -111,13 +133,18 @@ def test_of_a_long_key_nothing_is_left_when_it_is_encoded() -> None:
     key = "\n".join(f"{line}+/=" * 20 for line in range(40))
     redact = Redactor({}, [key])
     for before in ("", "a", "ab"):
-        assert redact(f"Basic {b64encode(f'{before}{key}'.encode()).decode()} end")[-20:].endswith("[redacted] end")
+        assert redact(f"Basic {b64encode(f'{before}{key}'.encode()).decode()} end")[-20:].endswith(
+            "[redacted] end"
+        )
     assert redact(f"?k={in_url(key, safe='')}&l=1") == "?k=[redacted]&l=1"
 
 
 def test_a_longer_secret_leaves_no_tail_where_a_shorter_one_begins_like_it() -> None:
     redact = Redactor({}, ["hunter2", "hunter2/and-more"])
-    assert redact("hunter2%2Fand-more, hunter2%2fand, hunter2") == "[redacted], [redacted]%2fand, [redacted]"
+    assert (
+        redact("hunter2%2Fand-more, hunter2%2fand, hunter2")
+        == "[redacted], [redacted]%2fand, [redacted]"
+    )
 
 
 def test_ordinary_text_is_looked_through_once_for_each_form() -> None:
@@ -140,17 +167,39 @@ TELLING = (
         "github_token",
         "GITHUBTOKEN",
     ),
-    *("PGPASSWORD", "DBPASSWORD", "DB_PASSWD", "PASSPHRASE", "MYSQL_PWD", "DBPWD", "SMTP_PASS", "CLIENTSECRET"),
+    *(
+        "PGPASSWORD",
+        "DBPASSWORD",
+        "DB_PASSWD",
+        "PASSPHRASE",
+        "MYSQL_PWD",
+        "DBPWD",
+        "SMTP_PASS",
+        "CLIENTSECRET",
+    ),
     *("SERVICE_CREDENTIALS", "SITE_CREDENTIAL"),
 )
-OTHERS = ("PWD", "OLDPWD", "MONKEY", "LESSKEY", "COMPASS", "MAX_TOKENS", "TOKEN_PATH", "KEYBOARD", "SECRETARY", "HOME")
+OTHERS = (
+    "PWD",
+    "OLDPWD",
+    "MONKEY",
+    "LESSKEY",
+    "COMPASS",
+    "MAX_TOKENS",
+    "TOKEN_PATH",
+    "KEYBOARD",
+    "SECRETARY",
+    "HOME",
+)
 
 
-@pytest.mark.parametrize(("names", "told"), [(TELLING, "as [redacted]."), (OTHERS, "as hunter2-hunter2.")])
+@pytest.mark.parametrize(
+    ("names", "told"), [(TELLING, "as [redacted]."), (OTHERS, "as hunter2-hunter2.")]
+)
 def test_a_name_tells_what_a_variable_holds(names: tuple[str, ...], told: str) -> None:
-    assert {name: Redactor({name: "hunter2-hunter2"})("as hunter2-hunter2.") for name in names} == dict.fromkeys(
-        names, told
-    )
+    assert {
+        name: Redactor({name: "hunter2-hunter2"})("as hunter2-hunter2.") for name in names
+    } == dict.fromkeys(names, told)
 
 
 def test_a_line_end_after_it_is_no_part_of_it() -> None:

@@ -1,4 +1,6 @@
-"""What a collector does not take is sent again, and everything once; within bounds, and before the end."""
+"""What a collector does not take is sent again, and everything once; within bounds, and before
+the end.
+"""
 
 from __future__ import annotations
 

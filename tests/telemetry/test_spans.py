@@ -32,13 +32,19 @@ SPAN: dict[str, Any] = {
 
 
 def some(key: str, item: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "required": [key], "properties": {key: {"type": "array", "minItems": 1, "items": item}}}
+    return {
+        "type": "object",
+        "required": [key],
+        "properties": {key: {"type": "array", "minItems": 1, "items": item}},
+    }
 
 
 OTLP_LINE: dict[str, Any] = {
     "type": "object",
     "required": ["resourceSpans"],
-    "properties": {"resourceSpans": {"type": "array", "items": some("scopeSpans", some("spans", SPAN))}},
+    "properties": {
+        "resourceSpans": {"type": "array", "items": some("scopeSpans", some("spans", SPAN))}
+    },
     "additionalProperties": False,
 }
 OPEN = {"key": keys.OPEN, "value": {"boolValue": True}}
@@ -49,7 +55,12 @@ def all_spans(path: Path) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         jsonschema.validate(line, OTLP_LINE)
-    return [span for line in lines for each in line["resourceSpans"] for span in each["scopeSpans"][0]["spans"]]
+    return [
+        span
+        for line in lines
+        for each in line["resourceSpans"]
+        for span in each["scopeSpans"][0]["spans"]
+    ]
 
 
 def spans(path: Path) -> list[dict[str, Any]]:
@@ -73,7 +84,9 @@ def test_one_otlp_line_for_each_ended_span(tmp_path: Path) -> None:
     assert (chat["name"], chat["kind"], chat["parentSpanId"]) == ("chat rules", 3, check["spanId"])
     assert {chat["traceId"], check["traceId"]} == {telemetry.trace_id}
     assert check["attributes"] == [{"key": "transom.run.id", "value": {"stringValue": "r1"}}]
-    assert chat["attributes"] == [{"key": "gen_ai.usage.input_tokens", "value": {"intValue": "120"}}]
+    assert chat["attributes"] == [
+        {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "120"}}
+    ]
     assert chat["events"][0]["name"] == "retry"
     assert inner.span_id == chat["spanId"]
 
@@ -82,7 +95,9 @@ def test_an_ended_span_is_in_the_file_at_once(tmp_path: Path) -> None:
     with Telemetry.open(tmp_path) as telemetry, telemetry.span("outer"):
         with telemetry.span("inner"):
             pass
-        assert [span["name"] for span in spans(tmp_path / f"{telemetry.trace_id}.jsonl")] == ["inner"]
+        assert [span["name"] for span in spans(tmp_path / f"{telemetry.trace_id}.jsonl")] == [
+            "inner"
+        ]
 
 
 def test_concurrent_tasks_nest_each_under_their_own(tmp_path: Path) -> None:
@@ -101,7 +116,11 @@ def test_concurrent_tasks_nest_each_under_their_own(tmp_path: Path) -> None:
     rows = read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")
     names = {row.span_id: row.name for row in rows}
     parents = {row.name: names.get(row.parent_id or "") for row in rows}
-    assert parents == {"root": None, **dict.fromkeys("abc", "root"), **{f"{name}.inner": name for name in "abc"}}
+    assert parents == {
+        "root": None,
+        **dict.fromkeys("abc", "root"),
+        **{f"{name}.inner": name for name in "abc"},
+    }
 
 
 def test_two_traces_at_once_do_not_mix(tmp_path: Path) -> None:
@@ -127,7 +146,11 @@ def test_the_spans_of_an_application_around_us_are_not_ours(tmp_path: Path) -> N
 
 def test_an_error_is_recorded_and_goes_on(tmp_path: Path) -> None:
     with Telemetry.open(tmp_path) as telemetry:
-        with pytest.raises(InputError, match="item is empty"), telemetry.span("outer"), telemetry.span("stage"):
+        with (
+            pytest.raises(InputError, match="item is empty"),
+            telemetry.span("outer"),
+            telemetry.span("stage"),
+        ):
             raise InputError("item is empty", where="item.yaml:1")
         with pytest.raises(KeyboardInterrupt), telemetry.span("interrupted"):
             raise KeyboardInterrupt
@@ -140,7 +163,15 @@ def test_an_error_is_recorded_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_values_of_every_kind(tmp_path: Path) -> None:
-    values = {"n": 3, "f": 0.5, "b": True, "s": "text", "ints": [1, 2], "texts": ("a", "b"), "empty": []}
+    values = {
+        "n": 3,
+        "f": 0.5,
+        "b": True,
+        "s": "text",
+        "ints": [1, 2],
+        "texts": ("a", "b"),
+        "empty": [],
+    }
     with Telemetry.open(tmp_path) as telemetry, telemetry.span("s", **values) as span:
         span.set("none", None)
         span.set("n", None)  # which takes nothing away
@@ -180,7 +211,11 @@ def test_whatever_a_span_is_called_it_takes_its_own_place_and_no_other(tmp_path:
 def test_secrets_stay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VENDOR_API_KEY", "hunter2-hunter2")
     telemetry = Telemetry.open(tmp_path)
-    with telemetry, pytest.raises(ValueError), telemetry.span("call", url="https://x/?k=hunter2-hunter2") as span:
+    with (
+        telemetry,
+        pytest.raises(ValueError),
+        telemetry.span("call", url="https://x/?k=hunter2-hunter2") as span,
+    ):
         span.set("headers", {"auth": "sk-abcdefghijklmnop1234"})
         raise ValueError("401 for hunter2-hunter2")
     text = (tmp_path / f"{telemetry.trace_id}.jsonl").read_text()
@@ -215,7 +250,9 @@ with telemetry.span("check all"):
 
 
 def test_a_killed_run_leaves_a_readable_file_and_its_whole_tree(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True
+    )
     assert done.returncode == -9, done.stderr
     path = tmp_path / f"{done.stdout.strip()}.jsonl"
     assert [span["name"] for span in spans(path)] == ["spec"]
@@ -239,7 +276,10 @@ def test_a_line_cut_short_swallows_no_other(tmp_path: Path) -> None:
         file.write('{"resourceSpans": [{"resour')
     with Telemetry.open(tmp_path, first.trace_id) as second, second.span("second"):
         found = [(row.name, row.status) for row in read_trace(path)]
-        assert found == [("first", "ok"), ("second", "open")], "what is open is there if the process is killed now"
+        assert found == [
+            ("first", "ok"),
+            ("second", "open"),
+        ], "what is open is there if the process is killed now"
     odd: list[str] = []
     assert [row.name for row in read_trace(path, odd.append)] == ["first", "second"]
     assert odd == [f"{path}: 1 line holds something that is no span, which is passed over"], (
@@ -247,7 +287,9 @@ def test_a_line_cut_short_swallows_no_other(tmp_path: Path) -> None:
     )
 
 
-def test_a_full_disk_does_not_stop_the_work(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_disk_does_not_stop_the_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with Telemetry.open(tmp_path) as telemetry:
         path = tmp_path / f"{telemetry.trace_id}.jsonl"
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -319,15 +361,17 @@ def test_a_folder_that_cannot_be_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_the_import_is_light_and_nothing_global_is_set(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nimport transom.telemetry as t\n"
-        "with t.Telemetry().span('x'): pass\n"
-        "assert not [m for m in sys.modules if m.startswith('opentelemetry')], 'imported too early'\n"
-        "with t.Telemetry.open(Path(sys.argv[1])).span('x'): pass\n"
-        "from opentelemetry import trace\n"
-        "assert type(trace.get_tracer_provider()).__name__ == 'ProxyTracerProvider'\n"
-        "assert not [m for m in sys.modules if m.split('.')[0] in ('requests', 'grpc', 'urllib3', 'httpx')]\n"
+        "import sys\nfrom pathlib import Path\nimport transom.telemetry as t\nwith"
+        " t.Telemetry().span('x'): pass\nassert not [m for m in sys.modules if"
+        " m.startswith('opentelemetry')], 'imported too early'\nwith"
+        " t.Telemetry.open(Path(sys.argv[1])).span('x'): pass\nfrom opentelemetry import"
+        " trace\nassert type(trace.get_tracer_provider()).__name__ == 'ProxyTracerProvider'\nassert"
+        " not [m for m in sys.modules if m.split('.')[0] in ('requests', 'grpc', 'urllib3',"
+        " 'httpx')]\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -336,14 +380,22 @@ def test_the_environment_of_an_application_does_not_thin_out_our_traces(tmp_path
         "import sys\nfrom pathlib import Path\nfrom transom.telemetry import Telemetry\n"
         "with Telemetry.open(Path(sys.argv[1]), 'a' * 32) as t, t.span('x', long='y' * 100): pass\n"
     )
-    environ = {**os.environ, "OTEL_TRACES_SAMPLER": "always_off", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "5"}
+    environ = {
+        **os.environ,
+        "OTEL_TRACES_SAMPLER": "always_off",
+        "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "5",
+    }
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environ)
     (row,) = read_trace(tmp_path / f"{'a' * 32}.jsonl")
     assert row.attributes == {"long": "y" * 100}
 
 
 def test_an_error_of_ours_is_told_without_its_hint(tmp_path: Path) -> None:
-    with Telemetry.open(tmp_path) as telemetry, pytest.raises(TransomError), telemetry.span("chat rules"):
+    with (
+        Telemetry.open(tmp_path) as telemetry,
+        pytest.raises(TransomError),
+        telemetry.span("chat rules"),
+    ):
         raise TransomError("it waits", where="here", hint="its arguments are HUSH")
     (span,) = spans(tmp_path / f"{telemetry.trace_id}.jsonl")
     (event,) = span["events"]

@@ -21,17 +21,35 @@ def free(who: str, tokens: Mapping[str, int]) -> float | None:
 
 def call(name: str, began: float, ended: float, provider: str, **more: Any) -> SpanRow:
     """A chat, in seconds."""
-    told = {keys.OPERATION: keys.CHAT, keys.PROVIDER: provider, keys.REQUEST_MODEL: "m", keys.ROLE: "clerk"}
+    told = {
+        keys.OPERATION: keys.CHAT,
+        keys.PROVIDER: provider,
+        keys.REQUEST_MODEL: "m",
+        keys.ROLE: "clerk",
+    }
     return SpanRow("chat", name, None, int(began * SECOND), int(ended * SECOND), told, **more)
 
 
 def attempt(
-    above: str, began: float, ended: float, provider: str, number: int = 1, error: str | None = None, model: str = "m"
+    above: str,
+    began: float,
+    ended: float,
+    provider: str,
+    number: int = 1,
+    error: str | None = None,
+    model: str = "m",
 ) -> SpanRow:
     """A request of a chat, in seconds."""
-    told: dict[str, Any] = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.PROVIDER: provider, keys.REQUEST_MODEL: model}
+    told: dict[str, Any] = {
+        keys.OPERATION: keys.ATTEMPT_CHAT,
+        keys.PROVIDER: provider,
+        keys.REQUEST_MODEL: model,
+    }
     told |= {keys.ATTEMPT: number} | ({keys.ERROR_TYPE: error} if error else {})
-    name, times = f"{above}/{provider}/{model}/{number}/{began}", (int(began * SECOND), int(ended * SECOND))
+    name, times = (
+        f"{above}/{provider}/{model}/{number}/{began}",
+        (int(began * SECOND), int(ended * SECOND)),
+    )
     return SpanRow("attempt", name, above, *times, told, status="error" if error else "ok")
 
 
@@ -44,9 +62,14 @@ FELL_BACK = [
 
 
 def of_provider(*spans: SpanRow) -> dict[str, tuple[int, float, float, dict[str, int]]]:
-    """Calls, seconds of all, retries to calls and errors of each provider; the metrics must say the same."""
+    """Calls, seconds of all, retries to calls and errors of each provider; the metrics must say
+    the same.
+    """
     rows = statistics([spans], by="provider", price=free).rows
-    found = {row.name: (row.calls, row.seconds.mean * row.calls, row.retry_rate, row.errors) for row in rows}
+    found = {
+        row.name: (row.calls, row.seconds.mean * row.calls, row.retry_rate, row.errors)
+        for row in rows
+    }
     metrics = Metrics()
     for span in sorted(spans, key=lambda span: span.end or 0):
         metrics.count(span, "t")
@@ -64,7 +87,13 @@ def test_a_provider_has_the_time_that_it_took_itself_and_no_other_ones() -> None
     failed = {"ProviderError": 1, "RateLimited": 1}
     assert of_provider(*FELL_BACK) == {"far": (1, 4.5, 1.0, failed), "near": (1, 0.25, 0.0, {})}
     (row,) = statistics([FELL_BACK], by="role", price=free).rows
-    assert (row.name, row.calls, row.seconds.max, row.retry_rate, row.errors) == ("clerk", 1, 6, 1.0, failed)
+    assert (row.name, row.calls, row.seconds.max, row.retry_rate, row.errors) == (
+        "clerk",
+        1,
+        6,
+        1.0,
+        failed,
+    )
     assert row.error_rate == 2 / 3
 
 
@@ -75,7 +104,11 @@ def test_who_is_asked_once_and_leaves_no_request_has_what_the_others_left() -> N
 
 
 def test_a_call_that_failed_is_a_call_of_each_that_was_asked() -> None:
-    failed = [*FELL_BACK[:2], attempt("a", 5, 5.5, "near", 1, "NetworkFailed"), call("a", 0, 6, "near", status="error")]
+    failed = [
+        *FELL_BACK[:2],
+        attempt("a", 5, 5.5, "near", 1, "NetworkFailed"),
+        call("a", 0, 6, "near", status="error"),
+    ]
     assert of_provider(*failed)["near"] == (1, 0.5, 0.0, {"NetworkFailed": 1})
     assert set(of_provider(*failed)) == {"far", "near"}
 
@@ -95,7 +128,11 @@ def test_a_provider_that_is_asked_again_behind_another_one_has_not_that_ones_tim
 
 def test_a_request_that_is_the_first_one_begins_anew() -> None:
     """As where a program asks a provider beneath a span of its own, that is no call."""
-    spans = [attempt("own", 0, 1, "far"), attempt("own", 5, 6, "far", 1, "RateLimited"), attempt("own", 7, 8, "far", 2)]
+    spans = [
+        attempt("own", 0, 1, "far"),
+        attempt("own", 5, 6, "far", 1, "RateLimited"),
+        attempt("own", 7, 8, "far", 2),
+    ]
     (row,) = statistics([spans], by="provider", price=free).rows
     assert (row.calls, row.seconds.p50, row.seconds.max, row.retry_rate) == (2, 1, 3, 0.5)
 
@@ -104,7 +141,13 @@ def test_a_request_that_is_the_first_one_begins_anew() -> None:
 def test_requests_of_a_call_that_has_not_ended_are_of_a_call_too(by: By) -> None:
     (row,) = statistics([FELL_BACK[:2]], by=by, price=free).rows
     name, took = ("far", 4.5) if by == "provider" else ("?", 4.5)
-    assert (row.name, row.calls, row.seconds.max, row.retries, row.retry_rate) == (name, 1, took, 1, 1.0)
+    assert (row.name, row.calls, row.seconds.max, row.retries, row.retry_rate) == (
+        name,
+        1,
+        took,
+        1,
+        1.0,
+    )
 
 
 def test_requests_whose_calls_never_end_are_not_kept_for_ever() -> None:
@@ -112,20 +155,27 @@ def test_requests_whose_calls_never_end_are_not_kept_for_ever() -> None:
     found = [
         one
         for number in range(10_000)
-        for one in aggregator.measures(attempt(f"c{number // 2}", number, number + 1, "far"), "t", None)
+        for one in aggregator.measures(
+            attempt(f"c{number // 2}", number, number + 1, "far"), "t", None
+        )
     ]
-    assert len([one for one in found if one.metric == keys.REQUESTS]) == 2 * (5_000 - 4_096), "they are counted as such"
+    assert len([one for one in found if one.metric == keys.REQUESTS]) == 2 * (5_000 - 4_096), (
+        "they are counted as such"
+    )
     assert len(aggregator._asked) == 4_096
 
 
 @pytest.mark.parametrize(
-    ("count", "p50", "p95"), [(0, None, None), (1, 1, 1), (2, 1, 2), (20, 10, 19), (100, 50, 95), (101, 51, 96)]
+    ("count", "p50", "p95"),
+    [(0, None, None), (1, 1, 1), (2, 1, 2), (20, 10, 19), (100, 50, 95), (101, 51, 96)],
 )
 def test_of_a_hundred_calls_fifty_and_ninety_five_took_no_longer(
     count: int, p50: float | None, p95: float | None
 ) -> None:
     told = {keys.OPERATION: keys.CHAT, keys.PROVIDER: "p"}
-    spans = [SpanRow("chat", str(took), None, 0, took * SECOND, told) for took in range(count, 0, -1)]
+    spans = [
+        SpanRow("chat", str(took), None, 0, took * SECOND, told) for took in range(count, 0, -1)
+    ]
     rows = statistics([spans], by="provider", price=lambda who, tokens: None).rows
     found = [(row.seconds.p50, row.seconds.p95, row.seconds.max, row.seconds.mean) for row in rows]
     assert found == ([(p50, p95, count, (count + 1) / 2)] if count else [])

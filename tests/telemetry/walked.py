@@ -1,4 +1,6 @@
-"""A run in which everything happens that leaves a span, with real tools and a provider that fails twice."""
+"""A run in which everything happens that leaves a span, with real tools and a provider that
+fails twice.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from transom.agent import RETRY, Agent, call
 from transom.config.hosted import Retry
 from transom.context import Compaction, WindowBudget
 from transom.errors import ProviderError, RateLimited
-from transom.llm import Block, CallSettings, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, Usage
+from transom.llm import (
+    Block,
+    CallSettings,
+    Chain,
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    Text,
+    Tier,
+    Usage,
+)
 from transom.llm.retrying import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.telemetry import SpanRow, read_trace
@@ -21,10 +34,14 @@ MODEL = "scripted:model-1"
 
 
 class Answers:
-    """The seat calls a tool, one that fails and one it has not, and is told no twice by its provider on the way."""
+    """The seat calls a tool, one that fails and one it has not, and is told no twice by its
+    provider on the way.
+    """
 
     def __init__(self) -> None:
-        self.failures: list[Exception] = [RateLimited("slow down", retryable=True, retry_after=0.01)]
+        self.failures: list[Exception] = [
+            RateLimited("slow down", retryable=True, retry_after=0.01)
+        ]
         self.failures.append(ProviderError("a bad gateway", retryable=True))
 
     def __call__(self, request: Request) -> Reply:
@@ -57,7 +74,9 @@ async def talk(stage: Stage) -> str:
 
 
 async def write(stage: Stage) -> str:
-    answer = await call(stage, CHECKED, [], str, review=lambda text: ["it is bad"] if text == "bad" else [])
+    answer = await call(
+        stage, CHECKED, [], str, review=lambda text: ["it is bad"] if text == "bad" else []
+    )
     return answer.value
 
 

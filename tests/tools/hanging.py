@@ -1,4 +1,6 @@
-"""A program whose plain tools hang for ever: `python -m tests.tools.hanging FOLDER`. What it says is its last line."""
+"""A program whose plain tools hang for ever: `python -m tests.tools.hanging FOLDER`. What it
+says is its last line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from transom.llm import Reply, ToolCall, ToolResults
 from transom.testing import ScriptedProvider, asks
 from transom.tools import ToolLimits
 
-CLERK = Role("shop.clerk", (Block("role", "You know the stock.", Tier.STABLE),), frozenset({"role"}))
+CLERK = Role(
+    "shop.clerk", (Block("role", "You know the stock.", Tier.STABLE),), frozenset({"role"})
+)
 ANY: dict[str, Any] = {"type": "object"}
 WHO: ContextVar[str] = ContextVar("who")
 

@@ -51,13 +51,17 @@ async def serve(way: str) -> None:
 
     async def called(ctx: Any, params: Any) -> Any:
         page = types.TextResourceContents(uri="repo://main/a.py", text="print('inside')")
-        picture = types.BlobResourceContents(uri="repo://main/a.png", blob="aGk=", mime_type="image/png")
+        picture = types.BlobResourceContents(
+            uri="repo://main/a.png", blob="aGk=", mime_type="image/png"
+        )
         return types.CallToolResult(
             content=[
                 types.TextContent(type="text", text="two files"),
                 types.EmbeddedResource(type="resource", resource=page),
                 types.EmbeddedResource(type="resource", resource=picture),
-                types.ResourceLink(type="resource_link", uri="repo://main/b.py", name="b", description="The rest."),
+                types.ResourceLink(
+                    type="resource_link", uri="repo://main/b.py", name="b", description="The rest."
+                ),
                 types.ImageContent(type="image", data="aGk=", mime_type="image/png"),
             ]
         )

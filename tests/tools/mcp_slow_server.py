@@ -1,4 +1,5 @@
-"""An MCP server over stdio that starts again only when it is let: `python mcp_slow_server.py FOLDER`.
+"""An MCP server over stdio that starts again only when it is let: `python mcp_slow_server.py
+FOLDER`.
 
 Each start adds a line with its process to FOLDER/starts; all but the first wait for FOLDER/gate.
 """

@@ -1,4 +1,6 @@
-"""The four tools that look at files: what each returns, what each refuses, and what a session may spend."""
+"""The four tools that look at files: what each returns, what each refuses, and what a session
+may spend.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def tree(base: Path) -> Path:
     (root / "nets").mkdir()
     lines = [f"line {number}" for number in range(1, 401)]
     lines[9] = lines[99] = lines[199] = lines[299] = "Slack VIOLATED -0.3"
-    lines[4] = "read_verilog ../nets/top.v  # see ${NETS}/extra.v and /etc/hosts and ../../secret.log"
+    lines[4] = (
+        "read_verilog ../nets/top.v  # see ${NETS}/extra.v and /etc/hosts and ../../secret.log"
+    )
     (root / "logs" / "sta.log").write_text("\n".join(lines) + "\n")
     with gzip.open(root / "nets" / "top.v.gz", "wt") as out:
         out.write("// by hand\nmodule top;\nendmodule\n")
@@ -43,7 +47,9 @@ def tree(base: Path) -> Path:
 class Desk:
     """A session, and short ways to call its tools."""
 
-    def __init__(self, root: Path, limits: FileLimits | None = None, own: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self, root: Path, limits: FileLimits | None = None, own: tuple[Path, ...] = ()
+    ) -> None:
         self.places = Places((root,), own, {"NETS": root / "nets", "OUT": root.parent, "ALL": root})
         self.limits = limits or FileLimits()
         self.box = self.fresh()
@@ -81,7 +87,9 @@ class Case:
 
 
 def refused(*words: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda content: set(content) == {"error", "hint"} and all(word in content["error"] for word in words)
+    return lambda content: (
+        set(content) == {"error", "hint"} and all(word in content["error"] for word in words)
+    )
 
 
 STA = "logs/sta.log"
@@ -90,7 +98,10 @@ CASES = {
         "read_file_header", {"file_path": STA}, refused("not been discovered"), discovered=False
     ),
     "search before discovery": Case(
-        "search_in_file", {"file_path": STA, "keywords": ["x"]}, refused("not been discovered"), discovered=False
+        "search_in_file",
+        {"file_path": STA, "keywords": ["x"]},
+        refused("not been discovered"),
+        discovered=False,
     ),
     "discovery that is not asked for": Case(
         "read_file_header",
@@ -100,21 +111,31 @@ CASES = {
         limits=FileLimits(discovery_first=False),
     ),
     "upwards": Case("read_file_header", {"file_path": "../secret.log"}, refused("lead upwards")),
-    "upwards from within": Case("read_file_header", {"file_path": "logs/../../secret.log"}, refused("lead upwards")),
+    "upwards from within": Case(
+        "read_file_header", {"file_path": "logs/../../secret.log"}, refused("lead upwards")
+    ),
     "symlink": Case("read_file_header", {"file_path": "logs/link.log"}, refused("leads out")),
     "absolute": Case("read_file_header", {"file_path": "/etc/hosts"}, refused("absolute")),
     "a variable that no result named": Case(
         "read_file_header", {"file_path": "${OUT}/secret.log"}, refused("no such file")
     ),
-    "no such file": Case("read_file_header", {"file_path": "logs/none.log"}, refused("no such file")),
+    "no such file": Case(
+        "read_file_header", {"file_path": "logs/none.log"}, refused("no such file")
+    ),
     "a name too long": Case("read_file_header", {"file_path": "x" * 4000}, refused("no such file")),
     "a null": Case("read_file_header", {"file_path": "logs/\0.log"}, refused("no such file")),
     "a pipe": Case("read_file_header", {"file_path": "logs/pipe.log"}, refused("no such file")),
     "a folder": Case("read_file_header", {"file_path": "logs"}, refused("no such file")),
-    "a listing upwards": Case("list_available_files", {"patterns": ["../*.log"]}, refused("lead upwards")),
-    "an absolute listing": Case("list_available_files", {"patterns": ["/etc/*"]}, refused("absolute")),
+    "a listing upwards": Case(
+        "list_available_files", {"patterns": ["../*.log"]}, refused("lead upwards")
+    ),
+    "an absolute listing": Case(
+        "list_available_files", {"patterns": ["/etc/*"]}, refused("absolute")
+    ),
     "a listing of a folder that is not there": Case(
-        "list_available_files", {"patterns": ["*"], "search_root": "none"}, refused("no such folder")
+        "list_available_files",
+        {"patterns": ["*"], "search_root": "none"},
+        refused("no such folder"),
     ),
     "a header": Case(
         "read_file_header",
@@ -137,7 +158,9 @@ CASES = {
         limits=FileLimits(header_lines=7),
     ),
     "the 201st line of a header": Case(
-        "read_file_header", {"file_path": STA, "max_lines": 201}, lambda told: told["lines_read"] == 200
+        "read_file_header",
+        {"file_path": STA, "max_lines": 201},
+        lambda told: told["lines_read"] == 200,
     ),
     "a ceiling above the ceiling": Case(
         "read_file_header",
@@ -149,7 +172,8 @@ CASES = {
         "read_file_header",
         {"file_path": "logs/latin.rpt"},
         lambda told: (
-            (told["encoding"], told["content"].split("\n")[1], told["lines_read"]) == ("latin-1", "Widerstand 10 µä", 3)
+            (told["encoding"], told["content"].split("\n")[1], told["lines_read"])
+            == ("latin-1", "Widerstand 10 µä", 3)
         ),
     ),
     "a range": Case(
@@ -170,7 +194,12 @@ CASES = {
         "read_file_range",
         {"file_path": STA, "start_line": 101, "end_line": 301},
         lambda told: (
-            (told["end_line"], told["truncated"], told["content"].count("\n"), told["content"].split("\n")[-2])
+            (
+                told["end_line"],
+                told["truncated"],
+                told["content"].count("\n"),
+                told["content"].split("\n")[-2],
+            )
             == (300, True, 200, "Slack VIOLATED -0.3")
         ),
     ),
@@ -180,13 +209,19 @@ CASES = {
         lambda told: (told["end_line"], told["truncated"]) == (400, False),
     ),
     "a range behind the end": Case(
-        "read_file_range", {"file_path": STA, "start_line": 401, "end_line": 402}, refused("has 400 lines")
+        "read_file_range",
+        {"file_path": STA, "start_line": 401, "end_line": 402},
+        refused("has 400 lines"),
     ),
     "a range that runs backwards": Case(
-        "read_file_range", {"file_path": STA, "start_line": 9, "end_line": 3}, refused("before start_line")
+        "read_file_range",
+        {"file_path": STA, "start_line": 9, "end_line": 3},
+        refused("before start_line"),
     ),
     "line 0": Case(
-        "read_file_range", {"file_path": STA, "start_line": 0, "end_line": 3}, refused("less than the minimum of 1")
+        "read_file_range",
+        {"file_path": STA, "start_line": 0, "end_line": 3},
+        refused("less than the minimum of 1"),
     ),
     "compressed": Case(
         "read_file_range",
@@ -194,22 +229,37 @@ CASES = {
         lambda told: (told["file_path"], told["content"]) == ("nets/top.v.gz", "module top;\n"),
     ),
     "compressed, without its ending": Case(
-        "read_file_header", {"file_path": "nets/top.v"}, lambda told: told["file_path"] == "nets/top.v.gz"
+        "read_file_header",
+        {"file_path": "nets/top.v"},
+        lambda told: told["file_path"] == "nets/top.v.gz",
     ),
     "the fourth match": Case(
         "search_in_file",
         {"file_path": STA, "keywords": ["violated"], "context_lines": 1},
         lambda told: (
-            ([match["line_number"] for match in told["matches"]], told["total_matches"], told["truncated"])
+            (
+                [match["line_number"] for match in told["matches"]],
+                told["total_matches"],
+                told["truncated"],
+            )
             == ([10, 100, 200], 4, True)
             and told["matches"][0]
-            == {"keyword": "violated", "line_number": 10, "content": "line 9\nSlack VIOLATED -0.3\nline 11"}
+            == {
+                "keyword": "violated",
+                "line_number": 10,
+                "content": "line 9\nSlack VIOLATED -0.3\nline 11",
+            }
             and told["left_out"] == [{"keyword": "violated", "matches": 1, "lines": [300]}]
         ),
     ),
     "keyword by keyword": Case(
         "search_in_file",
-        {"file_path": STA, "keywords": ["line 7", "slack", "absent"], "max_matches_per_keyword": 1, "context_lines": 0},
+        {
+            "file_path": STA,
+            "keywords": ["line 7", "slack", "absent"],
+            "max_matches_per_keyword": 1,
+            "context_lines": 0,
+        },
         lambda told: (
             [match["content"] for match in told["matches"]] == ["line 7", "Slack VIOLATED -0.3"]
             and told["total_matches"] == 11 + 4
@@ -241,10 +291,18 @@ async def test_discovery_lists_names_sizes_and_types(root: Path) -> None:
     told = await Desk(root).discover("*.log", "nets/*.v")
     assert told == {
         "files": [
-            {"path": "logs/sta.log", "size": (root / "logs" / "sta.log").stat().st_size, "type": "log"},
+            {
+                "path": "logs/sta.log",
+                "size": (root / "logs" / "sta.log").stat().st_size,
+                "type": "log",
+            },
             {"path": "nets/extra.v", "size": 14, "type": "netlist"},
             {"path": "nets/hidden.v", "size": 15, "type": "netlist"},
-            {"path": "nets/top.v.gz", "size": (root / "nets" / "top.v.gz").stat().st_size, "type": "netlist"},
+            {
+                "path": "nets/top.v.gz",
+                "size": (root / "nets" / "top.v.gz").stat().st_size,
+                "type": "netlist",
+            },
         ],
         "total_found": 4,
         "truncated": False,
@@ -264,7 +322,9 @@ async def test_discovery_lists_names_sizes_and_types(root: Path) -> None:
         (["*.spef"], "", []),
     ],
 )
-async def test_where_and_what_is_listed(root: Path, patterns: list[Json], search_root: str, names: list[str]) -> None:
+async def test_where_and_what_is_listed(
+    root: Path, patterns: list[Json], search_root: str, names: list[str]
+) -> None:
     told = await Desk(root).call("list_available_files", patterns=patterns, search_root=search_root)
     assert [file["path"] for file in told["files"]] == names
 
@@ -279,7 +339,9 @@ async def test_the_21st_file_is_counted_and_not_listed_nor_discovered(root: Path
         21,
         True,
     )
-    assert "not been discovered" in (await desk.call("read_file_header", file_path="20.rpt"))["error"]
+    assert (
+        "not been discovered" in (await desk.call("read_file_header", file_path="20.rpt"))["error"]
+    )
     few = await desk.call("list_available_files", patterns=["??.rpt"], max_files=2)
     assert (len(few["files"]), few["total_found"], few["truncated"]) == (2, 21, True)
 
@@ -290,11 +352,16 @@ async def test_own_files_come_first_and_may_lie_elsewhere(root: Path, tmp_path: 
     mine.write_text("read_verilog beside.v\n")
     (mine.parent / "beside.v").write_text("module beside;\n")
     desk = Desk(root, own=(mine, root / "logs" / "sta.log"))
-    assert [file["path"] for file in (await desk.discover("*.log"))["files"]] == ["run.log", "logs/sta.log"]
+    assert [file["path"] for file in (await desk.discover("*.log"))["files"]] == [
+        "run.log",
+        "logs/sta.log",
+    ]
     assert (await desk.discover("beside.v"))["files"] == [], "beside an own file nothing is listed"
     told = await desk.call("read_file_header", file_path="run.log")
     assert [file["path"] for file in told["named_files"]] == ["beside.v"]
-    assert (await desk.call("read_file_header", file_path="beside.v"))["content"] == "module beside;\n"
+    assert (await desk.call("read_file_header", file_path="beside.v"))[
+        "content"
+    ] == "module beside;\n"
 
 
 async def test_two_files_never_share_a_name(root: Path, tmp_path: Path) -> None:
@@ -313,16 +380,28 @@ async def test_a_path_in_a_result_counts_as_discovered(root: Path) -> None:
     desk = Desk(root)
     await desk.discover("sta.log")
     assert (
-        "no such file" in (await desk.call("read_file_header", file_path="../nets/top.v".removeprefix("../n")))["error"]
+        "no such file"
+        in (await desk.call("read_file_header", file_path="../nets/top.v".removeprefix("../n")))[
+            "error"
+        ]
     )
     told = await desk.call("read_file_range", file_path=STA, start_line=5, end_line=5)
     assert [(file["written"], file["path"]) for file in told["named_files"]] == [
         ("../nets/top.v", "nets/top.v.gz"),
         ("${NETS}/extra.v", "nets/extra.v"),
     ], "beside the log, compressed, by a variable; nothing outside"
-    for asked in ("../nets/top.v", "nets/top.v.gz", "nets/top.v", "${NETS}/extra.v", "nets/extra.v"):
+    for asked in (
+        "../nets/top.v",
+        "nets/top.v.gz",
+        "nets/top.v",
+        "${NETS}/extra.v",
+        "nets/extra.v",
+    ):
         assert "content" in await desk.call("read_file_header", file_path=asked)
-    assert "not been discovered" in (await desk.call("read_file_header", file_path="nets/hidden.v"))["error"]
+    assert (
+        "not been discovered"
+        in (await desk.call("read_file_header", file_path="nets/hidden.v"))["error"]
+    )
     again = await desk.call("read_file_range", file_path=STA, start_line=5, end_line=5)
     assert "named_files" not in again, "it is told once"
 
@@ -372,7 +451,10 @@ async def test_a_read_goes_as_far_as_the_quota_and_says_so(root: Path) -> None:
     await desk.discover()
     told = await desk.call("read_file_header", file_path=STA, max_lines=4)
     assert (told["content"], told["lines_read"], told["truncated"]) == ("line 1\nline 2\n", 2, True)
-    assert "14 of 20 bytes" in (await desk.call("read_file_range", file_path=STA, start_line=1, end_line=1))["error"]
+    assert (
+        "14 of 20 bytes"
+        in (await desk.call("read_file_range", file_path=STA, start_line=1, end_line=1))["error"]
+    )
 
 
 async def test_bytes_are_counted_as_they_are_sent(root: Path) -> None:
@@ -385,10 +467,14 @@ async def test_bytes_are_counted_as_they_are_sent(root: Path) -> None:
 
 
 async def test_long_lines_and_long_surroundings_are_cut_and_the_match_stays(root: Path) -> None:
-    (root / "long.log").write_text("a" * 1500 + "\n" + "b" * 3000 + "KEY" + "c" * 3000 + "\n" + "d\n" * 30)
+    (root / "long.log").write_text(
+        "a" * 1500 + "\n" + "b" * 3000 + "KEY" + "c" * 3000 + "\n" + "d\n" * 30
+    )
     desk = Desk(root)
     await desk.discover()
-    (match,) = (await desk.call("search_in_file", file_path="long.log", keywords=["key"]))["matches"]
+    (match,) = (await desk.call("search_in_file", file_path="long.log", keywords=["key"]))[
+        "matches"
+    ]
     assert (len(match["content"]), "KEY" in match["content"]) == (2000, True)
     (near,) = (await desk.call("search_in_file", file_path="long.log", keywords=["aaa"]))["matches"]
     assert len(near["content"]) <= 2000
@@ -400,10 +486,15 @@ async def test_an_archive_that_is_cut_short_is_a_result(root: Path) -> None:
     (root / "half.log.gz").write_bytes(gzip.compress(os.urandom(5000))[:-100])
     desk = Desk(root)
     await desk.discover()
-    assert "cut short" in (await desk.call("search_in_file", file_path="half.log", keywords=["x"]))["error"]
+    assert (
+        "cut short"
+        in (await desk.call("search_in_file", file_path="half.log", keywords=["x"]))["error"]
+    )
 
 
-async def test_a_file_that_is_swapped_for_a_link_is_not_followed(root: Path, tmp_path: Path) -> None:
+async def test_a_file_that_is_swapped_for_a_link_is_not_followed(
+    root: Path, tmp_path: Path
+) -> None:
     desk = Desk(root)
     await desk.discover()
     (root / "logs" / "sta.log").unlink()

@@ -14,7 +14,13 @@ from transom.tools.shell import command_tool
 
 
 def box(root: Path) -> Toolbox:
-    return Toolbox([*reading_tools(root), *editing_tools(root), command_tool(root, readable=[Path(sys.base_prefix)])])
+    return Toolbox(
+        [
+            *reading_tools(root),
+            *editing_tools(root),
+            command_tool(root, readable=[Path(sys.base_prefix)]),
+        ]
+    )
 
 
 async def use(root: Path, tool: str, **arguments: Any) -> tuple[bool, str]:
@@ -35,7 +41,10 @@ def project(tmp_path: Path) -> Path:
 
 async def test_a_file_is_found_read_edited_written_and_deleted(project: Path) -> None:
     assert '"src/a.py"' in (await use(project, "list_files", part=".py"))[1]
-    assert "2\\ttwo = 2" in (await use(project, "read_file", path="src/a.py", first_line=2, last_line=2))[1]
+    assert (
+        "2\\ttwo = 2"
+        in (await use(project, "read_file", path="src/a.py", first_line=2, last_line=2))[1]
+    )
     assert "src/a.py:2: two = 2" in (await use(project, "search", pattern=r"^two\b"))[1]
     for _ in range(2):  # the second time as after a kill behind the work
         assert (await use(project, "edit_file", path="src/a.py", old="two = 2", new="two = 3"))[0]
@@ -65,16 +74,26 @@ async def test_a_file_is_found_read_edited_written_and_deleted(project: Path) ->
         ("search", {"pattern": "("}, "cannot be read"),
     ],
 )
-async def test_what_is_not_carried_out_says_why(project: Path, tool: str, arguments: Any, why: str) -> None:
+async def test_what_is_not_carried_out_says_why(
+    project: Path, tool: str, arguments: Any, why: str
+) -> None:
     worked, said = await use(project, tool, **arguments)
     assert not worked and why in said
-    assert (project.parent / "secret").read_text() == "secret" and not (project.parent / "new").exists()
+    assert (project.parent / "secret").read_text() == "secret" and not (
+        project.parent / "new"
+    ).exists()
 
 
 @pytest.mark.skipif(Level.L3 in dict(probe().missing), reason="this machine has no bubblewrap")
-async def test_a_command_runs_shut_in_and_its_long_output_is_cut_in_the_middle(project: Path) -> None:
+async def test_a_command_runs_shut_in_and_its_long_output_is_cut_in_the_middle(
+    project: Path,
+) -> None:
     command = "echo hello; touch made; cat ../secret; seq 1 5000; exit 3"
     worked, said = await use(project, "run_command", command=command)
     assert worked and '"exit_code": 3' in said.replace('":3', '": 3') and "hello" in said
-    assert "characters are left out" in said and "5000" in said and "secret" not in said.replace("../secret", "")
+    assert (
+        "characters are left out" in said
+        and "5000" in said
+        and "secret" not in said.replace("../secret", "")
+    )
     assert (project / "made").exists()

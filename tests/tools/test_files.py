@@ -13,7 +13,9 @@ from transom.tools.files import Viewer, ViewLimits, discover, file_type, fits, n
 
 def tree(root: Path) -> Path:
     (root / "logs").mkdir(parents=True)
-    (root / "logs" / "run.log").write_text("read_verilog top.v\n" + "x\n" * 40 + "slack bad\n" + "y\n" * 40)
+    (root / "logs" / "run.log").write_text(
+        "read_verilog top.v\n" + "x\n" * 40 + "slack bad\n" + "y\n" * 40
+    )
     (root / "logs" / "top.v").write_text("// made by hand\nmodule top;\n")
     with gzip.open(root / "a.log.gz", "wt") as out:
         out.write("packed\n")
@@ -51,7 +53,9 @@ def test_links_out_of_the_roots_are_not_followed(tmp_path: Path) -> None:
 
 def test_a_view_shows_header_matches_and_named_files_with_true_line_numbers(tmp_path: Path) -> None:
     root = tree(tmp_path / "r")
-    shown = Viewer([root], ViewLimits(header_lines=3, context=1)).show([root / "logs" / "run.log"], ["slack"])
+    shown = Viewer([root], ViewLimits(header_lines=3, context=1)).show(
+        [root / "logs" / "run.log"], ["slack"]
+    )
     first, second = shown.split("\n\n")
     assert first.splitlines() == [
         "### FILE logs/run.log (189 bytes, 82 lines)",
@@ -78,7 +82,9 @@ def test_the_budget_of_bytes_holds_over_all_files(tmp_path: Path) -> None:
 
 def test_matches_a_keyword_are_limited(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("bad\n\n\n" * 10)
-    shown = Viewer([tmp_path], ViewLimits(header_lines=0, context=1)).show([tmp_path / "a.log"], ["BAD"])
+    shown = Viewer([tmp_path], ViewLimits(header_lines=0, context=1)).show(
+        [tmp_path / "a.log"], ["BAD"]
+    )
     assert shown.count("bad") == 3
 
 
@@ -107,7 +113,9 @@ def test_files_that_lines_name_are_found_as_a_check_finds_them(tmp_path: Path) -
     (tmp_path / "out.v").write_text("")
     log = root / "logs" / "run.log"
     line = f"read {root}/z.txt top.v: "
-    line += f"${{L}}/net.v, 'net.v' ../../out.v 0.123 {'x' * 300}.v ${{NO}}/top.v run.log none.v a\0.v"
+    line += (
+        f"${{L}}/net.v, 'net.v' ../../out.v 0.123 {'x' * 300}.v ${{NO}}/top.v run.log none.v a\0.v"
+    )
     assert named_files([line], log, [root], {"L": root / "logs"}) == {
         f"{root}/z.txt": root / "z.txt",
         "top.v": root / "logs" / "top.v",
@@ -119,12 +127,16 @@ def test_files_that_lines_name_are_found_as_a_check_finds_them(tmp_path: Path) -
 
 def test_globs_of_names_and_of_paths() -> None:
     name = "logs/a.v.gz"
-    assert [fits(name, glob) for glob in ("*.v", "*.gz", "logs/*.v", "**/*.v", "logs/**/a.v")] == [True] * 5
+    assert [fits(name, glob) for glob in ("*.v", "*.gz", "logs/*.v", "**/*.v", "logs/**/a.v")] == [
+        True
+    ] * 5
     assert [fits(name, glob) for glob in ("a", "x/*.v", "*.V")] == [False] * 3
 
 
 @pytest.mark.parametrize("characters", [1, 2, 3, 7, 20, 21])
-def test_what_stands_around_a_match_has_no_more_characters_than_it_may(tmp_path: Path, characters: int) -> None:
+def test_what_stands_around_a_match_has_no_more_characters_than_it_may(
+    tmp_path: Path, characters: int
+) -> None:
     (tmp_path / "log").write_text("\n".join([*"abcdefghijklmnop", "X", *"qrstuvw"]))
     (match,), counts = search(tmp_path / "log", ["x"], context=30, most=1, characters=characters)
     assert (match.line_number, counts["x"].lines) == (17, 1)

@@ -33,7 +33,10 @@ async def run(one: ToolDefinition, **arguments: Any) -> tuple[bool, Any]:
 async def test_hints_are_the_schema_and_the_docstring_says_what_each_is() -> None:
     @tool(effect="pure")
     def stock(
-        item: str, copy: Annotated[int, Field(ge=1)] = 3, colour: Colour = Colour.RED, part: Part | None = None
+        item: str,
+        copy: Annotated[int, Field(ge=1)] = 3,
+        colour: Colour = Colour.RED,
+        part: Part | None = None,
     ) -> dict[str, Any]:
         """Count what is in stock.
 
@@ -54,9 +57,20 @@ async def test_hints_are_the_schema_and_the_docstring_says_what_each_is() -> Non
     assert stock.description == "Count what is in stock.\n\nAll shelves count."
     properties: Any = stock.parameters["properties"]
     assert properties["item"] == {"type": "string", "description": "its name: as on the shelf."}
-    assert properties["copy"] == {"type": "integer", "minimum": 1, "default": 3, "description": "how many of it."}
-    assert (stock.parameters["required"], stock.parameters["additionalProperties"]) == (["item"], False)
-    assert await run(stock, item="bolts") == (False, {"item": "bolts", "copy": 3, "colour": "red", "part": None})
+    assert properties["copy"] == {
+        "type": "integer",
+        "minimum": 1,
+        "default": 3,
+        "description": "how many of it.",
+    }
+    assert (stock.parameters["required"], stock.parameters["additionalProperties"]) == (
+        ["item"],
+        False,
+    )
+    assert await run(stock, item="bolts") == (
+        False,
+        {"item": "bolts", "copy": 3, "colour": "red", "part": None},
+    )
     part = {"title": "M8", "since": "2026-01-31"}
     assert (await run(stock, item="bolts", colour="blue", part=part))[1]["part"] == part
     low = "copy: Input should be greater than or equal to 1"
@@ -100,12 +114,36 @@ def unknown_name(shop: Shp) -> str:  # type: ignore[name-defined]  # noqa: F821 
 @pytest.mark.parametrize(
     ("function", "told"),
     [
-        (no_hint, "no_hint: its parameter item has no type hint; write its type: def no_hint(item: str, ...)"),
-        (any_number, "any_number: its parameter *items: 'str' cannot be given by name; a model names each argument"),
-        (of_no_json, "of_no_json: no schema can be made of its type hints: Unable to generate pydantic-core schema"),
+        (
+            no_hint,
+            (
+                "no_hint: its parameter item has no type hint; write its type: def no_hint(item:"
+                " str, ...)"
+            ),
+        ),
+        (
+            any_number,
+            (
+                "any_number: its parameter *items: 'str' cannot be given by name; a model names"
+                " each argument"
+            ),
+        ),
+        (
+            of_no_json,
+            (
+                "of_no_json: no schema can be made of its type hints: Unable to generate"
+                " pydantic-core schema"
+            ),
+        ),
         (unknown_name, "unknown_name: its type hints cannot be read: name 'Shp' is not defined"),
         (Shop, "tools: a tool is a function or a ToolDefinition, and this is <class"),
-        ("count", "tools: a tool is a function or a ToolDefinition, and this is 'count'; give the function itself"),
+        (
+            "count",
+            (
+                "tools: a tool is a function or a ToolDefinition, and this is 'count'; give the"
+                " function itself"
+            ),
+        ),
     ],
 )
 def test_an_ordinary_mistake_says_what_to_write(function: Any, told: str) -> None:
@@ -116,6 +154,8 @@ def test_an_ordinary_mistake_says_what_to_write(function: Any, told: str) -> Non
 
 
 def test_two_of_one_name_are_refused() -> None:
-    with pytest.raises(ToolError, match=r"order: there is a tool of that name already; give it another"):
+    with pytest.raises(
+        ToolError, match=r"order: there is a tool of that name already; give it another"
+    ):
         Toolbox(as_tools([Shop().order, Shop().order]))
     Toolbox(as_tools([Shop().order, tool(name="order_again")(Shop().order)]))

@@ -1,4 +1,6 @@
-"""Tools of real MCP servers, over stdio and over HTTP; one that dies in the middle of a call is a failed call."""
+"""Tools of real MCP servers, over stdio and over HTTP; one that dies in the middle of a call is
+a failed call.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +62,13 @@ def http(port: int, tmp_path: Path) -> Iterator[str]:
 
 
 def stdio(tmp_path: Path, limits: ToolLimits | None = None) -> McpServer:
-    environ = {"MCP_TEST_PID": str(tmp_path / "pid"), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    return McpServer([*SERVER, "stdio"], terms=ToolTerms(limits=limits or ToolLimits()), environ=environ)
+    environ = {
+        "MCP_TEST_PID": str(tmp_path / "pid"),
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    return McpServer(
+        [*SERVER, "stdio"], terms=ToolTerms(limits=limits or ToolLimits()), environ=environ
+    )
 
 
 async def told(server: McpServer, *calls: ToolCall) -> list[str]:
@@ -85,7 +92,9 @@ CALLS = (
 def check(results: list[str]) -> None:
     seen, wrong, failed = results
     assert seen == "saw a in 3 lines"
-    assert "Field required" in wrong and "should be a valid integer" in wrong, "in the server's own words"
+    assert "Field required" in wrong and "should be a valid integer" in wrong, (
+        "in the server's own words"
+    )
     assert "no b here" in failed or "Error executing tool" in failed
 
 
@@ -98,7 +107,9 @@ async def test_over_stdio(tmp_path: Path) -> None:
             ("hang", "unknown"),
         ]
         at: Any = server.tools[2].parameters["properties"]
-        assert at["at"]["anyOf"] == [{"type": "string"}, {"type": "null"}], "a schema is as the server has it"
+        assert at["at"]["anyOf"] == [{"type": "string"}, {"type": "null"}], (
+            "a schema is as the server has it"
+        )
         check(await told(server, *CALLS))
 
 
@@ -115,7 +126,9 @@ KEY = "tok-91af0c77"
 @pytest.mark.slow
 async def test_headers_are_shown_to_the_server_and_to_nobody_else(http: str) -> None:
     shown = ToolCall("1", "shown", {})
-    async with McpServer(http, headers={"Authorization": f"Bearer {KEY}", "X-Tenant": "acme-chips"}) as server:
+    async with McpServer(
+        http, headers={"Authorization": f"Bearer {KEY}", "X-Tenant": "acme-chips"}
+    ) as server:
         (seen,) = await told(server, shown)
     assert "authorization" in seen and "x-tenant" in seen
     assert KEY not in seen and "acme-chips" not in seen
@@ -151,14 +164,18 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
 
 
 @pytest.mark.slow
-async def test_a_server_on_this_machine_is_asked_through_no_proxy(http: str, proxy: LocalServer) -> None:
+async def test_a_server_on_this_machine_is_asked_through_no_proxy(
+    http: str, proxy: LocalServer
+) -> None:
     for url in (http, http.replace("127.0.0.1", "localhost")):
         async with McpServer(url, headers={"Authorization": f"Bearer {KEY}"}) as server:
             assert "authorization" in (await told(server, ToolCall("1", "shown", {})))[0]
     assert proxy.seen == []
 
 
-async def test_of_what_is_asked_of_another_machine_a_proxy_sees_the_host(proxy: LocalServer) -> None:
+async def test_of_what_is_asked_of_another_machine_a_proxy_sees_the_host(
+    proxy: LocalServer,
+) -> None:
     at = "https://tools.made-up.invalid/mcp?key=query-5c1f"
     with pytest.raises(ToolError, match="the MCP server cannot be used"):
         async with McpServer(at, headers={"Authorization": f"Bearer {KEY}"}):
@@ -172,13 +189,17 @@ async def test_of_what_is_asked_of_another_machine_a_proxy_sees_the_host(proxy: 
 async def test_no_redirect_leads_to_another_server_and_no_password_file_is_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / ".netrc").write_text("machine 127.0.0.1\nlogin somebody\npassword planted-in-a-file\n")
+    (tmp_path / ".netrc").write_text(
+        "machine 127.0.0.1\nlogin somebody\npassword planted-in-a-file\n"
+    )
     (tmp_path / ".netrc").chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     with LocalServer(lambda wire, _: wire.answer(200, b"{}")) as stranger, LocalServer() as door:
         for status in (302, 307, 308):
-            door.answer = lambda wire, _, status=status: wire.answer(status, b"", {"location": f"{stranger.url}/mcp"})
+            door.answer = lambda wire, _, status=status: wire.answer(
+                status, b"", {"location": f"{stranger.url}/mcp"}
+            )
             with pytest.raises(ToolError, match="the MCP server cannot be used"):
                 async with McpServer(f"{door.url}/mcp"):
                     pass
@@ -187,7 +208,9 @@ async def test_no_redirect_leads_to_another_server_and_no_password_file_is_read(
     assert "Basic" not in str(door.seen)
 
 
-@pytest.mark.parametrize("where", ["http://%[::1/mcp", "http://%h:99999/mcp", "http://%/mcp", "htp://%host/mcp"])
+@pytest.mark.parametrize(
+    "where", ["http://%[::1/mcp", "http://%h:99999/mcp", "http://%/mcp", "htp://%host/mcp"]
+)
 def test_a_url_that_is_none_is_refused_without_its_password(where: str) -> None:
     at = where.replace("%", "u:planted@")
     with pytest.raises(ToolError, match=r"is no URL of an MCP server.*; say http") as caught:
@@ -221,9 +244,13 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
     environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
 
     async def of(**terms: Any) -> dict[str, tuple[str, bool, bool]]:
-        async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(**terms)) as server:
+        async with McpServer(
+            [*SERVER, "stdio"], environ=environ, terms=ToolTerms(**terms)
+        ) as server:
             assert {(tool.trust, tool.egress) for tool in server.tools} == {("untrusted", "any")}
-            return {tool.name: (tool.effect, tool.needs_approval, tool.fresh) for tool in server.tools}
+            return {
+                tool.name: (tool.effect, tool.needs_approval, tool.fresh) for tool in server.tools
+            }
 
     plain, pure = ("unknown", False, True), ("pure", True, True)
     assert await of() == {"look": plain, "fail": plain, "hang": plain}
@@ -241,7 +268,9 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
         ("effect", {"loook": "pure"}),
         ("only", ["loook"]),
     ):
-        with pytest.raises(ToolError, match=f"it has no tool 'loook', which {what} names; it has look, fail, hang"):
+        with pytest.raises(
+            ToolError, match=f"it has no tool 'loook', which {what} names; it has look, fail, hang"
+        ):
             await of(**{what: given})
 
 
@@ -253,14 +282,20 @@ def test_one_name_of_a_tool_is_a_name() -> None:
 @pytest.mark.slow
 async def test_what_a_tool_of_a_server_yields_is_trusted_and_kept_here_as_is_said() -> None:
     limits = ToolLimits(seconds=7, calls=3)
-    async with McpServer([*ODD, "long"], terms=ToolTerms(limits=limits, trust="ours", egress="local")) as server:
-        assert {(tool.limits, tool.trust, tool.egress) for tool in server.tools} == {(limits, "ours", "local")}
+    async with McpServer(
+        [*ODD, "long"], terms=ToolTerms(limits=limits, trust="ours", egress="local")
+    ) as server:
+        assert {(tool.limits, tool.trust, tool.egress) for tool in server.tools} == {
+            (limits, "ours", "local")
+        }
 
 
 @pytest.mark.slow
 async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> None:
     environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
-    async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval=["look"])) as server:
+    async with McpServer(
+        [*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval=["look"])
+    ) as server:
         provider = scripted(asks(ToolCall("1", "look", {"at": "a"})), "ok")
         async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
             with pytest.raises(Paused):
@@ -298,7 +333,9 @@ async def dead_in_a_call(server: McpServer, pid: Path) -> str:
 
 
 @pytest.mark.slow
-async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_the_next_call_starts_it_again(tmp_path: Path) -> None:
+async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_the_next_call_starts_it_again(
+    tmp_path: Path,
+) -> None:
     async with stdio(tmp_path) as server:
         for _ in range(2):
             died = await dead_in_a_call(server, tmp_path / "pid")
@@ -306,7 +343,9 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_the_next_call_s
             assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 
-async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str, tmp_path: Path) -> None:
+async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(
+    http: str, tmp_path: Path
+) -> None:
     async with McpServer(http, terms=ToolTerms(limits=ToolLimits(seconds=10))) as server:
         killer = asyncio.create_task(kill_when_it_hangs(tmp_path / "pid"))
         (died,) = await told(server, ToolCall("1", "hang", {}))
@@ -315,7 +354,9 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(http: str
 
 
 @pytest.mark.slow
-async def test_a_server_over_http_that_is_there_again_is_connected_to_again(port: int, tmp_path: Path) -> None:
+async def test_a_server_over_http_that_is_there_again_is_connected_to_again(
+    port: int, tmp_path: Path
+) -> None:
     first = serve(port, tmp_path)
     async with McpServer(f"http://127.0.0.1:{port}/mcp") as server:
         assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
@@ -339,7 +380,8 @@ ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
     ("way", "said"),
     [
         ("silent", "it did not answer within 1 s"),
-        ("late", "within 3 s"),  # to answer at all, where the machine is that busy, and else to name its tools
+        # to answer at all, where the machine is that busy, and else to name its tools
+        ("late", "within 3 s"),
         ("endless", "within 3 s"),
     ],
 )
@@ -361,15 +403,24 @@ async def test_what_is_odd_can_be_left_out() -> None:
 
 @pytest.mark.slow
 async def test_what_a_tool_is_said_to_be_holds_no_key_that_its_server_was_given() -> None:
-    """Descriptions, enumerations and defaults of parameters go to the model and into the journal with each request."""
+    """Descriptions, enumerations and defaults of parameters go to the model and into the journal
+    with each request.
+    """
     async with McpServer([*ODD, "tells"], environ={"ODD_TOKEN": f'{KEY}"\\s'}) as server:
         (tool,) = server.tools
     shown = json.dumps(tool.spec.to_json())
     assert KEY not in shown
     assert tool.parameters["properties"] == {
-        "as": {"enum": ["[redacted]", "me"], "default": "[redacted]", "description": "[redacted] is mine"}
+        "as": {
+            "enum": ["[redacted]", "me"],
+            "default": "[redacted]",
+            "description": "[redacted] is mine",
+        }
     }
-    assert tool.description.startswith("Shows [redacted].") and '"const": "[redacted]"' in tool.description
+    assert (
+        tool.description.startswith("Shows [redacted].")
+        and '"const": "[redacted]"' in tool.description
+    )
 
 
 @pytest.mark.parametrize(
@@ -411,8 +462,12 @@ async def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
 
 
 def test_a_tool_of_a_server_cannot_take_the_name_of_the_runtimes_own() -> None:
-    listed = SimpleNamespace(name="delegate", description="Mine.", input_schema={"type": "object"}, annotations=None)
-    with pytest.raises(ToolError, match=r"delegate: the runtime has a tool of that name.*McpServer\(\.\.\., prefix"):
+    listed = SimpleNamespace(
+        name="delegate", description="Mine.", input_schema={"type": "object"}, annotations=None
+    )
+    with pytest.raises(
+        ToolError, match=r"delegate: the runtime has a tool of that name.*McpServer\(\.\.\., prefix"
+    ):
         Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER)._tool(listed)])
     Agent(SEAT, provider=scripted(), tools=[McpServer(SERVER, prefix="its_")._tool(listed)])
 

@@ -1,4 +1,6 @@
-"""A call that was sent to an MCP server and came to no answer: nobody knows whether it was carried out."""
+"""A call that was sent to an MCP server and came to no answer: nobody knows whether it was
+carried out.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ ODD_RESULT = {**EMPTY, "structuredContent": {"n": "much"}}
 
 
 class Till(BaseHTTPRequestHandler):
-    """An MCP server over HTTP that counts what it is asked, and then answers in the way that the call names."""
+    """An MCP server over HTTP that counts what it is asked, and then answers in the way that the
+    call names.
+    """
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -36,11 +40,17 @@ class Till(BaseHTTPRequestHandler):
             case "initialize":
                 self.server.begun += 1  # type: ignore[attr-defined]  # of this test
                 told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
-                self.say(200, asked, result={**told, "serverInfo": {"name": "till", "version": "1"}})
+                self.say(
+                    200, asked, result={**told, "serverInfo": {"name": "till", "version": "1"}}
+                )
             case "tools/list":
                 shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
                 pay = {"name": "pay", "inputSchema": ANY}
-                self.say(200, asked, result={"tools": [pay, {**pay, "name": "sum", "outputSchema": shape}]})
+                self.say(
+                    200,
+                    asked,
+                    result={"tools": [pay, {**pay, "name": "sum", "outputSchema": shape}]},
+                )
             case "tools/call":
                 self.server.carried_out.append(way)  # type: ignore[attr-defined]  # of this test
                 self.answer(way, asked)
@@ -74,7 +84,11 @@ class Till(BaseHTTPRequestHandler):
             case "no result" | "an odd result":
                 self.say(200, asked, result={"content": 7} if way == "no result" else ODD_RESULT)
             case "another session" | "no session any more":
-                code, said = (-32001, "Session not found") if "other" in way else (-32000, "No valid session ID")
+                code, said = (
+                    (-32001, "Session not found")
+                    if "other" in way
+                    else (-32000, "No valid session ID")
+                )
                 self.say(404, asked, error={"code": code, "message": said})
             case "refused" | "failed" | "own words":
                 code = {"refused": -32602, "failed": -32603}.get(way, -32000)
@@ -135,7 +149,17 @@ async def came(till: Any, name: str, ways: list[str]) -> dict[str, tuple[str, st
 
 
 async def test_what_was_sent_and_not_answered_is_in_doubt_however_it_broke(till: Any) -> None:
-    ways = ["cut", "half", "no json", "a page", "accepted", "a gateway", "no session", "a timeout", "no result"]
+    ways = [
+        "cut",
+        "half",
+        "no json",
+        "a page",
+        "accepted",
+        "a gateway",
+        "no session",
+        "a timeout",
+        "no result",
+    ]
     ways += ["failed", "own words", "another session", "no session any more"]
     told = {**await came(till, "pay", ways), **await came(till, "sum", ["an odd result"])}
     assert {way: error for way, (error, _) in told.items() if error != "ToolInDoubtError"} == {}
@@ -147,13 +171,23 @@ async def test_what_was_sent_and_not_answered_is_in_doubt_however_it_broke(till:
 async def test_arguments_that_the_server_refuses_are_no_doubt(till: Any) -> None:
     told = await came(till, "pay", ["refused"])
     error, said = told["refused"]
-    assert error == "ToolExecutionError" and "the till refused it" in said and "try other arguments" in said
+    assert (
+        error == "ToolExecutionError"
+        and "the till refused it" in said
+        and "try other arguments" in said
+    )
 
 
 async def test_behind_a_failure_the_next_call_connects_anew(till: Any) -> None:
     async with McpServer(at(till)) as server:
         box = Toolbox(server.tools)
-        for way, begun in (("refused", 1), ("refused", 1), ("own words", 1), ("another session", 2), ("refused", 3)):
+        for way, begun in (
+            ("refused", 1),
+            ("refused", 1),
+            ("own words", 1),
+            ("another session", 2),
+            ("refused", 3),
+        ):
             await box.run(ToolCall("1", "pay", {"at": way}))
             assert till.begun == begun, way
 
@@ -164,11 +198,19 @@ async def test_what_nobody_is_there_for_was_not_asked(till: Any) -> None:
         close(till)
         lost = await box.run(ToolCall("1", "pay", {"at": "refused"}))
         refused = await box.run(ToolCall("2", "pay", {"at": "refused"}))
-    assert (lost.error, refused.error) == ("ToolInDoubtError", "ToolExecutionError") and till.carried_out == []
-    assert "nothing was asked of it; the next call of its tools starts it again" in refused.result.content
+    assert (lost.error, refused.error) == (
+        "ToolInDoubtError",
+        "ToolExecutionError",
+    ) and till.carried_out == []
+    assert (
+        "nothing was asked of it; the next call of its tools starts it again"
+        in refused.result.content
+    )
 
 
-async def test_what_was_sent_is_in_doubt_also_where_a_call_beside_it_finds_nobody(till: Any) -> None:
+async def test_what_was_sent_is_in_doubt_also_where_a_call_beside_it_finds_nobody(
+    till: Any,
+) -> None:
     async with McpServer(at(till)) as server:
         box = Toolbox(server.tools)
         first = asyncio.ensure_future(box.run(ToolCall("1", "pay", {"at": "hang"})))
@@ -183,9 +225,13 @@ async def test_what_was_sent_is_in_doubt_also_where_a_call_beside_it_finds_nobod
 async def test_a_once_call_in_which_the_server_died_waits_for_a_person(tmp_path: Path) -> None:
     again = asks(ToolCall("1", "die", {})), asks(ToolCall("2", "die", {}))
     (tmp_path / "gate").touch()
-    async with McpServer([*SLOW, str(tmp_path)], seconds=300, terms=ToolTerms(effect={"die": "once"})) as server:
+    async with McpServer(
+        [*SLOW, str(tmp_path)], seconds=300, terms=ToolTerms(effect={"die": "once"})
+    ) as server:
         async with Agent(SEAT, provider=scripted(*again), tools=server.tools) as agent:
-            with pytest.raises(Paused, match="die was begun, and whether it was carried out is not known"):
+            with pytest.raises(
+                Paused, match="die was begun, and whether it was carried out is not known"
+            ):
                 await agent.send("go")
         assert len(starts(tmp_path)) == 1, "the second call never began"
 

@@ -1,4 +1,6 @@
-"""A real MCP server that takes its time to start again: calls have less, and what is being started is left nowhere."""
+"""A real MCP server that takes its time to start again: calls have less, and what is being
+started is left nowhere.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ async def test_what_is_being_started_ends_with_the_server(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(tmp_path: Path) -> None:
+async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "gate").touch()
     async with McpServer([*SLOW, str(tmp_path)], seconds=10) as server:
         box = Toolbox(server.tools)
@@ -58,6 +62,9 @@ async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(tm
         (tmp_path / "gate").unlink()
         failed = await box.run(ToolCall("2", "hello", {}))
         assert "it did not answer within 10 s" in failed.result.content
-        assert "nothing was asked of it; the next call of its tools starts it again" in failed.result.content
+        assert (
+            "nothing was asked of it; the next call of its tools starts it again"
+            in failed.result.content
+        )
         (tmp_path / "gate").touch()
         assert (await box.run(ToolCall("3", "hello", {}))).result.content == "hello"

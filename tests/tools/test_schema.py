@@ -1,4 +1,6 @@
-"""Arguments are held against the whole of JSON Schema; nothing is fetched, nothing hangs, and a model can mend them."""
+"""Arguments are held against the whole of JSON Schema; nothing is fetched, nothing hangs, and a
+model can mend them.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,15 @@ FIRST: dict[str, Any] = {"kind": "range", "first": {"file": "a", "line": 1}}
     ("arguments", "said"),
     [
         ({"where": FIRST}, []),
-        ({"where": FIRST, "note": None, "more": [{"kind": "word", "word": "x"}], "limits": {"a": 1}}, []),
+        (
+            {
+                "where": FIRST,
+                "note": None,
+                "more": [{"kind": "word", "word": "x"}],
+                "limits": {"a": 1},
+            },
+            [],
+        ),
         ({}, ["$: 'where' is a required property"]),
         ({"where": FIRST, "limits": {"a": "b"}}, ["$.limits.a: 'b' is not of type 'integer'"]),
     ],
@@ -65,12 +75,18 @@ def checked(schema: Any, arguments: Any) -> list[str]:
 
 def test_of_several_forms_it_is_told_what_keeps_a_value_from_each() -> None:
     (said,) = checked(LOOK, {"where": {"kind": "range", "first": {"file": "a", "line": 0}}})
-    assert "$.where.first.line: 0 is less than the minimum of 1; $.where.kind: 'word' was expected" in said
+    assert (
+        "$.where.first.line: 0 is less than the minimum of 1; $.where.kind: 'word' was expected"
+        in said
+    )
 
 
 SIMPLE = st.none() | st.booleans() | st.integers(-2, 3) | st.sampled_from(["", "a", "bb", 0.5, 1.0])
 VALUES = st.recursive(
-    SIMPLE, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    SIMPLE,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    ),
 )
 TYPES = st.sampled_from(["object", "array", "string", "integer", "number", "boolean", "null"])
 
@@ -93,7 +109,9 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         "minItems": st.integers(0, 2),
         "pattern": st.sampled_from(["^a", "b$"]),
         "$ref": st.sampled_from(["#/$defs/one", "#/$defs/two"]),
-        **dict.fromkeys(["additionalProperties", "unevaluatedProperties", "not", "if", "then", "else"], inner),
+        **dict.fromkeys(
+            ["additionalProperties", "unevaluatedProperties", "not", "if", "then", "else"], inner
+        ),
         **dict.fromkeys(["anyOf", "oneOf", "allOf"], st.lists(inner, min_size=1, max_size=2)),
     }
     return st.lists(st.sampled_from(sorted(keywords)), max_size=3, unique=True).flatmap(
@@ -101,13 +119,19 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-SCHEMAS = st.recursive(st.booleans() | TYPES.map(lambda kind: {"type": kind}), _schemas, max_leaves=6)
+SCHEMAS = st.recursive(
+    st.booleans() | TYPES.map(lambda kind: {"type": kind}), _schemas, max_leaves=6
+)
 
 
 @pytest.mark.slow
 @given(SCHEMAS, SCHEMAS, VALUES)
 def test_it_takes_what_the_library_takes(at: Any, one: Any, value: Any) -> None:
-    schema = {"type": "object", "properties": {"at": at}, "$defs": {"one": one, "two": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "properties": {"at": at},
+        "$defs": {"one": one, "two": {"type": "string"}},
+    }
     arguments = {"at": value}
     try:
         said = checked(schema, arguments)
@@ -123,8 +147,13 @@ def test_it_takes_what_the_library_takes(at: Any, one: Any, value: Any) -> None:
 
 
 def test_what_refers_to_itself_comes_to_an_end() -> None:
-    node: dict[str, Any] = {"type": "object", "properties": {"next": {"$ref": "#"}, "name": {"type": "string"}}}
-    assert checked(node, {"next": {"next": {"name": 3}}}) == ["$.next.next.name: 3 is not of type 'string'"]
+    node: dict[str, Any] = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#"}, "name": {"type": "string"}},
+    }
+    assert checked(node, {"next": {"next": {"name": 3}}}) == [
+        "$.next.next.name: 3 is not of type 'string'"
+    ]
     circle: dict[str, Any] = {
         "type": "object",
         "properties": {"at": {"$ref": "#/$defs/a"}},
@@ -149,7 +178,10 @@ def test_nobody_is_asked_for_a_schema() -> None:
         for key in ("$ref", "$dynamicRef"):
             with pytest.raises(ToolError, match="t: its parameters are not whole: "):
                 checked({"type": "object", "properties": {"at": {key: address}}}, {"at": 1})
-        checked({"$schema": address, "$id": address, "type": "object", "properties": {"at": {}}}, {"at": 1})
+        checked(
+            {"$schema": address, "$id": address, "type": "object", "properties": {"at": {}}},
+            {"at": 1},
+        )
         with pytest.raises(TimeoutError):
             server.accept()
 
@@ -166,7 +198,10 @@ async def test_a_schema_is_checked_once_however_many_conversations_there_are() -
 
 
 async def test_a_complaint_repeats_no_schema_that_fills_a_window() -> None:
-    wide: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}
+    wide: dict[str, Any] = {
+        "type": "object",
+        "properties": {f"p{n}": {"type": "string"} for n in range(1_000)},
+    }
     box = Toolbox([ToolDefinition("wide", "Wide.", wide, lambda arguments: "x")])
     ran = await box.run(ToolCall("1", "wide", {"p7": 7}))
     assert "$.p7: 7 is not of type 'string'" in ran.result.content and len(ran.result.content) < 300

@@ -1,4 +1,6 @@
-"""A plain handler that hangs holds up nobody: other tools, other calls, and the end of the program."""
+"""A plain handler that hangs holds up nobody: other tools, other calls, and the end of the
+program.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def gate() -> Iterator[threading.Event]:
 def test_a_program_whose_tools_hang_for_ever_goes_on_and_ends() -> None:
     root = Path(__file__).parents[2]
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.tools.hanging"], cwd=root, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "tests.tools.hanging"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done good for ann\n", "")
 

@@ -1,4 +1,6 @@
-"""Whatever a call is like, the model gets a result that it can go on from; a tool that cannot work is refused early."""
+"""Whatever a call is like, the model gets a result that it can go on from; a tool that cannot
+work is refused early.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,11 @@ async def told(box: Toolbox, arguments: Json, name: str = "look") -> tuple[bool,
 
 async def test_a_call_is_carried_out_with_its_defaults() -> None:
     failed, trust, content = await told(Toolbox([tool("echo")]), {"path": "x", "words": ["a"]})
-    assert (failed, trust, json.loads(content)) == (False, "untrusted", {"path": "x", "words": ["a"], "lines": 7})
+    assert (failed, trust, json.loads(content)) == (
+        False,
+        "untrusted",
+        {"path": "x", "words": ["a"], "lines": 7},
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +79,10 @@ async def test_arguments_that_do_not_fit_are_named(arguments: Json, complaint: s
 async def test_an_unknown_tool_is_told_which_there_are() -> None:
     failed, _, content = await told(Toolbox([tool(), tool(name="list")]), {}, name="grep")
     assert failed
-    assert json.loads(content) == {"error": "there is no such tool", "hint": "call one of look, list"}
+    assert json.loads(content) == {
+        "error": "there is no such tool",
+        "hint": "call one of look, list",
+    }
     assert "answer without" in (await told(Toolbox(), {}))[2]
 
 
@@ -110,12 +119,21 @@ async def test_what_concerns_the_run_itself_ends_it(error: BaseException) -> Non
     [
         ({"type": "string"}, "no JSON Schema of an object"),
         ({"properties": {}}, 'needs "type": "object"'),
-        ({"type": "object", "properties": {"a": {"type": "text"}}}, "no JSON Schema: 'text' is not valid"),
+        (
+            {"type": "object", "properties": {"a": {"type": "text"}}},
+            "no JSON Schema: 'text' is not valid",
+        ),
         ({"type": "object", "properties": ["a"]}, "no JSON Schema"),
         ({"type": "object", "required": [["b"]]}, "no JSON Schema"),
         ({"type": "object", "properties": {"a": {"type": "array", "items": 3}}}, "no JSON Schema"),
-        ({"type": "object", "properties": {"a": {"type": "string", "enum": "x"}}}, "no JSON Schema"),
-        ({"type": "object", "properties": {"a": {"type": "string", "minLength": "x"}}}, "no JSON Schema"),
+        (
+            {"type": "object", "properties": {"a": {"type": "string", "enum": "x"}}},
+            "no JSON Schema",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"type": "string", "minLength": "x"}}},
+            "no JSON Schema",
+        ),
         ({"type": "object", "properties": {"a": {"pattern": "("}}}, "is not a 'regex'"),
         ({"type": "object", "anyOf": [{}]}, "hosted models refuse it there"),
         ({"type": "object", "description": "x" * 70_000}, "65536 may be"),
@@ -156,7 +174,9 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     assert notes == [{"bytes": 4}]
     few = Toolbox([replace(box.tools[0], limits=ToolLimits(calls=1))])
     few.recall(await few.run(ToolCall("3", "look", [])))
-    assert (await few.run(ToolCall("4", "look", {}))).error == "", "what was never begun takes nothing of a quota"
+    assert (await few.run(ToolCall("4", "look", {}))).error == "", (
+        "what was never begun takes nothing of a quota"
+    )
     assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
     with pytest.raises(ValueError, match="not what came"):
         outcome_from_json({"note": 1})
@@ -170,13 +190,17 @@ async def test_a_note_is_taken_in_once_for_a_place_however_often_a_message_goes_
     async def run(arguments: Arguments) -> ToolReturn:
         return ToolReturn("ok", note=len(notes))
 
-    tool = ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append, limits=ToolLimits(calls=2))
+    tool = ToolDefinition(
+        "look", "", {"type": "object"}, run, recall=notes.append, limits=ToolLimits(calls=2)
+    )
     ran = await Toolbox([tool]).run(ToolCall("1", "look", {}))
     box = Toolbox([tool])
     for place in ("a", "a", "b"):
         box.recall(ran, place)
     assert notes == [0, 0]
-    assert (await box.run(ToolCall("2", "look", {}))).error == "ToolQuotaError", "two places were used"
+    assert (await box.run(ToolCall("2", "look", {}))).error == "ToolQuotaError", (
+        "two places were used"
+    )
 
 
 async def test_a_quota_holds_for_a_conversation_and_those_within_it_together() -> None:
@@ -186,5 +210,7 @@ async def test_a_quota_holds_for_a_conversation_and_those_within_it_together() -
     tool = ToolDefinition("look", "", {"type": "object"}, run, limits=ToolLimits(calls=2))
     outer = Toolbox([tool])
     inner = outer.within([tool])
-    ends = [(await box.run(ToolCall("1", "look", {}))).error for box in (inner, outer, outer, inner)]
+    ends = [
+        (await box.run(ToolCall("1", "look", {}))).error for box in (inner, outer, outer, inner)
+    ]
     assert ends == ["", "", "ToolQuotaError", "ToolQuotaError"]

@@ -57,7 +57,9 @@ ENDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize(("handler", "told"), ENDS.values(), ids=ENDS)
-async def test_however_a_handler_ends_the_model_is_told(handler: Callable[[Any], Any], told: str) -> None:
+async def test_however_a_handler_ends_the_model_is_told(
+    handler: Callable[[Any], Any], told: str
+) -> None:
     box = Toolbox([ToolDefinition("look", "Looks.", ANY, handler)])
     ran = await box.run(ToolCall("1", "look", {}))
     assert (ran.result.is_error, ran.error) == (True, "ToolExecutionError")
@@ -83,7 +85,9 @@ NOT_KEPT: dict[str, Any] = {
 
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("value", NOT_KEPT.values(), ids=NOT_KEPT)
-async def test_what_was_carried_out_once_is_in_doubt_where_its_result_cannot_be_kept(value: Any, plain: bool) -> None:
+async def test_what_was_carried_out_once_is_in_doubt_where_its_result_cannot_be_kept(
+    value: Any, plain: bool
+) -> None:
     paid: list[int] = []
 
     def pay(arguments: Any) -> Any:
@@ -102,7 +106,9 @@ async def test_what_was_carried_out_once_is_in_doubt_where_its_result_cannot_be_
         with pytest.raises(Paused, match="pay was begun"):
             await agent.send("go")
     assert paid == [7, 100]
-    async with Agent(SEAT, provider=scripted(*again, "ok"), tools=[replace(tool, effect="idempotent")]) as agent:
+    async with Agent(
+        SEAT, provider=scripted(*again, "ok"), tools=[replace(tool, effect="idempotent")]
+    ) as agent:
         assert (await agent.send("go")).text == "ok"
     assert paid == [7, 100, 100, 100], "what may be repeated is"
 
@@ -131,8 +137,12 @@ ODD_KEY = 'pa"ss\\word-77\nand-more'
     ],
     ids=["data", "JSON", "an error", "a refusal", "a note"],
 )
-async def test_a_key_with_quotes_and_line_ends_is_taken_out_of_data_too(handler: Callable[[Any], Any]) -> None:
-    box = Toolbox([ToolDefinition("look", "", ANY, handler)], redact=Redactor({"DB_PASSWORD": ODD_KEY}))
+async def test_a_key_with_quotes_and_line_ends_is_taken_out_of_data_too(
+    handler: Callable[[Any], Any],
+) -> None:
+    box = Toolbox(
+        [ToolDefinition("look", "", ANY, handler)], redact=Redactor({"DB_PASSWORD": ODD_KEY})
+    )
     ran = await box.run(ToolCall("1", "look", {}))
     told = f"{ran.result.content} {ran.note}"
     assert "[redacted]" in told
@@ -159,7 +169,9 @@ async def test_the_time_that_was_left_is_told_in_few_digits(left: float, told: s
     async def hang(arguments: Any) -> Any:
         await asyncio.sleep(600)
 
-    late = await Toolbox([ToolDefinition("look", "Looks.", ANY, hang)]).run(ToolCall("1", "look", {}), seconds=left)
+    late = await Toolbox([ToolDefinition("look", "Looks.", ANY, hang)]).run(
+        ToolCall("1", "look", {}), seconds=left
+    )
     assert f"longer than the {told} that it may" in late.result.content
 
 
@@ -180,7 +192,10 @@ ODD: dict[str, dict[str, Any]] = {
     "requires a list": {"parameters": {"type": "object", "required": [["x"]]}},
     "holds itself": {"parameters": RECURSIVE},
     "a number that is none": {
-        "parameters": {"type": "object", "properties": {"x": {"type": "number", "minimum": float("nan")}}}
+        "parameters": {
+            "type": "object",
+            "properties": {"x": {"type": "number", "minimum": float("nan")}},
+        }
     },
     "one of nothing": {"parameters": {"type": "object", "properties": {"x": {"anyOf": []}}}},
     "no description": {"description": None},
@@ -194,6 +209,12 @@ ODD: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_what_cannot_be_a_tool_is_refused_when_it_is_registered(odd: dict[str, Any]) -> None:
-    tool = {"name": "look", "description": "Looks.", "parameters": ANY, "handler": yields("x"), **odd}
+    tool = {
+        "name": "look",
+        "description": "Looks.",
+        "parameters": ANY,
+        "handler": yields("x"),
+        **odd,
+    }
     with pytest.raises((ToolError, InputError)):
         Toolbox([ToolDefinition(**tool)])

@@ -1,6 +1,8 @@
-"""Stand-in for a place-and-route netlist writer ("Loom 4.2"): names the registers and writes a header of its own.
+"""Stand-in for a place-and-route netlist writer ("Loom 4.2"): names the registers and writes a
+header of its own.
 
-usage: loom.py IN.v block|line|none [keep] > OUT.v        keep: leave the header of the tool before in place
+usage: loom.py IN.v block|line|none [keep] > OUT.v        keep: leave the header of the tool before
+in place
 """
 
 from __future__ import annotations

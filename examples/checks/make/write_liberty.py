@@ -1,4 +1,6 @@
-"""Write a small Liberty file: nine gates and a flip-flop, linear delays in 3 x 3 tables. Units: ns, pF."""
+"""Write a small Liberty file: nine gates and a flip-flop, linear delays in 3 x 3 tables. Units:
+ns, pF.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,21 @@ def table(kind: str, template: str, rows: list[list[float]]) -> str:
 
 
 def arc(related: str, sense: str, delay: float, drive: float, extra: str = "") -> str:
-    """A delay arc: delay = intrinsic + drive * load + 0.2 * slew; the falling edge is a tenth faster."""
-    text = f'      timing () {{\n        related_pin : "{related}";\n        timing_sense : {sense};\n{extra}'
+    """A delay arc: delay = intrinsic + drive * load + 0.2 * slew; the falling edge is a tenth
+    faster.
+    """
+    text = (
+        f'      timing () {{\n        related_pin : "{related}";\n        timing_sense :'
+        f" {sense};\n{extra}"
+    )
     for edge, factor in (("rise", 1.0), ("fall", 0.9)):
-        delays = [[factor * (delay + drive * load + 0.2 * slew) for load in LOADS] for slew in SLEWS]
-        slews = [[factor * (0.008 + 2.0 * drive * load + 0.05 * slew) for load in LOADS] for slew in SLEWS]
+        delays = [
+            [factor * (delay + drive * load + 0.2 * slew) for load in LOADS] for slew in SLEWS
+        ]
+        slews = [
+            [factor * (0.008 + 2.0 * drive * load + 0.05 * slew) for load in LOADS]
+            for slew in SLEWS
+        ]
         text += table(f"cell_{edge}", "delay", delays) + table(f"{edge}_transition", "delay", slews)
     return text + "      }\n"
 
@@ -40,11 +52,14 @@ def arc(related: str, sense: str, delay: float, drive: float, extra: str = "") -
 def gate(name: str) -> str:
     """A combinational cell."""
     area, function, inputs, sense, delay, drive = GATES[name]
-    pins = "".join(f"    pin ({p}) {{ direction : input; capacitance : 0.0015; }}\n" for p in inputs)
+    pins = "".join(
+        f"    pin ({p}) {{ direction : input; capacitance : 0.0015; }}\n" for p in inputs
+    )
     arcs = "".join(arc(p, sense, delay + 0.003 * i, drive) for i, p in enumerate(inputs))
     return (
         f"  cell ({name}) {{\n    area : {area};\n{pins}"
-        f'    pin (Y) {{\n      direction : output;\n      function : "{function}";\n{arcs}    }}\n  }}\n'
+        f'    pin (Y) {{\n      direction : output;\n      function : "{function}";\n{arcs}    }}\n'
+        "  }\n"
     )
 
 
@@ -52,14 +67,18 @@ def check(kind: str, value: float) -> str:
     """A setup or hold check of D against the rising clock."""
     rows = [[value + 0.1 * data - 0.05 * clock for clock in SLEWS] for data in SLEWS]
     both = table("rise_constraint", "check", rows) + table("fall_constraint", "check", rows)
-    return f'      timing () {{\n        related_pin : "CK";\n        timing_type : {kind}_rising;\n{both}      }}\n'
+    return (
+        '      timing () {\n        related_pin : "CK";\n        timing_type :'
+        f" {kind}_rising;\n{both}      }}\n"
+    )
 
 
 def flip_flop() -> str:
     """A flip-flop without reset."""
     edge = "        timing_type : rising_edge;\n"
     return (
-        '  cell (DFF) {\n    area : 6.0;\n    ff (IQ, IQN) { clocked_on : "CK"; next_state : "D"; }\n'
+        '  cell (DFF) {\n    area : 6.0;\n    ff (IQ, IQN) { clocked_on : "CK"; next_state :'
+        ' "D"; }\n'
         "    pin (CK) { direction : input; clock : true; capacitance : 0.0012; }\n"
         f"    pin (D) {{\n      direction : input;\n      capacitance : 0.0014;\n"
         f"{check('setup', 0.045)}{check('hold', 0.012)}    }}\n"
@@ -75,7 +94,8 @@ def library() -> str:
         "/* Example library: invented cells and numbers. */\n"
         "library (example_tt) {\n  delay_model : table_lookup;\n"
         '  time_unit : "1ns";\n  voltage_unit : "1V";\n  current_unit : "1mA";\n'
-        '  pulling_resistance_unit : "1kohm";\n  capacitive_load_unit (1, pf);\n  leakage_power_unit : "1nW";\n'
+        '  pulling_resistance_unit : "1kohm";\n  capacitive_load_unit (1, pf);\n '
+        ' leakage_power_unit : "1nW";\n'
         "  nom_process : 1.0;\n  nom_voltage : 1.0;\n  nom_temperature : 25.0;\n"
         "  input_threshold_pct_rise : 50;\n  input_threshold_pct_fall : 50;\n"
         "  output_threshold_pct_rise : 50;\n  output_threshold_pct_fall : 50;\n"

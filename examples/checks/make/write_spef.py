@@ -1,7 +1,8 @@
-"""Stand-in for an extractor ("Plumb 1.3"): one capacitor and one resistor per sink from a netlist in Yosys' JSON.
+"""Stand-in for an extractor ("Plumb 1.3"): one capacitor and one resistor per sink from a netlist
+in Yosys' JSON.
 
-usage: write_spef.py NETLIST.json SCALE [NAME...] > OUT.spef      NAME: a header directive to leave blank
-OpenSTA's grammar wants every directive, in this order; it does not look into the quotes.
+usage: write_spef.py NETLIST.json SCALE [NAME...] > OUT.spef      NAME: a header directive to leave
+blank OpenSTA's grammar wants every directive, in this order; it does not look into the quotes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ HEADER = (
 
 
 def pins(module: dict[str, Any]) -> dict[int | str, list[tuple[str, str, str]]]:
-    """Net number (or constant) -> (kind, pin, direction) of every pin on it; brackets of instances are escaped."""
+    """Net number (or constant) -> (kind, pin, direction) of every pin on it; brackets of
+    instances are escaped.
+    """
     found: defaultdict[int | str, list[tuple[str, str, str]]] = defaultdict(list)
     for name, port in module["ports"].items():
         for i, bit in enumerate(port["bits"]):
@@ -61,7 +64,9 @@ def net_text(name: str, ends: list[tuple[str, str, str]], scale: float) -> str:
     is_driver = [(kind, way) in (("P", "I"), ("I", "O")) for kind, _, way in ends]
     driver = ends[is_driver.index(True)][1]
     sinks = [pin for (_, pin, _), drives in zip(ends, is_driver, strict=True) if not drives]
-    caps = [(driver, 0.0008 * scale)] + [(pin, (0.0006 + 0.0001 * (i % 3)) * scale) for i, pin in enumerate(sinks)]
+    caps = [(driver, 0.0008 * scale)] + [
+        (pin, (0.0006 + 0.0001 * (i % 3)) * scale) for i, pin in enumerate(sinks)
+    ]
     lines = [f"*D_NET {name} {sum(c for _, c in caps):.6f}", "*CONN"]
     lines += [f"*{kind} {pin} {way}" for kind, pin, way in ends]
     lines += ["*CAP"] + [f"{i} {pin} {c:.6f}" for i, (pin, c) in enumerate(caps, 1)]

@@ -12,7 +12,9 @@ class Listing(unittest.TestResult):
 
     def row(self, test, inner=""):
         kind, _, name = test.id().rpartition(".")
-        self.rows.append(f"<testcase classname={quoteattr(kind)} name={quoteattr(name)}>{inner}</testcase>")
+        self.rows.append(
+            f"<testcase classname={quoteattr(kind)} name={quoteattr(name)}>{inner}</testcase>"
+        )
 
     def addSuccess(self, test):
         self.row(test)

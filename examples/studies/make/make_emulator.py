@@ -1,4 +1,5 @@
-"""Make the bracket's emulator: solve random brackets with CalculiX, and fit the coefficients that ship.
+"""Make the bracket's emulator: solve random brackets with CalculiX, and fit the coefficients that
+ship.
 
     python examples/studies/make/make_emulator.py solve SOLVES.jsonl --number 1500
     python examples/studies/make/make_emulator.py fit SOLVES.jsonl
@@ -19,7 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from transom.studies.bracket import build
-from transom.studies.bracket.emulator import COEFFICIENTS, STEPS, beam_displacement, geometry_fault, ratios, terms
+from transom.studies.bracket.emulator import (
+    COEFFICIENTS,
+    STEPS,
+    beam_displacement,
+    geometry_fault,
+    ratios,
+    terms,
+)
 from transom.studies.bracket.solver import OUTPUTS
 from transom.studies.failures import load_taxonomy
 from transom.studies.solver import run_and_judge, write_json
@@ -57,7 +65,10 @@ def solve(path: Path, number: int, seed: int) -> None:
     """Append solves of random brackets."""
     ccx = shutil.which("ccx")
     if ccx is None:
-        sys.exit("ccx is not installed: apt install calculix-ccx libglu1-mesa libxcursor1 libxft2 libxinerama1")
+        sys.exit(
+            "ccx is not installed: apt install calculix-ccx libglu1-mesa libxcursor1 libxft2"
+            " libxinerama1"
+        )
     pick, taxonomy = random.Random(seed), load_taxonomy()
     limits = JobLimits(seconds=20)
     with path.open("a", encoding="utf-8") as out:
@@ -67,7 +78,9 @@ def solve(path: Path, number: int, seed: int) -> None:
                 folder = Path(name)
                 write_json(folder / "job.json", job)
                 command = [sys.executable, "-I", build.__file__, ccx, "job.json"]
-                solved = run_and_judge(command, folder, limits, taxonomy, OUTPUTS, set(OUTPUTS), "ccx")
+                solved = run_and_judge(
+                    command, folder, limits, taxonomy, OUTPUTS, set(OUTPUTS), "ccx"
+                )
             row = {"job": job, "failure": solved.diagnosis.failure, "outputs": dict(solved.outputs)}
             row |= {"seconds": round(solved.seconds, 2), "why": solved.diagnosis.reason[:120]}
             out.write(json.dumps(row) + "\n")
@@ -94,8 +107,14 @@ def fit(path: Path) -> None:
         use, test = reached & ~held_out, reached & held_out
         odds = logistic(table[use], failed[use].astype(float))
         guess = table[test] @ odds > 0
-        print(f"{step}: {failed[reached].mean():.2f} fail, {(guess == failed[test]).mean():.3f} of the held out right")
-        weights[step] = [float(f"{weight:.5g}") for weight in logistic(table[reached], failed[reached].astype(float))]
+        print(
+            f"{step}: {failed[reached].mean():.2f} fail, {(guess == failed[test]).mean():.3f} of"
+            " the held out right"
+        )
+        weights[step] = [
+            float(f"{weight:.5g}")
+            for weight in logistic(table[reached], failed[reached].astype(float))
+        ]
         reached &= ~failed
     use, test = reached & ~held_out, reached & held_out
     for name in ("displacement", "stress"):
@@ -111,10 +130,17 @@ def fit(path: Path) -> None:
             f"{name}: held out, median error {np.median(abs(error)):.3f}, "
             f"95 % within {np.quantile(abs(error), 0.95):.3f}"
         )
-        weights[name] = [float(f"{weight:.5g}") for weight in ridge(table[reached], target[reached])]
-    rounded = {"centre": [round(x, 5) for x in centre.tolist()], "scale": [round(x, 5) for x in scale.tolist()]}
+        weights[name] = [
+            float(f"{weight:.5g}") for weight in ridge(table[reached], target[reached])
+        ]
+    rounded = {
+        "centre": [round(x, 5) for x in centre.tolist()],
+        "scale": [round(x, 5) for x in scale.tolist()],
+    }
     note = f"fitted by examples/studies/make/make_emulator.py on {len(rows)} solves with CalculiX"
-    COEFFICIENTS.write_text(json.dumps({"note": note, **rounded, "models": weights}, indent=1) + "\n", "utf-8")
+    COEFFICIENTS.write_text(
+        json.dumps({"note": note, **rounded, "models": weights}, indent=1) + "\n", "utf-8"
+    )
 
 
 def ridge(table: Any, target: Any, strength: float = 1.0) -> Any:

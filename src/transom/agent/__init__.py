@@ -7,4 +7,15 @@ from transom.agent.setup import Home, Setup
 from transom.agent.sub_agents import SubAgent
 from transom.agent.sync import SyncAgent
 
-__all__ = ["RETRY", "Agent", "Answer", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent", "call"]
+__all__ = [
+    "RETRY",
+    "Agent",
+    "Answer",
+    "Budget",
+    "Home",
+    "Response",
+    "Setup",
+    "SubAgent",
+    "SyncAgent",
+    "call",
+]

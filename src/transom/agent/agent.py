@@ -34,21 +34,28 @@ _log = logging.getLogger(__name__)
 class Agent:
     """A conversation with a role.
 
-    Its replies and tool results are journaled before they are used. Code that is run again, after a kill too, is
-    answered from the journal and goes on where it stopped: nothing is asked or done twice.
+    Its replies and tool results are journaled before they are used. Code that is run again, after a
+    kill too, is answered from the journal and goes on where it stopped: nothing is asked or done
+    twice.
 
     Args:
-        role: who is talked with; a text is the prompt of a role `agent`. Tools that it names itself must be given.
-        provider: who answers, as in `Setup`: a name, a provider, a chain; or a `Setup` with settings of its own.
-        tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may hand tasks to.
-        at: where it lives: a stage of a run, whose function runs again; a run, which keeps it beside its stages; either
-            under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone when it is closed.
+        role: who is talked with; a text is the prompt of a role `agent`. Tools that it names itself
+            must be given.
+        provider: who answers, as in `Setup`: a name, a provider, a chain; or a `Setup` with
+            settings of its own.
+        tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may
+            hand tasks to.
+        at: where it lives: a stage of a run, whose function runs again; a run, which keeps it
+            beside its stages; either
+            under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone
+            when it is closed.
         budget: how much it and its sub-conversations may use.
         sources: what each message is looked up in; what is recalled stands in the message's event.
         on_event: hears what happens while it happens.
 
     Raises:
-        InputError, ToolError, RunError, SettingsError: something cannot be used as it is given, or a tool handler of
+        InputError, ToolError, RunError, SettingsError: something cannot be used as it is given, or
+        a tool handler of
             its own run makes it.
     """
 
@@ -66,7 +73,9 @@ class Agent:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
         given = _checked(role, tools)
         self._place = AgentPlace(role.name, provider, at)
-        self._role = self._place.setup.role(role, memory=any(isinstance(one, KeepsAnswers) for one in sources))
+        self._role = self._place.setup.role(
+            role, memory=any(isinstance(one, KeepsAnswers) for one in sources)
+        )
         self._toolbox = Toolbox(given, redact=Redactor(secrets=self._place.chain.secrets))
         self._meter, self._sources = Meter(), tuple(sources)
         self.budget, self._on_event = budget or Budget(), on_event
@@ -81,25 +90,29 @@ class Agent:
         self._subs: dict[str, Self] = {}
         self._lock, self._opening = asyncio.Lock(), asyncio.Lock()
 
-    # -- messages -----------------------------------------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------------------
 
     async def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
         """Say something, and have the role answer, whatever it calls on the way.
 
-        When the program runs again, it says the same again and gets the same answer; what has none yet is gone on with.
+        When the program runs again, it says the same again and gets the same answer; what has none
+        yet is gone on with.
 
         Args:
             content: the message.
             blocks: what this one message is to be answered from; not kept in the conversation.
-            id: of the message: one that was sent before is answered from the journal, whatever was said since. A
+            id: of the message: one that was sent before is answered from the journal, whatever was
+                said since. A
                 program that begins with `resume` gives its messages ids.
 
         Raises:
             InputError: it is no text, or a blank one; nothing was said.
-            RunError: it is kept, and something else was said here before; or a tool handler of its own run says it.
+            RunError: it is kept, and something else was said here before; or a tool handler of its
+                own run says it.
             Unanswered: it failed when the program ran before, and something else was said then.
             Paused: a person has to say something first; see `decide`.
-            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could be had; the
+            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could
+            be had; the
                 conversation is whole, and `resume` tries again.
         """
         self._refuse()
@@ -108,13 +121,19 @@ class Agent:
             text = checked_text(content, session.id, blocks)
             closed = session.state.sub is not None and session.state.sub.closed is not None
             if closed and not id and session.next >= len(session.state.messages):
-                raise RunError("it is completed, and nothing more is said in it", where=session.id, hint="open another")
+                raise RunError(
+                    "it is completed, and nothing more is said in it",
+                    where=session.id,
+                    hint="open another",
+                )
             return await self._heard(session, say(session, text, blocks, id=id))
 
     async def resume(self) -> Response | None:
-        """Go on from the end of what was said, and finish what is open; None where nothing was said yet.
+        """Go on from the end of what was said, and finish what is open; None where nothing was said
+        yet.
 
-        Use it to go on after a kill, an error, a pause, or at a cap once the budget is raised. For errors see `send`.
+        Use it to go on after a kill, an error, a pause, or at a cap once the budget is raised. For
+        errors see `send`.
         """
         self._refuse()
         async with self._lock:
@@ -136,14 +155,19 @@ class Agent:
             await keep_answer(session)
         return response
 
-    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
-        """Record what a person says to a tool call that waits, see `Run.decide`; then `resume`, or run it all again."""
+    async def decide(
+        self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""
+    ) -> None:
+        """Record what a person says to a tool call that waits, see `Run.decide`; then `resume`,
+        or run it all again.
+        """
         await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 
-    # -- sub-conversations --------------------------------------------------------------------------------------------
+    # -- sub-conversations -------------------------------------------------------------------------
 
     async def open_sub(self, purpose: str, background: str = "", *, name: str = "") -> Self:
-        """An agent with a window of its own that looks into one thing; it has this one's tools and budget.
+        """An agent with a window of its own that looks into one thing; it has this one's tools and
+        budget.
 
         Run again, the program finds it by its name, or by its purpose and background.
 
@@ -160,7 +184,9 @@ class Agent:
         opened = await open_program_sub(session, whole_text(purpose), whole_text(background), name)
         if opened.id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
-            raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
+            raise RunError(
+                f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint
+            )
         sub = copy.copy(self)  # of the same role, place and budget
         sub._begin(opened, parent=self)
         self._subs[opened.id] = sub
@@ -169,8 +195,9 @@ class Agent:
     async def close_sub(self, sub: Agent) -> Summary:
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
-        Numbers and ids of the summary are struck that it was not given and that did not come back to it. Where it
-        cannot sum up, lines that are chosen by rule stand there, and say so. InputError where it is not open here.
+        Numbers and ids of the summary are struck that it was not given and that did not come back
+        to it. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
+        InputError where it is not open here.
         """
         session = await self._open()
         if sub not in self._subs.values():
@@ -183,7 +210,7 @@ class Agent:
         del self._subs[sub.id]
         return summary
 
-    # -- what can be read and set at any time -------------------------------------------------------------------------
+    # -- what can be read and set at any time ------------------------------------------------------
 
     @property
     def id(self) -> str:
@@ -197,10 +224,14 @@ class Agent:
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        self._meter.hold(budget, self._place.chain.everyone, self._place.setup.settings.paths.prices)
+        self._meter.hold(
+            budget, self._place.chain.everyone, self._place.setup.settings.paths.prices
+        )
 
     def register_tool(self, tool: ToolDefinition | Function) -> None:
-        """Add a tool, from the next call on; a program registers it again before it goes on with a conversation."""
+        """Add a tool, from the next call on; a program registers it again before it goes on with
+        a conversation.
+        """
         (tool,) = as_tools([tool])
         box = self._session.toolbox if self._session else self._toolbox
         if tool.spec in box.specs:
@@ -217,7 +248,9 @@ class Agent:
         return messages if limit is None else messages[-limit:] if limit > 0 else []
 
     def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
-        """The conversation as data, or one of its sub-conversations; None where nothing was said yet."""
+        """The conversation as data, or one of its sub-conversations; None where nothing was said
+        yet.
+        """
         session = self._session
         if session is None:
             return None
@@ -241,7 +274,7 @@ class Agent:
             tool_calls=sum(len(message.tool_calls) for message in messages),
         )
 
-    # -- opening and closing ------------------------------------------------------------------------------------------
+    # -- opening and closing -----------------------------------------------------------------------
 
     def _refuse(self) -> None:
         if self._session:
@@ -251,22 +284,37 @@ class Agent:
         self._refuse()
         async with self._opening:
             if self._session is None:
-                stage, seat = await self._place.open(), self._place.setup.settings.llm.sub_conversation
-                given = (stage, self._name, self._role, self._toolbox, self._meter, seat, self._on_event)
+                stage, seat = (
+                    await self._place.open(),
+                    self._place.setup.settings.llm.sub_conversation,
+                )
+                given = (
+                    stage,
+                    self._name,
+                    self._role,
+                    self._toolbox,
+                    self._meter,
+                    seat,
+                    self._on_event,
+                )
                 session = Session(*given, sources=self._sources)
                 session.refuse()
                 self._session = equip(session)
                 if stage.kept:
                     self._place.closing.callback(stage.release, self._name)
-                    if undeclared := [tool.name for tool in self._toolbox.tools if tool.effect == "unknown"]:
+                    if undeclared := [
+                        tool.name for tool in self._toolbox.tools if tool.effect == "unknown"
+                    ]:
                         what = "%s: tools without a declared effect are never repeated: %s"
                         _log.info(what, self._name, ", ".join(undeclared))
         return self._session
 
     async def close(self) -> None:
-        """Let go of what the agent holds, once messages under way in other tasks have come to their end.
+        """Let go of what the agent holds, once messages under way in other tasks have come to their
+        end.
 
-        A kept conversation can be gone on with, another one is gone; a sub-conversation is there as long as its parent.
+        A kept conversation can be gone on with, another one is gone; a sub-conversation is there as
+        long as its parent.
         """
         self._refuse()
         if self._parent is None:
@@ -286,12 +334,20 @@ class Agent:
 
 def _checked(role: Role, tools: Iterable[Any]) -> list[ToolDefinition]:
     """The tools that are given, held against the role, as no type checker may have done."""
-    check_kind(role, Role, "role", "Agent", 'say "You know the stock.", or Role("clerk", "You know the stock.")')
+    check_kind(
+        role,
+        Role,
+        "role",
+        "Agent",
+        'say "You know the stock.", or Role("clerk", "You know the stock.")',
+    )
     if role.schema is not None:
         schema_check(role.schema)
     check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
     given = as_tools(list(tools))
     if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in given]]:
         what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-        raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
+        raise ToolError(
+            what, where=role.name, hint="give the agent tools=[...]; the role need name none"
+        )
     return given

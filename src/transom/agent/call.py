@@ -1,4 +1,6 @@
-"""One call: assemble the window, ask, read the answer strictly, and ask once more where it cannot be read."""
+"""One call: assemble the window, ask, read the answer strictly, and ask once more where it
+cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from transom.tools import Toolbox
 T = TypeVar("T")
 
 RETRY = "retry"
-_MEND = "A program found this in your last answer. Mend it, leave the rest as it is, and give the whole answer again."
+_MEND = (
+    "A program found this in your last answer. Mend it, leave the rest as it is, and give the whole"
+    " answer again."
+)
 
 
 @dataclass(frozen=True)
@@ -50,20 +55,24 @@ async def call(
     tools: Toolbox | None = None,
     budget: Budget | None = None,
 ) -> Answer[T]:
-    """Ask a role once, and a second time where the reply cannot be read or a gate holds something against it.
+    """Ask a role once, and a second time where the reply cannot be read or a gate holds something
+    against it.
 
-    A role with tools may call them in turns before it answers; the second time it is asked it sees what came of them.
-    When the stage runs again the answers are those of the journal, but for those that nobody could read.
+    A role with tools may call them in turns before it answers; the second time it is asked it sees
+    what came of them. When the stage runs again the answers are those of the journal, but for those
+    that nobody could read.
 
     Args:
         stage: in whose journal replies and results of tools are kept.
         role: who is asked.
-        blocks: what it is given beside its own prompt; the second request adds a block `retry` that says what was
+        blocks: what it is given beside its own prompt; the second request adds a block `retry` that
+            says what was
             wrong with the first reply, where the role sees that.
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
         tools: those that the role declares.
-        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on turns. Dollars are
+        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on
+            turns. Dollars are
             counted by its `prices`, else by the published list.
 
     Raises:
@@ -75,7 +84,9 @@ async def call(
     """
     box = tools or Toolbox()
     if role.tools != box.specs:
-        declared, given = (", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs))
+        declared, given = (
+            ", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs)
+        )
         what = f"it declares the tools [{declared}] and is given [{given}]"
         raise ToolError(what, where=role.name, hint="give the role the specs of its toolbox")
     meter = Meter()
@@ -91,10 +102,13 @@ async def call(
         except ReplyError as error:
             if not retries:
                 raise
-            unread = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
+            unread = Block(
+                RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."
+            )
             first = await _ask(session, [*blocks, unread], read, last=True)
     except ReplyError:
-        await session.append("reset", {"to": 0, "turns": 0})  # nobody could read it: the next attempt asks anew
+        # nobody could read it: the next attempt asks anew
+        await session.append("reset", {"to": 0, "turns": 0})
         raise
     wrong = _reviewed(role, review, first.value) if review and retries else []
     if review is None or not wrong:
@@ -108,8 +122,12 @@ async def call(
     return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
 
 
-async def _ask(session: Session, blocks: Sequence[Block], read: Callable[[str], T], *, last: bool) -> Answer[T]:
-    """Ask once. Where nobody asks again, an answer that cannot be read is told to whoever looks at the run."""
+async def _ask(
+    session: Session, blocks: Sequence[Block], read: Callable[[str], T], *, last: bool
+) -> Answer[T]:
+    """Ask once. Where nobody asks again, an answer that cannot be read is told to whoever looks
+    at the run.
+    """
     await say(session, None, blocks)
     messages = session.state.messages[: session.next]
     reply, request = messages[-1].answer, request_asked(session, messages[-1])
@@ -122,14 +140,21 @@ async def _ask(session: Session, blocks: Sequence[Block], read: Callable[[str], 
         return Answer(read(reply.text), reply, request)
     except ReplyError as error:
         if last:
-            chain, turns = session.stage.host.chain, (*request.window.turns, AssistantMessage(reply.parts))
-            unquote(error, replace(request, window=replace(request.window, turns=turns)), chain.policy)
+            chain, turns = (
+                session.stage.host.chain,
+                (*request.window.turns, AssistantMessage(reply.parts)),
+            )
+            unquote(
+                error, replace(request, window=replace(request.window, turns=turns)), chain.policy
+            )
             tell_unread(request, error, chain, sum(len(one.replies) for one in messages))
         raise
 
 
 def _reviewed(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:
-    with child_span(f"check {role.name}", **{keys.OPERATION: keys.CHECK, keys.GATE: role.name}) as span:
+    with child_span(
+        f"check {role.name}", **{keys.OPERATION: keys.CHECK, keys.GATE: role.name}
+    ) as span:
         wrong = list(review(value))
         span.set(keys.FINDINGS, len(wrong))
         return wrong

@@ -1,4 +1,5 @@
-"""The loop: one message, model calls and tool calls until there is an answer. Only new work runs through it.
+"""The loop: one message, model calls and tool calls until there is an answer. Only new work runs
+through it.
 
 The calls of a reply are run together, none twice, and each result is journaled as it comes.
 """
@@ -20,13 +21,28 @@ from transom.context.oversized import level
 from transom.errors import InputError, OutOfTurns, ReplyError, ToolRefused, TransomError
 from transom.llm import AssistantMessage, Block, Reply, ToolCall, ToolSpec
 from transom.llm.egress import unquote
-from transom.llm.structured import CUT_OFF, GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
+from transom.llm.structured import (
+    CUT_OFF,
+    GO_ON,
+    VOID,
+    answer_in_vain,
+    complaints,
+    paused,
+    repair_text,
+)
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
 from transom.runs.tool_calls import Begun, Scope
 from transom.telemetry import keys
-from transom.tools.answers import again, done_before, made_beside, refused, stopped_while_running, used_up
+from transom.tools.answers import (
+    again,
+    done_before,
+    made_beside,
+    refused,
+    stopped_while_running,
+    used_up,
+)
 from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
 from transom.tools.toolbox import Accepted
 
@@ -34,7 +50,9 @@ _log = logging.getLogger(__name__)
 
 
 async def run_message(session: Session) -> Reply:
-    """Answer the last message: go on from wherever its events end. For errors see `Agent.send`; a cap is one here."""
+    """Answer the last message: go on from wherever its events end. For errors see `Agent.send`;
+    a cap is one here.
+    """
     state = session.state
     blocks = session.blocks_of(state.messages[-1])
     while True:
@@ -57,8 +75,14 @@ async def run_message(session: Session) -> Reply:
 
 
 def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
-    """The message to a model that said nothing, or does not follow its schema; None where there is none to send."""
-    last, replies, ordinal = state.turns[-1] if state.turns else None, state.messages[-1].replies, state.replies - 1
+    """The message to a model that said nothing, or does not follow its schema; None where there
+    is none to send.
+    """
+    last, replies, ordinal = (
+        state.turns[-1] if state.turns else None,
+        state.messages[-1].replies,
+        state.replies - 1,
+    )
     status = replies[ordinal].get("status") if ordinal in replies else None
     if status == "silent" and last != GO_ON:
         return {"text": GO_ON.text}
@@ -67,11 +91,13 @@ def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
     return None
 
 
-# -- one request ------------------------------------------------------------------------------------------------------
+# -- one request -----------------------------------------------------------------------------------
 
 
 async def ask(session: Session, state: Conversation, blocks: tuple[Block, ...]) -> Conversation:
-    """Ask once; the reply is in the journal when this is over, and in the state that is returned."""
+    """Ask once; the reply is in the journal when this is over, and in the state that is
+    returned.
+    """
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, blocks)
     request = assembled.request
@@ -150,7 +176,9 @@ def _tell_folded(session: Session, made: Assembled, began: int) -> None:
 
 
 def judged(session: Session, state: Conversation, reply: Reply) -> tuple[str, TransomError | None]:
-    """The status of an answer after a reply: "" where it is whole, `silent`, `repair`, or `failed` and why."""
+    """The status of an answer after a reply: "" where it is whole, `silent`, `repair`, or
+    `failed` and why.
+    """
     message = state.messages[-1]
     if reply.stop == "pause" and not reply.calls:
         if reply.parts:
@@ -167,11 +195,13 @@ def judged(session: Session, state: Conversation, reply: Reply) -> tuple[str, Tr
     return "repair" if wrong else "", None
 
 
-# -- the tool calls of a reply ----------------------------------------------------------------------------------------
+# -- the tool calls of a reply ---------------------------------------------------------------------
 
 
 async def run_pending(session: Session, state: Conversation) -> Conversation:
-    """Run the calls of the last reply that have no result yet, and make turns of all of them in the state returned."""
+    """Run the calls of the last reply that have no result yet, and make turns of all of them in
+    the state returned.
+    """
     assert state.pending is not None, "a reply waits for results"
     calls, results = state.pending.calls, state.results
     for batch in _batches([number for number in range(len(calls)) if number not in results], calls):
@@ -179,7 +209,8 @@ async def run_pending(session: Session, state: Conversation) -> Conversation:
         if len(work) == 1:
             await work[0]
             continue
-        # Each comes to its end, and into the journal, before the error of another one ends the message.
+        # Each comes to its end, and into the journal, before the error of another one ends the
+        # message.
         for one in await asyncio.gather(*work, return_exceptions=True):
             if isinstance(one, BaseException):
                 raise one
@@ -192,25 +223,36 @@ async def run_pending(session: Session, state: Conversation) -> Conversation:
         outcome = results[number]
         if outcome.get("kept") and not outcome.get("brief"):
             whole = outcome_from_json(outcome)
-            brief = await session.in_brief(session, number, call, whole) if session.in_brief else whole
+            brief = (
+                await session.in_brief(session, number, call, whole) if session.in_brief else whole
+            )
             if brief is not whole:
-                session.stage.tools.replace_result(session.place(number), {**brief.to_json(), "brief": True})
-            state = session.state  # another object after a failed write of a conversation beside this one
+                session.stage.tools.replace_result(
+                    session.place(number), {**brief.to_json(), "brief": True}
+                )
+            # another object after a failed write of a conversation beside this one
+            state = session.state
             results = state.results
     state.settle()
     return state
 
 
 def _batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
-    """Calls that are run together: of equal ones the first, and then the others, which repeat or follow it."""
+    """Calls that are run together: of equal ones the first, and then the others, which repeat or
+    follow it.
+    """
     if len(numbers) < 2:
         return [[*numbers]] if numbers else []
     first = {calls[number].wanted: number for number in reversed(numbers)}
     later = [number for number in numbers if first[calls[number].wanted] != number]
-    return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
+    return [
+        batch for batch in ([number for number in numbers if number not in later], later) if batch
+    ]
 
 
-async def _run_one(session: Session, state: Conversation, number: int, calls: Sequence[ToolCall]) -> None:
+async def _run_one(
+    session: Session, state: Conversation, number: int, calls: Sequence[ToolCall]
+) -> None:
     call, tools = calls[number], session.stage.tools
     at = CallPlace(session.key, state.replies - 1, number)
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
@@ -250,7 +292,11 @@ async def _run_one(session: Session, state: Conversation, number: int, calls: Se
 
 
 async def _answered(
-    session: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
+    session: Session,
+    state: Conversation,
+    number: int,
+    calls: Sequence[ToolCall],
+    tool: ToolDefinition,
 ) -> ToolOutcome | None:
     """The answer to a call whose tool is not run: it was made before, or a person refuses it."""
     call = calls[number]
@@ -270,7 +316,9 @@ async def _answered(
 
 
 def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
-    """The spec of a call, as the journal and traces have it: the name of an unknown tool is the model's own words."""
+    """The spec of a call, as the journal and traces have it: the name of an unknown tool is the
+    model's own words.
+    """
     if accepted:
         return accepted[0].spec
     known = any(spec.name == call.name for spec in session.toolbox.specs)
@@ -278,7 +326,9 @@ def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSp
 
 
 async def _bound(session: Session, calls: int) -> None:
-    """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere."""
+    """Hold results of one reply together to what one may take by itself: the largest are kept
+    elsewhere.
+    """
     outcomes = [outcome_from_json(session.state.results[number]) for number in range(calls)]
     sizes = [session.correction.count(one.result.content) for one in outcomes]
     most = level(sizes, session.window.result_tokens)

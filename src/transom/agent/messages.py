@@ -13,7 +13,16 @@ from transom.agent.session import Session
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import check_message
 from transom.context.oversized import KeepsAnswers
-from transom.errors import CapReached, InputError, OutOfTurns, Paused, RunError, StoreError, TransomError, Unanswered
+from transom.errors import (
+    CapReached,
+    InputError,
+    OutOfTurns,
+    Paused,
+    RunError,
+    StoreError,
+    TransomError,
+    Unanswered,
+)
 from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share
 from transom.llm.checked import check_kind
 from transom.llm.codec import request_from_json
@@ -27,17 +36,29 @@ _LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
 
 
 def checked_text(content: str, where: str, blocks: Sequence[Block] = ()) -> str:
-    """The text of a message, as a journal and a server can keep it; a blank one is refused, as servers do it."""
+    """The text of a message, as a journal and a server can keep it; a blank one is refused, as
+    servers do it.
+    """
     for one in blocks:
         check_kind(one, Block, "a block of a message", where)
     check_kind(content, str, "a message", where, "say it in text; data goes into a Block")
     if not content.strip():
-        raise InputError("the message is blank", where=where, hint="say what is to be done, also of blocks")
+        raise InputError(
+            "the message is blank", where=where, hint="say what is to be done, also of blocks"
+        )
     return whole_text(content)
 
 
-async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), *, id: str = "") -> Response:  # noqa: A002  the name of the field
-    """Say something, or ask with blocks alone; what stands in the journal is answered from it, and nobody is asked."""
+async def say(
+    session: Session,
+    text: str | None,
+    blocks: Sequence[Block] = (),
+    *,
+    id: str = "",  # noqa: A002  the name of the field
+) -> Response:
+    """Say something, or ask with blocks alone; what stands in the journal is answered from it,
+    and nobody is asked.
+    """
     messages, number = session.state.messages, session.next
     if id:
         known = [at for at, message in enumerate(messages) if message.data.get("id") == id]
@@ -50,7 +71,10 @@ async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), 
             session.next = number + 1
             return await again(session, number)
         if session.stage.kept:
-            what = f'message {number + 1} was "{(message.text or "")[:80]}" and is "{(text or "")[:80]}" now'
+            what = (
+                f'message {number + 1} was "{(message.text or "")[:80]}" and is'
+                f' "{(text or "")[:80]}" now'
+            )
             if session.state.egress != "any":
                 what = f"message {number + 1} is another one now"
             raise RunError(what, where=session.id, hint="begin with resume(), or give messages ids")
@@ -65,7 +89,9 @@ async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), 
 
 
 def _is_current(session: Session, message: Message) -> bool:
-    """True where an answer rests on what there is today; in a kept conversation what was said stays said."""
+    """True where an answer rests on what there is today; in a kept conversation what was said
+    stays said.
+    """
     chain = session.stage.host.chain
     replies = [] if session.stage.kept else [data["reply"] for data in message.replies.values()]
     return all(
@@ -74,7 +100,9 @@ def _is_current(session: Session, message: Message) -> bool:
     )
 
 
-async def _comes_with(session: Session, text: str | None, blocks: Sequence[Block]) -> dict[str, Json]:
+async def _comes_with(
+    session: Session, text: str | None, blocks: Sequence[Block]
+) -> dict[str, Json]:
     """The rest of the event of a message: its blocks, those recalled for it, its egress."""
     recalled = await _recall(session, text or "") if session.sources else ()
     if text is not None:
@@ -92,10 +120,14 @@ async def _recall(session: Session, query: str) -> tuple[Block, ...]:
     """The blocks of an agent's sources on a message, within the window's share for advice."""
     room = session.window.limits(session.role.settings.max_tokens)["playbook"]
     found: list[Block] = []
-    with session.stage.host.telemetry.span(f"recall {session.id}", **of_conversation(session.stage.place, session.id)):
+    with session.stage.host.telemetry.span(
+        f"recall {session.id}", **of_conversation(session.stage.place, session.id)
+    ):
         for number, source in enumerate(session.sources):
             left = room - sum(session.correction.count(block.text) for block in found)
-            given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(session.sources) - number))
+            given: Sequence[Any] = await source.blocks(
+                query, max(0, left) // (len(session.sources) - number)
+            )
             found += given
     return tuple(found)
 
@@ -116,7 +148,9 @@ async def again(session: Session, number: int) -> Response:
 
 
 async def answer(session: Session) -> Response:
-    """Have the last message answered. A cap that is reached is no error but where the session says so."""
+    """Have the last message answered. A cap that is reached is no error but where the session
+    says so.
+    """
     host = session.stage.host
     session.deadline = session.meter.deadline(session.parent.deadline if session.parent else None)
     session.take_in(len(session.state.messages) - 1)
@@ -146,9 +180,19 @@ async def answer(session: Session) -> Response:
 def _note_failure(session: Session, error: BaseException) -> None:
     """Journal what ended the last message, for whoever runs the program again."""
     message = session.state.open_message
-    if not isinstance(error, TransomError | asyncio.CancelledError) or isinstance(error, StoreError) or not message:
+    if (
+        not isinstance(error, TransomError | asyncio.CancelledError)
+        or isinstance(error, StoreError)
+        or not message
+    ):
         return
-    what = error.reason if isinstance(error, Paused) else error.what if isinstance(error, TransomError) else ""
+    what = (
+        error.reason
+        if isinstance(error, Paused)
+        else error.what
+        if isinstance(error, TransomError)
+        else ""
+    )
     found = (type(error).__name__, what if session.state.egress == "any" else "")
     if message.error != found:
         told = {**session.key._asdict(), "error": found[0], "what": found[1]}
@@ -182,11 +226,15 @@ def request_asked(session: Session, message: Message) -> Request | None:
     data = message.replies[max(message.replies)]
     found = request_from_json(request_of(session.stage.host.store, data["window"], session.state))
     shares = tuple(Share(name, used, limit) for name, (used, limit) in data["shares"].items())
-    return replace(found, window=replace(found.window, shares=shares, egress=data["reply"].get("egress", "any")))
+    return replace(
+        found,
+        window=replace(found.window, shares=shares, egress=data["reply"].get("egress", "any")),
+    )
 
 
 async def keep_answer(session: Session) -> None:
-    """Have the sources that keep answers keep the last one; from the journal too, since a kill may have come between.
+    """Have the sources that keep answers keep the last one; from the journal too, since a kill may
+    have come between.
 
     The place is the same whenever the program runs again, so nothing is kept twice.
     """

@@ -1,4 +1,6 @@
-"""The data of a program and an agent: a budget, the response to a message, and the events for a listener."""
+"""The data of a program and an agent: a budget, the response to a message, and the events for a
+listener.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +55,12 @@ class Response:
 
     Attributes:
         text: what the role said last.
-        ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
+        ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the
+            model's; the others are
             caps, and `Agent.resume` goes on from there once the budget is raised.
         usage: tokens of the whole conversation so far.
-        usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine; None where nobody
+        usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine;
+            None where nobody
             knows what a reply of it cost.
         turns: the conversation so far, this message's included.
         output: what the answer follows, as its role says it.
@@ -78,12 +82,14 @@ class Response:
 
     @property
     def value(self) -> Any:
-        """The answer of a role with an `output`: an instance of its model class, or for a schema the JSON as data.
+        """The answer of a role with an `output`: an instance of its model class, or for a schema
+        the JSON as data.
 
         None where the role has none, or did not come to an answer (see `ended`).
 
         Raises:
-            ReplyError: the class takes no such answer: it knows more than its schema, or is another one today.
+            ReplyError: the class takes no such answer: it knows more than its schema, or is another
+                one today.
         """
         if self.output is None or self.ended != "answered":
             return None
@@ -105,12 +111,14 @@ class Response:
         return tuple(one for one in self.shown if one in said)
 
 
-# -- what goes on -----------------------------------------------------------------------------------------------------
+# -- what goes on ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ReplyDelta:
-    """A piece of a reply that is still coming: text, a whole tool call, or that all of it so far is void."""
+    """A piece of a reply that is still coming: text, a whole tool call, or that all of it so far
+    is void.
+    """
 
     conversation: str
     piece: Delta
@@ -134,7 +142,9 @@ class ToolCallStarted:
 
 @dataclass(frozen=True)
 class ToolCallFinished:
-    """The result of a tool call, as soon as it is known; the model is told an outline where it is long."""
+    """The result of a tool call, as soon as it is known; the model is told an outline where it
+    is long.
+    """
 
     conversation: str
     call: ToolCall

@@ -1,4 +1,6 @@
-"""Results that are too large for a window: kept in the store, named by a model, and read in parts."""
+"""Results that are too large for a window: kept in the store, named by a model, and read in
+parts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from transom.tools.definition import outcome_from_json
 
 
 async def keep(session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
-    """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
+    """A result of more than so many tokens goes to the store and to a file; an outline stands in
+    its place.
+    """
     tokens = session.correction
     if tokens.fits(outcome.result.content, most):
         return outcome
@@ -63,21 +67,33 @@ async def _read(arguments: Arguments) -> ToolReturn:
     if name in kept:
         whole = whole_of(session, kept[name])
     elif (event := turns.find(name)) and event.text.strip():
-        whole = ToolResult(name, name, event.text, egress=strictest(*[one.egress for one in event.turns]))
+        whole = ToolResult(
+            name, name, event.text, egress=strictest(*[one.egress for one in event.turns])
+        )
     else:
         there = ", ".join([*kept, f"event 1 to event {turns.count}"])
         raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
     try:
-        told = read_slice(whole.content, arguments, session.window.result_tokens, session.correction)
+        told = read_slice(
+            whole.content, arguments, session.window.result_tokens, session.correction
+        )
     except ToolRefused as error:
         error.egress = whole.egress  # it names what there is
         raise
     except RecursionError as error:
-        raise ToolRefused("it is nested too deeply to be shown by a pointer", hint="read it by lines") from error
+        raise ToolRefused(
+            "it is nested too deeply to be shown by a pointer", hint="read it by lines"
+        ) from error
     return ToolReturn(told, egress=whole.egress)
 
 
 READING = ToolDefinition(
-    READ_SLICE.name, READ_SLICE.description, READ_SLICE.parameters, _read, effect="pure", fresh=True, of_run=True
+    READ_SLICE.name,
+    READ_SLICE.description,
+    READ_SLICE.parameters,
+    _read,
+    effect="pure",
+    fresh=True,
+    of_run=True,
 )
 """The tool of the runtime that reads parts of what is kept or folded."""

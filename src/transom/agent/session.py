@@ -1,4 +1,6 @@
-"""The open conversation of an agent in this process, and what is kept of it between two requests."""
+"""The open conversation of an agent in this process, and what is kept of it between two
+requests.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Meter:
     _spending: Spending = field(default_factory=Spending)
     _counted: int = 0
 
-    def hold(self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None) -> None:
+    def hold(
+        self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None
+    ) -> None:
         """Another budget from now on; InputError where the cost of a reply could not be told."""
         check_kind(budget, Budget, "budget", "Agent")
         known = budget.prices or self._spending.prices or (Prices.load(prices) if prices else None)
@@ -50,7 +54,9 @@ class Meter:
         self.budget, self._spending, self._counted = budget, Spending(budget.usd, known, free), 0
 
     def usd(self, spent: Spent, replies: int | None = None) -> float | None:
-        """Dollars of the first so many replies, of all where None; None where nobody knows what one cost."""
+        """Dollars of the first so many replies, of all where None; None where nobody knows what
+        one cost.
+        """
         many = len(spent.replies) if replies is None else replies
         if many < self._counted:
             self._spending, self._counted = replace(self._spending, unpriced="", _sum=0.0), 0
@@ -60,12 +66,16 @@ class Meter:
         return self._spending.usd
 
     def deadline(self, outer: float | None) -> float | None:
-        """The time by which a message that is sent now has to be over; no later than that of the one around it."""
+        """The time by which a message that is sent now has to be over; no later than that of the
+        one around it.
+        """
         mine = None if self.budget.seconds is None else time.monotonic() + self.budget.seconds
         return min((one for one in (mine, outer) if one is not None), default=None)
 
     def left(self, spent: Spent, deadline: float | None) -> float | None:
-        """Seconds that are left until a message's deadline, None for no limit; CapReached where a cap is."""
+        """Seconds that are left until a message's deadline, None for no limit; CapReached where
+        a cap is.
+        """
         budget, tokens = self.budget, spent.usage.input_tokens + spent.usage.output_tokens
         if budget.tokens is not None and tokens >= budget.tokens:
             raise CapReached("tokens", budget.tokens, tokens)
@@ -84,7 +94,8 @@ class Meter:
 
 
 class Derived:
-    """The values that follow from a conversation and grow with it: made anew where turns were taken back.
+    """The values that follow from a conversation and grow with it: made anew where turns were taken
+    back.
 
     Attributes:
         window: the turns that windows hold, the older part of them folded.
@@ -109,7 +120,9 @@ class Derived:
         return self.window
 
     def correction(self) -> TokenCorrection:
-        """The estimate of tokens as the next model counts them, learned from the usage that came back."""
+        """The estimate of tokens as the next model counts them, learned from the usage that came
+        back.
+        """
         state = self.state
         if self._replies != state.replies:
             for message in state.messages[-1:] if self._replies else state.messages:
@@ -117,7 +130,9 @@ class Derived:
                     if ordinal >= self._replies and "size" in data:
                         by, usage = data["reply"]["by"], data["reply"]["usage"]
                         known = self._learned.get(by, UNCORRECTED)
-                        self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
+                        self._learned[by] = known.learned(
+                            Measure(*data["size"]), usage["input_tokens"]
+                        )
             self._replies = state.replies
             self._correction = self._learned.get(self._next_model(), UNCORRECTED)
         return self._correction
@@ -195,7 +210,9 @@ class Session:
         """The values that follow from the conversation."""
         state, known = self.state, self._derived
         if known is None or known.state is not state or known.version != state.version:
-            self._derived = known = Derived(state, partial(self.stage.next_model, self.role_given.name))
+            self._derived = known = Derived(
+                state, partial(self.stage.next_model, self.role_given.name)
+            )
         return known
 
     @property
@@ -219,12 +236,20 @@ class Session:
         """A digest of a message; in a stage also of who is asked, and who answers."""
         told: list[Json] = [text, [block.to_json() for block in blocks]]
         if not self.stage.kept:
-            own = replace(self.role, tools=tuple(spec for spec in self.role.tools if spec.name not in OWN))
-            told += [own.digest, self.stage.host.chain.fingerprint(own), [block.to_json() for block in self.always]]
+            own = replace(
+                self.role, tools=tuple(spec for spec in self.role.tools if spec.name not in OWN)
+            )
+            told += [
+                own.digest,
+                self.stage.host.chain.fingerprint(own),
+                [block.to_json() for block in self.always],
+            ]
         return digest(told)
 
     def frame(self, role: Role, blocks: tuple[Block, ...]) -> Frame:
-        """The rest of a window, around the conversation; made anew where a tool came, or other blocks are given."""
+        """The rest of a window, around the conversation; made anew where a tool came, or other
+        blocks are given.
+        """
         if self._frame is None or self._frame[0] is not role or self._frame[1] is not blocks:
             self._frame = role, blocks, frame_of(role, blocks, self.window)
         return self._frame[2]
@@ -234,13 +259,17 @@ class Session:
         await self.stage.append(kind, self.id, {**data})
 
     def refuse(self) -> None:
-        """Refuse a tool handler of the same run, and one of its stages where the run keeps this, with a RunError."""
+        """Refuse a tool handler of the same run, and one of its stages where the run keeps this,
+        with a RunError.
+        """
         refuse_in_tool_call(self.stage.host, self.id)
         if self.stage.kept:
             refuse_in_stage(self.stage.host, self.id)
 
     def blocks_of(self, message: Message) -> tuple[Block, ...]:
-        """All that a message is answered from: the blocks it came with, and what was recalled for it."""
+        """All that a message is answered from: the blocks it came with, and what was recalled
+        for it.
+        """
         found = list(self.always)
         for name in ("blocks", "recalled"):
             if sha := message.data.get(name):
@@ -250,18 +279,25 @@ class Session:
     @property
     def given(self) -> list[Block]:
         """All blocks that its messages are answered from."""
-        blocks = [*self.always, *(block for message in self.state.messages for block in self.blocks_of(message))]
+        blocks = [
+            *self.always,
+            *(block for message in self.state.messages for block in self.blocks_of(message)),
+        ]
         return [block for number, block in enumerate(blocks) if block not in blocks[:number]]
 
     def take_in(self, number: int) -> None:
-        """A message of the journal counts: its tools hear again what came of their calls, and quotas are as then."""
+        """A message of the journal counts: its tools hear again what came of their calls, and
+        quotas are as then.
+        """
         box, message = self.toolbox, self.state.messages[number]
         if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
             for place, outcome in self._outcomes(message):
                 box.recall(outcome_from_json(outcome), place)
 
     def _outcomes(self, message: Message) -> Iterator[tuple[CallPlace, Any]]:
-        """The outcomes of the calls of a message, and of those in the sub-conversations that these opened."""
+        """The outcomes of the calls of a message, and of those in the sub-conversations that
+        these opened.
+        """
         within = [(self.key, message)]
         for key, sub in self.stage.host.state.conversations.items():
             at = key.opener
@@ -277,7 +313,9 @@ class Session:
         return CallPlace(self.key, self.state.replies - 1, number)
 
     def hear(self, kind: Callable[..., Event], *parts: object) -> None:
-        """Tell the listener of an event. Its error is raised once what is under way is in the journal."""
+        """Tell the listener of an event. Its error is raised once what is under way is in the
+        journal.
+        """
         try:
             if self.tell:
                 self.tell(kind(self.id, *parts))
@@ -292,4 +330,6 @@ class Session:
 
 
 CALLER: ContextVar[tuple[Session, str]] = ContextVar("caller")
-"""In the handler of a tool of the runtime: the conversation that calls it, and the id of one that it may open."""
+"""In the handler of a tool of the runtime: the conversation that calls it, and the id of one
+that it may open.
+"""

@@ -28,7 +28,9 @@ from transom.store import Store
 KIND = NAMELESS = "agent"
 """The kind of the runs of agents, and the name of a role that is given as a text."""
 SUB = ".sub"
-"""The end of the name of a sub-conversation's role; before it stands that of the role that opens it."""
+"""The end of the name of a sub-conversation's role; before it stands that of the role that opens
+it.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,11 @@ class Setup:
     """The provider of an agent, and the settings that hold for it.
 
     Attributes:
-        provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain; None: the one of
+        provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain;
+            None: the one of
             `llm.agent`.
-        settings: those of the command line's file and variables come from `transom.config.load_settings`.
+        settings: those of the command line's file and variables come from
+            `transom.config.load_settings`.
     """
 
     provider: str | Provider | Chain | None = None
@@ -52,32 +56,48 @@ class Setup:
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:
-        """The setup of an agent. A name is looked up in the settings of the current folder; objects need none."""
+        """The setup of an agent. A name is looked up in the settings of the current folder;
+        objects need none.
+        """
         if isinstance(provider, Setup):
             return provider
         return cls(provider, load_settings() if isinstance(provider, str | None) else Settings())
 
     def chain(self, role: str, limits: RateLimitStore) -> Chain:
-        """The providers of a role of that name and its sub-conversations; InputError where none is configured."""
+        """The providers of a role of that name and its sub-conversations; InputError where none
+        is configured.
+        """
         if isinstance(self.provider, Chain):
             return self.provider
-        from transom.llm.naming import Surroundings, named_chain, seat_spec  # noqa: PLC0415  (only for names)
+        # Imported here since only a model that is given by its name needs it.
+        from transom.llm.naming import Surroundings, named_chain, seat_spec  # noqa: PLC0415
 
         llm = self.settings.llm
-        spec = seat_spec(llm.agent, self.settings.model.split(",")) if self.provider is None else self.provider
+        spec = (
+            seat_spec(llm.agent, self.settings.model.split(","))
+            if self.provider is None
+            else self.provider
+        )
         if not isinstance(spec, str):
-            hint = "give the agent a provider, set llm.agent.provider and .model, or give it a stage of a run"
+            hint = (
+                "give the agent a provider, set llm.agent.provider and .model, or give it a stage"
+                " of a run"
+            )
             raise InputError("no provider is configured", where=role, hint=hint)
         around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:
-        """The role as the settings have it asked; InputError where its strategy needs a memory, and there is none."""
+        """The role as the settings have it asked; InputError where its strategy needs a memory,
+        and there is none.
+        """
         seat = self.settings.llm.agent
         strategy = seat.strategy or role.strategy
         if strategy == "memory" and not memory:
             hint = "give the agent one, e.g. sources=[Recall(memory)]"
-            raise InputError("its strategy is memory, and there is no memory", where=role.name, hint=hint)
+            raise InputError(
+                "its strategy is memory, and there is no memory", where=role.name, hint=hint
+            )
         return replace(role, settings=seated(role.settings, seat), strategy=strategy)
 
 
@@ -89,7 +109,9 @@ def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
 
 
 class DeferredStore:
-    """The store of rate limits: the process' own, or a home's once that is open, which is after the providers are."""
+    """The store of rate limits: the process' own, or a home's once that is open, which is after
+    the providers are.
+    """
 
     def __init__(self) -> None:
         self.store: RateLimitStore = PROCESS
@@ -108,8 +130,10 @@ class Home:
 
     Attributes:
         workspace: the `.transom` folder.
-        name: of the conversation; the same name and role are the same conversation, whoever asks and when.
-        store: the workspace's database, where the program has it open for many conversations at once; each opens it
+        name: of the conversation; the same name and role are the same conversation, whoever asks
+            and when.
+        store: the workspace's database, where the program has it open for many conversations at
+            once; each opens it
             for itself where None.
     """
 
@@ -124,22 +148,31 @@ class Home:
 
     @staticmethod
     async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
-        """The role's conversations that were not closed with all answered: cut off, at a pause, a cap or an error.
+        """The role's conversations that were not closed with all answered: cut off, at a pause, a
+        cap or an error.
 
-        Those that another process has open now are among them; opening one of these raises `RunBusy`.
+        Those that another process has open now are among them; opening one of these raises
+        `RunBusy`.
         """
         workspace = Path(workspace)
         if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
             return []
         async with there.open_store() as store:
             rows: list[Any] = list(store.items(RUNS).values())
-            mine = [row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name]
+            mine = [
+                row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name
+            ]
             left = [row for row in mine if fold(store.read(f"run/{row['id']}")).status != "done"]
-        return [Home(workspace, row["inputs"]["name"]) for row in sorted(left, key=lambda row: str(row["id"]))]
+        return [
+            Home(workspace, row["inputs"]["name"])
+            for row in sorted(left, key=lambda row: str(row["id"]))
+        ]
 
 
 AgentLocation: TypeAlias = Stage | Run | Named | Home | None
-"""The place where an agent lives: a stage, a run, either under a name, a home, or nowhere for long."""
+"""The place where an agent lives: a stage, a run, either under a name, a home, or nowhere for
+long.
+"""
 
 
 class AgentPlace:
@@ -152,7 +185,9 @@ class AgentPlace:
         closing: lets go of the run when the agent is closed.
     """
 
-    def __init__(self, role: str, provider: str | Provider | Chain | Setup | None, at: AgentLocation) -> None:
+    def __init__(
+        self, role: str, provider: str | Provider | Chain | Setup | None, at: AgentLocation
+    ) -> None:
         where = (Home, Stage, Run, Named, type(None))
         check_kind(at, where, "at", "Agent", 'say at=Home(".transom", "monday"), or leave it out')
         self._home = at if isinstance(at, Home) else None
@@ -161,26 +196,34 @@ class AgentPlace:
         self.stage = stage if isinstance(stage, Stage) else None
         self.closing = AsyncExitStack()
         if self.stage and provider is not None:
-            raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
+            raise InputError(
+                "an agent in a run asks the run's own providers", hint="leave provider out"
+            )
         self.setup = Setup() if self.stage else Setup.of(provider)
         self.chain = self.stage.host.chain if self.stage else self.setup.chain(role, self._limits)
 
     async def open(self) -> Stage:
-        """The stage as it is; else open a run of the agent's own, without a home in a folder that goes with it."""
+        """The stage as it is; else open a run of the agent's own, without a home in a folder
+        that goes with it.
+        """
         if self.stage:
             return self.stage
         settings, home = self.setup.settings, self._home
         try:
             if home is None:
                 folder = tempfile.mkdtemp(prefix="transom-")
-                self.closing.callback(weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True))
+                self.closing.callback(
+                    weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True)
+                )
                 home = Home(Path(folder, ".transom"), MAIN)
             exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
             workspace = Workspace.at(home.workspace, exporter=exporter)
             if (store := home.store) is None:
                 store = await self.closing.enter_async_context(workspace.open_store())
             inputs: dict[str, Json] = {"name": home.name, "role": self._role}
-            opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=self.chain)
+            opened = Run.open(
+                KIND, inputs, name=home.name, workspace=workspace, store=store, chain=self.chain
+            )
             run = await self.closing.enter_async_context(await opened)
         except BaseException:
             await self.close()

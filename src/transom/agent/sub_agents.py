@@ -1,7 +1,9 @@
-"""Sub-conversations: work in a window of its own, of which the conversation that asked for it sees only a summary.
+"""Sub-conversations: work in a window of its own, of which the conversation that asked for it sees
+only a summary.
 
-Each has a log of its own and a link to its parent. A tool call opens one, named `PARENT/REPLY.CALL`: of `delegate`, of
-a declared `SubAgent`, or one whose result is too large. A program opens one by a name, or by what it is asked.
+Each has a log of its own and a link to its parent. A tool call opens one, named
+`PARENT/REPLY.CALL`: of `delegate`, of a declared `SubAgent`, or one whose result is too large. A
+program opens one by a name, or by what it is asked.
 """
 
 from __future__ import annotations
@@ -21,14 +23,29 @@ from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import PURPOSE, SOURCE, oversized
 from transom.context.slices import READ_SLICE
 from transom.context.summary import Summary, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolExecutionError, TransomError, WindowOverflow
+from transom.errors import (
+    OutOfTurns,
+    ProviderError,
+    ReplyError,
+    ToolExecutionError,
+    TransomError,
+    WindowOverflow,
+)
 from transom.llm import Block, Role, Strategy, Tier, ToolCall, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
 from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
-from transom.tools import Arguments, Function, Toolbox, ToolDefinition, ToolOutcome, ToolReturn, as_tools
+from transom.tools import (
+    Arguments,
+    Function,
+    Toolbox,
+    ToolDefinition,
+    ToolOutcome,
+    ToolReturn,
+    as_tools,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -36,18 +53,27 @@ _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _ROLE = Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
 _MOST_TOKENS = 2_000  # tokens of an answer where there is no source to measure it by
 _TASK, _SUM_UP = "task", "Now sum up what you found"
-"""Ids of the message of a sub-conversation that a call opened, and of the last one of a program's."""
+"""Ids of the message of a sub-conversation that a call opened, and of the last one of a
+program's.
+"""
 _FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
-"""The failures of a sub-conversation; lines chosen by rule stand in the place of its answer then."""
+"""The failures of a sub-conversation; lines chosen by rule stand in the place of its answer
+then.
+"""
 
 
-# -- of a call --------------------------------------------------------------------------------------------------------
+# -- of a call -------------------------------------------------------------------------------------
 
 
 def _asking_for(name: str, description: str) -> dict[str, Json]:
     """The schema of arguments of which there is one, a text."""
     text: Json = {"type": "string", "minLength": 1, "description": description}
-    return {"type": "object", "properties": {name: text}, "required": [name], "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {name: text},
+        "required": [name],
+        "additionalProperties": False,
+    }
 
 
 async def _delegated(arguments: Arguments) -> ToolReturn:
@@ -57,8 +83,12 @@ async def _delegated(arguments: Arguments) -> ToolReturn:
 
 _DELEGATE = ToolDefinition(
     "delegate",
-    "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long.",
-    _asking_for("purpose", "What you need to know, and the names of kept results that say it, in a sentence or two."),
+    "Have something looked into in a conversation of its own, and get a short answer. Use it for"
+    " what is long.",
+    _asking_for(
+        "purpose",
+        "What you need to know, and the names of kept results that say it, in a sentence or two.",
+    ),
     _delegated,
     effect="pure",
     of_run=True,
@@ -68,8 +98,8 @@ _DELEGATE = ToolDefinition(
 class SubAgent(ToolDefinition):
     """A role that the model of another agent may hand a task to, as it calls a tool.
 
-    The task is done in a conversation of its own, within the budget of the agent that has it; what comes back is its
-    answer.
+    The task is done in a conversation of its own, within the budget of the agent that has it; what
+    comes back is its answer.
 
     Args:
         role: who does it.
@@ -79,7 +109,11 @@ class SubAgent(ToolDefinition):
     """
 
     def __init__(
-        self, role: Role, name: str, description: str, tools: Sequence[ToolDefinition | Function] = ()
+        self,
+        role: Role,
+        name: str,
+        description: str,
+        tools: Sequence[ToolDefinition | Function] = (),
     ) -> None:
         given = as_tools(tools)
 
@@ -102,29 +136,50 @@ def equip(session: Session) -> Session:
     return session
 
 
-async def _in_brief(session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+async def _in_brief(
+    session: Session, number: int, call: ToolCall, outcome: ToolOutcome
+) -> ToolOutcome:
     """A kept result as the model is told it: its outline, or a summary by a sub-conversation."""
     whole, tokens = whole_of(session, outcome), session.correction
     session.toolbox.offer(READING)
-    strategy: Strategy = "truncate" if session.parent else session.role.strategy  # a sub-conversation opens none
+    # a sub-conversation opens none
+    strategy: Strategy = "truncate" if session.parent else session.role.strategy
     big = oversized(whole, name_of(outcome.kept), strategy, session.window, tokens)
     if big is None or big.remedy == "refer":
         return outcome
-    purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
-    _, shown = await in_thread_if_large(len(whole.content), lambda: big.opening(purpose, session.window, tokens))
+    purpose = (
+        f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was"
+        " asked."
+    )
+    _, shown = await in_thread_if_large(
+        len(whole.content), lambda: big.opening(purpose, session.window, tokens)
+    )
     beside = len(session.state.pending.calls) if session.state.pending else 1
-    brief = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
+    # what all summaries of one reply may take together
+    brief = replace(big, limit=big.limit // beside)
     room = brief.room(tokens, session.seat.ratio)
-    told = await _looked_into(session, session.place(number).opens, purpose, room, whole.content, [shown])
+    told = await _looked_into(
+        session, session.place(number).opens, purpose, room, whole.content, [shown]
+    )
     return replace(
-        outcome, result=replace(brief.in_brief(str(told.content)), egress=strictest(whole.egress, told.egress))
+        outcome,
+        result=replace(
+            brief.in_brief(str(told.content)), egress=strictest(whole.egress, told.egress)
+        ),
     )
 
 
 async def _looked_into(
-    parent: Session, name: str, purpose: str, room: int = _MOST_TOKENS, source: str = "", shown: Sequence[Block] = ()
+    parent: Session,
+    name: str,
+    purpose: str,
+    room: int = _MOST_TOKENS,
+    source: str = "",
+    shown: Sequence[Block] = (),
 ) -> ToolReturn:
-    """A summary, of so many tokens, of what a sub-conversation finds in a source and by its parent's tools."""
+    """A summary, of so many tokens, of what a sub-conversation finds in a source and by its
+    parent's tools.
+    """
     asked = [turn.text for turn in parent.state.turns if isinstance(turn, UserMessage)]
     background = f"The parent agent was asked: {asked[-1]}" if asked else ""
     blocks = (*_purpose_blocks(purpose, background, parent.state.egress), *shown)
@@ -133,9 +188,15 @@ async def _looked_into(
 
 
 async def _answered_by(
-    sub: Session, purpose: str, text: str | None, blocks: Sequence[Block] = (), source: str = "", room: int = 0
+    sub: Session,
+    purpose: str,
+    text: str | None,
+    blocks: Sequence[Block] = (),
+    source: str = "",
+    room: int = 0,
 ) -> ToolReturn:
-    """Have a sub-conversation that a call opened answer, and close it; one that was left in the middle is gone on with.
+    """Have a sub-conversation that a call opened answer, and close it; one that was left in the
+    middle is gone on with.
 
     Args:
         source: of its answer; lines of it stand there where that fails, without one the call fails.
@@ -150,7 +211,9 @@ async def _answered_by(
                 span.fail(type(failure).__name__, "lines of its source stand in for its answer")
             span.set(keys.MESSAGES, len(sub.state.turns))
         if failure and not source:
-            error = ToolExecutionError(f"the sub-conversation failed: {failure.what}", hint="look into it yourself")
+            error = ToolExecutionError(
+                f"the sub-conversation failed: {failure.what}", hint="look into it yourself"
+            )
             error.egress = _seen_egress(sub, blocks)
             raise error
         summary, tokens = Summary(said, "model"), sub.correction
@@ -180,11 +243,13 @@ async def _answer(
     return "", ReplyError(f"it ended with {response.ended} and no answer")
 
 
-# -- of a program -----------------------------------------------------------------------------------------------------
+# -- of a program ----------------------------------------------------------------------------------
 
 
 async def open_program_sub(parent: Session, purpose: str, background: str, name: str) -> Session:
-    """Open a sub-conversation of a program, or find it again by its name, or by what it is asked."""
+    """Open a sub-conversation of a program, or find it again by its name, or by what it is
+    asked.
+    """
     egress = strictest(parent.state.egress, egress_in_calls())
     known = f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
     always = _purpose_blocks(purpose, background, egress)
@@ -195,7 +260,9 @@ async def open_program_sub(parent: Session, purpose: str, background: str, name:
 
 
 async def close_program_sub(parent: Session, sub: Session) -> Summary:
-    """Have a sub-conversation sum up, and tell its parent; what an earlier run of the process did counts."""
+    """Have a sub-conversation sum up, and tell its parent; what an earlier run of the process
+    did counts.
+    """
     with _span(sub, "complete sub_conversation", keys.SUB_CONVERSATION):
         if (summary := _closed_summary(sub)) is None:
             summary = await _sum_up(sub)
@@ -217,14 +284,19 @@ async def _tell_finding(parent: Session, sub: Session, summary: Summary) -> None
         before = parent.state.turns[at]
         if isinstance(before, UserMessage) and (before.text == told["text"] or parent.stage.kept):
             return
-        await parent.append("reset", {"to": parent.next, "turns": at})  # something else was found there now
+        # something else was found there now
+        await parent.append("reset", {"to": parent.next, "turns": at})
     await parent.append("user_message", told)
 
 
 async def _sum_up(sub: Session) -> Summary:
-    """The summary of a program's sub-conversation, held to what it saw; where it fails, lines chosen by rule."""
+    """The summary of a program's sub-conversation, held to what it saw; where it fails, lines
+    chosen by rule.
+    """
     messages, tokens = sub.state.messages, sub.correction
-    at = next((one.first_turn for one in messages if one.data.get("id") == _SUM_UP), len(sub.state.turns))
+    at = next(
+        (one.first_turn for one in messages if one.data.get("id") == _SUM_UP), len(sub.state.turns)
+    )
     turns = sub.state.turns[:at]
     seen, said = seen_in(sub.given, turns), said_in(turns)
     room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, sub.seat.ratio)
@@ -232,12 +304,14 @@ async def _sum_up(sub: Session) -> Summary:
     seen = seen_in(sub.given, [*turns, *sub.state.turns[at + 1 :]])  # also what was called for it
 
     def summed() -> Summary:
-        return summarised(answer, seen if answer else f"{seen}\n{hold(said, seen)[0]}", room, tokens)
+        return summarised(
+            answer, seen if answer else f"{seen}\n{hold(said, seen)[0]}", room, tokens
+        )
 
     return await in_thread_if_large(len(seen) + len(said), summed)
 
 
-# -- of both ----------------------------------------------------------------------------------------------------------
+# -- of both ---------------------------------------------------------------------------------------
 
 
 def sub_role(role: Role, seat: ModelSeat, tokens: int = _MOST_TOKENS) -> Role:
@@ -249,24 +323,41 @@ def sub_role(role: Role, seat: ModelSeat, tokens: int = _MOST_TOKENS) -> Role:
 
 
 def _sub_session(
-    parent: Session, name: str, role: Role, tools: Toolbox | None = None, always: tuple[Block, ...] = ()
+    parent: Session,
+    name: str,
+    role: Role,
+    tools: Toolbox | None = None,
+    always: tuple[Block, ...] = (),
 ) -> Session:
     """A sub-conversation as it is in the journal; a new one where there is none.
 
-    Without tools of its own it may call its parent's, but for those that open further conversations.
+    Without tools of its own it may call its parent's, but for those that open further
+    conversations.
     """
     if tools is None:
         tools = parent.toolbox.within(one for one in parent.toolbox.tools if not one.of_run)
         if READ_SLICE in parent.toolbox.specs:
             tools.offer(READING)
-    sub = Session(parent.stage, name, role, tools, parent.meter, parent.seat, parent.tell, always, parent=parent)
+    sub = Session(
+        parent.stage,
+        name,
+        role,
+        tools,
+        parent.meter,
+        parent.seat,
+        parent.tell,
+        always,
+        parent=parent,
+    )
     sub.in_brief = parent.in_brief
     return sub
 
 
 def _purpose_blocks(purpose: str, background: str, egress: Egress) -> tuple[Block, ...]:
     """The purpose of a sub-conversation, and what it knows; as local as who asks."""
-    known = [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
+    known = (
+        [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
+    )
     return (Block(PURPOSE, purpose, Tier.SESSION, egress=egress), *known)
 
 
@@ -280,16 +371,24 @@ async def _open(sub: Session, purpose: str, egress: Egress = "any") -> None:
     assert sub.parent is not None, "it was opened by another conversation"
     if sub.state.sub is None:
         event: dict[str, Json] = {"parent": sub.parent.id, "purpose": purpose}
-        await sub.append("conversation_opened", event if egress == "any" else {**event, "egress": "local"})
+        await sub.append(
+            "conversation_opened", event if egress == "any" else {**event, "egress": "local"}
+        )
         _log.info("sub-conversation %s: opened by %s", sub.id, sub.parent.id)
 
 
 async def _close(sub: Session, summary: Summary, given: Sequence[Block]) -> None:
     """Journal what came of a sub-conversation, and how local it is."""
-    told: dict[str, Json] = {"summary": summary.text, "how": summary.by, "struck": [*summary.struck]}
+    told: dict[str, Json] = {
+        "summary": summary.text,
+        "how": summary.by,
+        "struck": [*summary.struck],
+    }
     local: dict[str, Json] = {} if _seen_egress(sub, given) == "any" else {"egress": "local"}
     await sub.append("conversation_closed", told | local)
-    _log.info("sub-conversation %s: completed, %s of %d characters", sub.id, summary.by, len(summary.text))
+    _log.info(
+        "sub-conversation %s: completed, %s of %d characters", sub.id, summary.by, len(summary.text)
+    )
 
 
 def _closed_summary(sub: Session) -> Summary | None:
@@ -299,6 +398,8 @@ def _closed_summary(sub: Session) -> Summary | None:
 
 
 def _seen_egress(sub: Session, given: Sequence[Block]) -> Egress:
-    """The egress of all that a sub-conversation saw and was given, whether or not anybody answered from it."""
+    """The egress of all that a sub-conversation saw and was given, whether or not anybody
+    answered from it.
+    """
     policy = sub.stage.host.chain.policy
     return "local" if any(policy.is_local(block) for block in given) else sub.state.egress

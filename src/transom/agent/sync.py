@@ -18,7 +18,8 @@ T = TypeVar("T")
 
 
 class SyncAgent:
-    """An agent in an event loop of its own, one thing at a time; what nobody waits for is read from it at any time.
+    """An agent in an event loop of its own, one thing at a time; what nobody waits for is read from
+    it at any time.
 
     Args:
         agent: not used by anybody else from now on; what is set, is set there.
@@ -55,18 +56,24 @@ class SyncAgent:
         self._closed = True
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine of the agent, or of one of its sub-conversations: `wait(agent.open_sub("look"))`.
+        """The result of a coroutine of the agent, or of one of its sub-conversations:
+        `wait(agent.open_sub("look"))`.
 
         Its loop has the variables of whoever waits, who may be a tool's handler.
 
         Raises:
-            RunError: it is closed, another thread waits here, or there is an event loop, in which nobody may wait.
+            RunError: it is closed, another thread waits here, or there is an event loop, in which
+                nobody may wait.
         """
         try:
             self.agent._refuse()
             with suppress(RuntimeError):
                 asyncio.get_running_loop()
-                raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
+                raise RunError(
+                    "an event loop runs here",
+                    where="SyncAgent",
+                    hint="use Agent, and await its methods",
+                )
             if self._closed:
                 raise RunError("it is closed", where="SyncAgent", hint="make another one")
             if not self._busy.acquire(blocking=False):

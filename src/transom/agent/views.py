@@ -25,7 +25,9 @@ def _never(*_: object, **__: object) -> NoReturn:
 class _Frozen:
     """Refuses whatever changes a dict or a list."""
 
-    __setitem__ = __delitem__ = __ior__ = __iadd__ = __imul__ = append = clear = extend = insert = _never
+    __setitem__ = __delitem__ = __ior__ = __iadd__ = __imul__ = append = clear = extend = insert = (
+        _never
+    )
     pop = popitem = remove = reverse = setdefault = sort = update = _never
 
 
@@ -71,7 +73,8 @@ class ToolResult(_View):
         content: what the model was told.
         success: whether the tool did what was asked.
         timestamp: when it was journaled.
-        metadata: `name`, `trust`, `egress`; `seconds` that it took; `error`, the class of what went wrong; `kept`, the
+        metadata: `name`, `trust`, `egress`; `seconds` that it took; `error`, the class of what went
+            wrong; `kept`, the
             digest of a content of which the model was given an outline.
     """
 
@@ -83,12 +86,14 @@ class ToolResult(_View):
 
 
 class Message(_View):
-    """One message. A model's call of tools is part of its message; what came of them is a message of the user's side.
+    """One message. A model's call of tools is part of its message; what came of them is a message
+    of the user's side.
 
     Attributes:
         content: the text; of results, their contents one after the other.
         timestamp: when it was journaled.
-        metadata: of a reply `by`, `stop`, `usage`, `request`, `tool_calls`; of results `tool_results`.
+        metadata: of a reply `by`, `stop`, `usage`, `request`, `tool_calls`; of results
+            `tool_results`.
     """
 
     role: Literal["user", "assistant", "system"]
@@ -113,7 +118,8 @@ class Conversation(_View):
     """A whole conversation.
 
     Attributes:
-        id: unique in its stage; `run_id/stage/id` is unique in the world, and is what spans call it.
+        id: unique in its stage; `run_id/stage/id` is unique in the world, and is what spans call
+            it.
         system_prompt: the stable blocks of its first call.
         created_at: when its first message was journaled.
         metadata: `run_id`, `stage`, `trace_id`, `role`, `by`, `usage`.
@@ -150,7 +156,8 @@ class ConversationContext(_View):
         provider: who may answer.
         message_count: messages of either side, results included.
         usage: tokens of the conversation and its sub-conversations.
-        usd: what they cost in US dollars, 0 for what is on this machine; None where nobody knows what a reply cost.
+        usd: what they cost in US dollars, 0 for what is on this machine; None where nobody knows
+            what a reply cost.
         trace_id: of the file that holds its spans; the whole run's.
         tool_calls: how many.
     """
@@ -165,12 +172,16 @@ class ConversationContext(_View):
     tool_calls: int = 0
 
 
-# -- from the journal -------------------------------------------------------------------------------------------------
+# -- from the journal ------------------------------------------------------------------------------
 
 
-def view_of(store: Store, records: Sequence[Record], key: ConversationKey) -> Conversation | SubConversation | None:
+def view_of(
+    store: Store, records: Sequence[Record], key: ConversationKey
+) -> Conversation | SubConversation | None:
     """A conversation as a run's records have it; None where there is none."""
-    beside: list[Any] = [one for one in records if one.kind in KINDS and key_of(one.data)[:2] == key[:2]]
+    beside: list[Any] = [
+        one for one in records if one.kind in KINDS and key_of(one.data)[:2] == key[:2]
+    ]
     mine = [one for one in beside if key_of(one.data) == key]
     if not mine:
         return None
@@ -184,7 +195,9 @@ def view_of(store: Store, records: Sequence[Record], key: ConversationKey) -> Co
         "by": sorted({data["reply"]["by"] for data in replies}),
         "usage": sum((Usage(**data["reply"]["usage"]) for data in replies), Usage()).to_json(),
     }
-    inner = [one.data["conversation"] for one in beside if one.data.get("parent") == key.conversation]
+    inner = [
+        one.data["conversation"] for one in beside if one.data.get("parent") == key.conversation
+    ]
     common: dict[str, Any] = {
         "id": key.conversation,
         "system_prompt": "\n\n".join(block["text"] for block in shown if block["tier"] == "stable"),
@@ -205,11 +218,17 @@ def view_of(store: Store, records: Sequence[Record], key: ConversationKey) -> Co
 
 
 _Results: TypeAlias = dict[tuple[int, int], tuple[str, Any]]
-"""Records of results by the ordinal of the reply and the number of the call; each with the time of the first one."""
+"""Records of results by the ordinal of the reply and the number of the call; each with the time
+of the first one.
+"""
 
 
-def _read(records: Sequence[Any]) -> tuple[list[tuple[str, Any]], _Results, dict[str, Any], dict[str, Any]]:
-    """The messages and replies of a conversation, each with its time; its results; how it was opened and closed."""
+def _read(
+    records: Sequence[Any],
+) -> tuple[list[tuple[str, Any]], _Results, dict[str, Any], dict[str, Any]]:
+    """The messages and replies of a conversation, each with its time; its results; how it was
+    opened and closed.
+    """
     said: list[tuple[str, Any]] = []
     results: _Results = {}
     opened: dict[str, Any] = {}
@@ -236,14 +255,33 @@ def _read(records: Sequence[Any]) -> tuple[list[tuple[str, Any]], _Results, dict
 def _messages(at: str, data: Any, results: _Results) -> list[Message]:
     if "reply" not in data:
         said = data["text"]
-        return [] if said is None else [Message.model_validate({"role": "user", "content": said, "timestamp": at})]
+        return (
+            []
+            if said is None
+            else [Message.model_validate({"role": "user", "content": said, "timestamp": at})]
+        )
     reply = reply_from_json(data["reply"])
     calls = [
-        {"id": call.id, "name": call.name, "arguments": held_arguments(call.arguments), "timestamp": at}
+        {
+            "id": call.id,
+            "name": call.name,
+            "arguments": held_arguments(call.arguments),
+            "timestamp": at,
+        }
         for call in reply.calls
     ]
-    told = {"by": reply.by, "stop": reply.stop, "usage": reply.usage.to_json(), "request": data["request"]}
-    mine = {"role": "assistant", "content": reply.text, "timestamp": at, "metadata": {**told, "tool_calls": calls}}
+    told = {
+        "by": reply.by,
+        "stop": reply.stop,
+        "usage": reply.usage.to_json(),
+        "request": data["request"],
+    }
+    mine = {
+        "role": "assistant",
+        "content": reply.text,
+        "timestamp": at,
+        "metadata": {**told, "tool_calls": calls},
+    }
     messages = [Message.model_validate(mine)]
     places = [(data["ordinal"], number) for number in range(len(calls))]
     if came := [_result(*results[place]) for place in places if place in results]:
@@ -263,6 +301,11 @@ def _result(at: str, data: Any) -> ToolResult:
             "content": told["content"],
             "success": not told["is_error"],
             "timestamp": at,
-            "metadata": {"name": told["name"], "trust": told["trust"], "egress": told["egress"], **more},
+            "metadata": {
+                "name": told["name"],
+                "trust": told["trust"],
+                "egress": told["egress"],
+                **more,
+            },
         }
     )

@@ -1,1 +1,3 @@
-"""Checklist: a one-line description becomes a specification, a checker, and a verdict on real files."""
+"""Checklist: a one-line description becomes a specification, a checker, and a verdict on real
+files.
+"""

@@ -1,8 +1,10 @@
 """Contract of a checker: the atoms' signatures and the shapes of `checker.yaml`.
 
-A checker folder holds `atoms.py` (generated, untrusted, runs only in the sandbox), `checker.yaml` (this file's
-`CheckerConfig`), `build.json` (how it came to be) and a copy of the item. Atom A reads text and emits entries; atoms B
-and C compare and count; what must hold is data in `checker.yaml`, so that the same code serves every item.
+A checker folder holds `atoms.py` (generated, untrusted, runs only in the sandbox), `checker.yaml`
+(this file's
+`CheckerConfig`), `build.json` (how it came to be) and a copy of the item. Atom A reads text and
+emits entries; atoms B and C compare and count; what must hold is data in `checker.yaml`, so that
+the same code serves every item.
 """
 
 from __future__ import annotations
@@ -10,7 +12,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from transom.canonical import Json
 
@@ -24,7 +33,8 @@ TYPE_NAMES = {
     4: "Boolean check with waivers",
 }
 
-# Closes Atom A, word for word: whatever stands above it, an entry leaves with these five keys and a string value.
+# Closes Atom A, word for word: whatever stands above it, an entry leaves with these five keys and a
+# string value.
 LOCKED_LAYER = """\
     # [Locked] Standardization Layer
     standardized_output = []
@@ -44,18 +54,21 @@ LOCKED_LAYER = """\
 SIGNATURES = {
     "extract_context": "def extract_context(text: str, source_file: str) -> List[Dict]",
     "validate_logic": (
-        'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search")'
+        'def validate_logic(text, pattern, parsed_fields=None, default_match="contains",'
+        ' regex_mode="search")'
     ),
     "check_existence": "def check_existence(items: List[Dict]) -> Dict",
 }
 
 Rank = Literal["primary", "secondary", "fallback"]
-# The atom's module-level `SCOPE`: what `extract_context` is given at a time. A record begins at a line in which the
-# regular expression `RECORD_START` is found and ends before the next; what stands before the first is one as well.
-# Atoms of "line" whose lines hang together define `begin_context(source_file)` beside it: of what that returns, the
-# runtime calls `feed(text)` with piece after piece of whole lines and then `finish()`. Each gives the results that are
-# certain by then, with their lines counted from the head of the file; together they are those of `extract_context`,
-# which only begins, feeds and finishes. One that does more, by a person's hand, is given its files whole.
+# The atom's module-level `SCOPE`: what `extract_context` is given at a time. A record begins at a
+# line in which the regular expression `RECORD_START` is found and ends before the next; what stands
+# before the first is one as well. Atoms of "line" whose lines hang together define
+# `begin_context(source_file)` beside it: of what that returns, the runtime calls `feed(text)` with
+# piece after piece of whole lines and then `finish()`. Each gives the results that are certain by
+# then, with their lines counted from the head of the file; together they are those of
+# `extract_context`, which only begins, feeds and finishes. One that does more, by a person's hand,
+# is given its files whole.
 Unit = Literal["file", "line", "record"]
 DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 
@@ -74,8 +87,10 @@ class Entry(Shape):
         source_file: the file it stands in, as it was handed to the atom.
         line_number: 1-based line, None where no single line applies.
         matched_content: that line's text.
-        parsed_fields: `{category: {field: value}}`; a top-level `reference` names another file. A category's `name`
-            is what the entry is called: waivers may say it, and keywords are looked for in it instead of in `value`.
+        parsed_fields: `{category: {field: value}}`; a top-level `reference` names another file. A
+            category's `name`
+            is what the entry is called: waivers may say it, and keywords are looked for in it
+            instead of in `value`.
     """
 
     value: str
@@ -86,14 +101,17 @@ class Entry(Shape):
 
 
 class Reference(Shape):
-    """`parsed_fields["reference"]`: a file named by this one, to be read by the runtime, never by an atom."""
+    """`parsed_fields["reference"]`: a file named by this one, to be read by the runtime, never
+    by an atom.
+    """
 
     kind: str
     path: str
 
 
 class Source(Shape):
-    """One kind of file and where it stands in the order of trust; the atom's module-level `SOURCES` is a list of these.
+    """One kind of file and where it stands in the order of trust; the atom's module-level `SOURCES`
+    is a list of these.
 
     Attributes:
         kind: e.g. `sta_log`, `netlist`; equals a category's name where the file is that category.
@@ -131,18 +149,27 @@ class Condition(Shape):
 class Count(Shape):
     """How many entries there must be, e.g. `{op: le, value: 5}`: at most five."""
 
-    op: Literal[Operator.EQUALS, Operator.NOT_EQUALS, Operator.LT, Operator.LE, Operator.GT, Operator.GE]
+    op: Literal[
+        Operator.EQUALS, Operator.NOT_EQUALS, Operator.LT, Operator.LE, Operator.GT, Operator.GE
+    ]
     value: Annotated[int, Field(ge=0, strict=True)]
 
 
 def selection_problem(
-    take: str | None, count: Count | None, quantifier: str | None, mode: str | None, check: str | None
+    take: str | None,
+    count: Count | None,
+    quantifier: str | None,
+    mode: str | None,
+    check: str | None,
 ) -> str | None:
     """Reason why `take` or `count` does not go with the rest of an item, or None."""
     if take and quantifier not in ("per_file", None):
         return "take goes with the quantifier per file only"
     if count and (take or mode == "forbid" or check == "pattern" or quantifier == "each"):
-        return "count goes with an existence check that is required, quantifier exists or per file, and without take"
+        return (
+            "count goes with an existence check that is required, quantifier exists or per file,"
+            " and without take"
+        )
     return None
 
 
@@ -151,18 +178,24 @@ class ValidationItem(Shape):
 
     Attributes:
         id: `2.1`, `2.2`, ...
-        check: `pattern` items are compared with `pattern_items` in run types 2 and 3; `existence` items never are.
-        select: the entries that carry this field belong to this item; its first part is the category.
+        check: `pattern` items are compared with `pattern_items` in run types 2 and 3; `existence`
+            items never are.
+        select: the entries that carry this field belong to this item; its first part is the
+            category.
         condition: what an entry must fulfil beside its required fields.
         required: fields that must be there and not blank.
         mode: `forbid` turns each match into a violation.
-        quantifier: one entry suffices, each entry is judged, or each file is, by all of its entries.
+        quantifier: one entry suffices, each entry is judged, or each file is, by all of its
+            entries.
         take: with `per_file`, judge a file by its first or its last entry alone.
-        count: how many entries must fulfil the item, in each file with `per_file`, else in all files together.
+        count: how many entries must fulfil the item, in each file with `per_file`, else in all
+            files together.
         only_with: a kind of file without which the item is not asked, as long as another item is.
-        waivable: whether Section 3 lets a keyword waive it; a waiver that names the very text still does.
+        waivable: whether Section 3 lets a keyword waive it; a waiver that names the very text still
+            does.
         keywords: texts of Section 3's scenarios that a keyword waiver may name.
-        stages: those keywords that name a design stage; they count only where a log shows the stage.
+        stages: those keywords that name a design stage; they count only where a log shows the
+            stage.
         hints: texts or `regex:` patterns by which the nearest line is found when nothing matched.
     """
 
@@ -199,7 +232,9 @@ def _not_applicable(value: object) -> object:
 
 
 # `N/A`, as people write it, is None.
-NotApplicable = Annotated[None, BeforeValidator(_not_applicable, json_schema_input_type=Literal["N/A"] | None)]
+NotApplicable = Annotated[
+    None, BeforeValidator(_not_applicable, json_schema_input_type=Literal["N/A"] | None)
+]
 
 
 class AnyOf(Shape):
@@ -230,9 +265,16 @@ class Waiver(Shape):
 def _as_written(schema: dict[str, Any]) -> None:
     """Files may hold plain texts with their reasons beside them; so does the JSON Schema."""
     properties = schema["properties"]
-    properties["waive_items"]["items"] = {"anyOf": [{"type": "string"}, properties["waive_items"]["items"]]}
+    properties["waive_items"]["items"] = {
+        "anyOf": [{"type": "string"}, properties["waive_items"]["items"]]
+    }
     reason = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-    properties["waive_reasons"] = {"type": "array", "items": reason, "default": [], "title": "Waive Reasons"}
+    properties["waive_reasons"] = {
+        "type": "array",
+        "items": reason,
+        "default": [],
+        "title": "Waive Reasons",
+    }
 
 
 class Waivers(Shape):
@@ -260,7 +302,9 @@ class Waivers(Shape):
 
 
 class CheckerConfig(Shape):
-    """`checker.yaml`. Requirements and waivers here are inferred defaults; the item's own win at run time."""
+    """`checker.yaml`. Requirements and waivers here are inferred defaults; the item's own win at
+    run time.
+    """
 
     schema_: Literal["transom.checker/1"] = Field(default="transom.checker/1", alias="schema")
     item_id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]

@@ -22,7 +22,13 @@ _DIVIDES: Final = re.compile(r"(?i)\s*(?:[,;/]|\b(?:and|or|as well as)\b|\.\s)+\
 _ASIDE: Final = re.compile(r"\([^()]*\)")
 _DOUBTS: Final = (
     (0.3, re.compile(r"(?i)\w/\w|\b(?:or|either)\b")),
-    (0.3, re.compile(r"(?i)\b(?:quality|metrics?|etc|various|relevant|appropriate|suitable|reasonable|as needed)\b")),
+    (
+        0.3,
+        re.compile(
+            r"(?i)\b(?:quality|metrics?|etc|various|relevant|appropriate|suitable|reasonable|as"
+            r" needed)\b"
+        ),
+    ),
     (0.2, re.compile(r"(?i)\b(?:correct|valid|clean|proper|properly|good|fine|okay|healthy)\b")),
     (0.1, _ASIDE),
 )
@@ -30,7 +36,9 @@ _DOUBTS: Final = (
 
 
 def complexity_of(description: str) -> Complexity:
-    """By how many things a description speaks of, and by how far it can be read in several ways (0 to 1)."""
+    """By how many things a description speaks of, and by how far it can be read in several ways
+    (0 to 1).
+    """
     told = _DIVIDES.split(_ASIDE.sub(" ", description).rstrip(". \n"))
     entities = sum(1 for part in told if re.search(r"\w", part))
     ambiguity = min(1.0, sum(weight * len(found.findall(description)) for weight, found in _DOUBTS))

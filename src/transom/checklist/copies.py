@@ -1,8 +1,10 @@
-"""Copies of a run's files where a person wants them, and how a person's edit of one gets back into the run.
+"""Copies of a run's files where a person wants them, and how a person's edit of one gets back into
+the run.
 
-What Transom wrote last to the place of a copy is remembered. When the file there is another one today, a person changed
-it: that version goes back into the run, where it counts like any edit of an artifact. A file that Transom never wrote
-is moved aside, not overwritten.
+What Transom wrote last to the place of a copy is remembered. When the file there is another one
+today, a person changed
+it: that version goes back into the run, where it counts like any edit of an artifact. A file that
+Transom never wrote is moved aside, not overwritten.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ async def export(
     artifact: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write a copy for a person, made from `artifact`, a file of the run; what was in its place is moved aside.
+    """Write a copy for a person, made from `artifact`, a file of the run; what was in its place is
+    moved aside.
 
     Raises:
         InputError: the file cannot be written.
@@ -51,11 +54,14 @@ def source_of(store: Store, target: Path) -> Path | None:
     return Path(source) if source else None
 
 
-def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text) -> bool:
-    """Take a person's edit of a copy back into the run's own file, if that is there; returns whether there was one.
+def adopt(
+    store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text
+) -> bool:
+    """Take a person's edit of a copy back into the run's own file, if that is there; returns
+    whether there was one.
 
-    Where that file was changed by hand too, that version is moved aside: the copy counts. `clean` removes what was
-    added for the copy only.
+    Where that file was changed by hand too, that version is moved aside: the copy counts. `clean`
+    removes what was added for the copy only.
 
     Raises:
         InputError: the copy is not UTF-8.
@@ -79,6 +85,8 @@ def retract(store: Store, target: Path) -> None:
 
 
 def _known(store: Store, target: Path) -> dict[str, str]:
-    """Digests of what was last written to a place, and of what it was made from; empty where nothing was."""
+    """Digests of what was last written to a place, and of what it was made from; empty where
+    nothing was.
+    """
     row = store.get(_EXPORTS, str(target.absolute()))
     return {key: str(value) for key, value in row.items()} if isinstance(row, dict) else {}

@@ -1,4 +1,6 @@
-"""Evaluation of the checklist: what came of an item, for the scorers; and a digest of what decides it."""
+"""Evaluation of the checklist: what came of an item, for the scorers; and a digest of what
+decides it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from transom.llm import Chain
 
 
 def prompts_digest(chain: Chain, knowledge: Mapping[str, str]) -> str:
-    """Return a digest of everything that decides answers: prompts, rules, `knowledge` (digests by file)."""
+    """Return a digest of everything that decides answers: prompts, rules, `knowledge` (digests
+    by file).
+    """
     roles = [make_role(name) for name in sorted(VIEWS)]
     told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
     return digest([told, dict(knowledge)])[:16]
@@ -38,16 +42,28 @@ def outcome_of(
         gates = answer.gates if isinstance(answer, BuildResult) else ()
         findings = [row for gate in gates for row in gate.findings] or answer.findings
         told = [f"{row.artifact}: {row.message}" for row in findings]
-        return Outcome(verdict=answer.status, reported=(*words, *told), used=used, document=document)
-    lists = {"found": answer.found_items, "missing": answer.missing_items, "extra": answer.extra_items}
+        return Outcome(
+            verdict=answer.status, reported=(*words, *told), used=used, document=document
+        )
+    lists = {
+        "found": answer.found_items,
+        "missing": answer.missing_items,
+        "extra": answer.extra_items,
+    }
     entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
-    troubles = [f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)]
+    troubles = [
+        f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)
+    ]
     unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
     return Outcome(
         verdict=answer.status,
         subject=answer.item_id,
         text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
-        values={"type": answer.checker_type, "waived": len(answer.waived), **{k: len(v) for k, v in lists.items()}},
+        values={
+            "type": answer.checker_type,
+            "waived": len(answer.waived),
+            **{k: len(v) for k, v in lists.items()},
+        },
         evidence=tuple(_evidence(entries, roots, data)),
         reported=(*words, *troubles, *unused),
         used=used,
@@ -55,11 +71,19 @@ def outcome_of(
     )
 
 
-def _evidence(entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None) -> Iterator[Evidence]:
-    """Each entry with a file, by its name below the data; the report names it below one of the variables' folders."""
+def _evidence(
+    entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None
+) -> Iterator[Evidence]:
+    """Each entry with a file, by its name below the data; the report names it below one of the
+    variables' folders.
+    """
     for one in entries if data else ():
         if one.source_file and data:
             places = [root / one.source_file for root in (*roots, data)]
             path = next((place for place in places if place.is_file()), places[0])
-            name = path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
-            yield Evidence(source=name, locator=str(one.line_number or ""), quote=one.matched_content)
+            name = (
+                path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
+            )
+            yield Evidence(
+                source=name, locator=str(one.line_number or ""), quote=one.matched_content
+            )

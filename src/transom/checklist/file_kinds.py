@@ -10,16 +10,22 @@ from typing import Any
 def kind_by_name(name: str, sources: list[dict[str, Any]]) -> str | None:
     """The kind of the first source whose glob fits the base name, whatever its case.
 
-    What packing and rotation append (`.gz`, `.1`, `.old`, `-20250304`) is left aside where the whole name fits nothing.
+    What packing and rotation append (`.gz`, `.1`, `.old`, `-20250304`) is left aside where the
+    whole name fits nothing.
     """
     base = name.replace("\\", "/").rpartition("/")[2].lower()
     while True:
         for source in sources:
             for glob in source["files"]:
-                first, *others = (re.escape(part).replace(r"\?", ".") for part in glob.lower().split("*"))
-                # Atomic: a name that does not fit is given up at once, however many stars there are.
+                first, *others = (
+                    re.escape(part).replace(r"\?", ".") for part in glob.lower().split("*")
+                )
+                # Atomic: a name that does not fit is given up at once, however many stars there
+                # are.
                 middle = "".join(f"(?>.*?{part})" for part in others[:-1])
-                if re.fullmatch(first + middle + "".join(f".*{part}" for part in others[-1:]), base, re.DOTALL):
+                if re.fullmatch(
+                    first + middle + "".join(f".*{part}" for part in others[-1:]), base, re.DOTALL
+                ):
                     return str(source["kind"])
         shorter = re.sub(r"(?:\.gz|[._-]\d{1,14}|\.(?:old|bak|orig|prev)|~)\Z", "", base)
         if shorter in ("", base):

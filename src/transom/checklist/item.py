@@ -5,9 +5,11 @@
     waivers: {value: N/A, waive_items: []}
     input_files: ["${LOG_ROOT}/sta.log"]
 
-`value` decides the type of the check, the list beside it the contents. `reads_as` says what a description means that
+`value` decides the type of the check, the list beside it the contents. `reads_as` says what a
+description means that
 `rules` do not understand. Harmless slips of YAML (a bare 2025, null for
-N/A) are read as meant, with a warning that says what to write; whatever could change a verdict is an error.
+N/A) are read as meant, with a warning that says what to write; whatever could change a verdict is
+an error.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class InputName:
 
 @dataclass(frozen=True)
 class ReadsAs:
-    """Meaning that a person gives to a description: items that a domain knows, and their parameters."""
+    """Meaning that a person gives to a description: items that a domain knows, and their
+    parameters.
+    """
 
     domain: str
     items: tuple[str, ...]
@@ -59,7 +63,8 @@ class Item:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
         reads_as: what its description means, where a person had to say so.
-        requirements, waivers: None where the file has no such section, so that a checker's defaults apply.
+        requirements, waivers: None where the file has no such section, so that a checker's defaults
+        apply.
         sha256: of the text.
         warnings: what was read differently from how it was written.
     """
@@ -78,7 +83,9 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """Meaning that an ItemSpec and a checker are made for: the description, and a person's word on it."""
+        """Meaning that an ItemSpec and a checker are made for: the description, and a person's
+        word on it.
+        """
         return self.description + (canonical_json(self.reads_as.to_json()) if self.reads_as else "")
 
     def where(self, line: int) -> str:
@@ -106,7 +113,11 @@ class _ItemReader(SectionReader):
         data = self.file.data
         if not isinstance(data, dict):
             kind = "a list" if isinstance(data, list) else "a single value"
-            self.fail((), f"is {kind}, not an item", "write `description: ...` and the other keys at the left edge")
+            self.fail(
+                (),
+                f"is {kind}, not an item",
+                "write `description: ...` and the other keys at the left edge",
+            )
         self.mapping(data, _TOP, ())
         own_id = self.own_id(data)
         item = Item(
@@ -128,13 +139,19 @@ class _ItemReader(SectionReader):
             return None
         text = self.file.written.get(("item_id",), "")
         if not _ITEM_ID.fullmatch(text):
-            self.fail(("item_id",), f"item_id {text!r} is not a name", "use letters, digits, `.`, `_` and `-`")
+            self.fail(
+                ("item_id",),
+                f"item_id {text!r} is not a name",
+                "use letters, digits, `.`, `_` and `-`",
+            )
         return text
 
     def derived_id(self) -> str:
         path = self.file.path
         name = path.absolute().parent.name if path.stem.lower() == "item" else path.stem
-        plain = "".join(sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign))
+        plain = "".join(
+            sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign)
+        )
         return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.") or "item"
 
     def description(self, data: dict[str, Json]) -> str:
@@ -143,7 +160,11 @@ class _ItemReader(SectionReader):
             self.fail(at, "there is no description", "write `description: what must be confirmed`")
         if not isinstance(value, str):
             written = self.file.written.get(at, "...")
-            self.fail(at, "the description is not a text", f'say in words what must hold: description: "{written}"')
+            self.fail(
+                at,
+                "the description is not a text",
+                f'say in words what must hold: description: "{written}"',
+            )
         if not value.strip():
             self.fail(at, "the description is empty", "say in one line what must be confirmed")
         return value.strip()
@@ -165,7 +186,11 @@ class _ItemReader(SectionReader):
         """A key or a value of `reads_as`, as it is written."""
         written = self.file.written.get(at, "").strip()
         if not written:
-            self.fail(at, f"{'.'.join(map(str, at))} is no name", "write one, or remove reads_as to be asked")
+            self.fail(
+                at,
+                f"{'.'.join(map(str, at))} is no name",
+                "write one, or remove reads_as to be asked",
+            )
         return written
 
     def input_files(self, data: dict[str, Json]) -> tuple[InputName, ...]:
@@ -173,4 +198,6 @@ class _ItemReader(SectionReader):
         names = self.texts(data.get("input_files"), at, "path")
         if not names:
             self.warn(at, "input_files is empty; `check run` has nothing to read")
-        return tuple(InputName(name, self.file.line_of(*at, index)) for index, name in enumerate(names))
+        return tuple(
+            InputName(name, self.file.line_of(*at, index)) for index, name in enumerate(names)
+        )

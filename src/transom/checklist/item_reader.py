@@ -1,4 +1,6 @@
-"""Reading an item's YAML: values, patterns and waivers with their lines, slips named, mistakes refused."""
+"""Reading an item's YAML: values, patterns and waivers with their lines, slips named, mistakes
+refused.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,17 @@ class SectionReader:
         value = self.counted("waivers", value, "waive_items", waivers, least=0)
         return Waivers(value=value, waive_items=tuple(waivers))
 
-    def section(self, data: dict[str, Json], name: str, keys: tuple[str, ...]) -> dict[str, Json] | None:
+    def section(
+        self, data: dict[str, Json], name: str, keys: tuple[str, ...]
+    ) -> dict[str, Json] | None:
         if name not in data:
             return None
         value = data[name]
         if value is None or (isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE):
-            self.warn((name,), f"{name} is empty and read as N/A; write `{name}: {{value: N/A, {keys[1]}: []}}`")
+            self.warn(
+                (name,),
+                f"{name} is empty and read as N/A; write `{name}: {{value: N/A, {keys[1]}: []}}`",
+            )
             return {}
         return self.mapping(value, keys, (name,))
 
@@ -83,22 +90,36 @@ class SectionReader:
             self.warn(at, f'{name}.value "{written}" is read as a number; write it without quotes')
             return int(written)
         if isinstance(value, bool) or not isinstance(value, int):
-            self.fail(at, f"{name}.value is {written or 'not a number'!r}", "write N/A or a whole number")
+            self.fail(
+                at, f"{name}.value is {written or 'not a number'!r}", "write N/A or a whole number"
+            )
         return value
 
-    def counted(self, name: str, value: int | None, key: str, entries: Sequence[object], *, least: int) -> int | None:
-        """The number of entries, held against `value`: that decides the type, the list its contents."""
+    def counted(
+        self, name: str, value: int | None, key: str, entries: Sequence[object], *, least: int
+    ) -> int | None:
+        """The number of entries, held against `value`: that decides the type, the list its
+        contents.
+        """
         at, many = (name, "value"), len(entries)
         if value is None:
             if entries:
                 what = f"{name}.value is N/A or missing, but {key} has {many}"
                 self.fail((name, key), what, f"write {name}.value: {many}, or empty the list")
         elif value < least:
-            self.fail(at, f"{name}.value is {value}", "write N/A, 0 (waivers: waive all) or the number of entries")
+            self.fail(
+                at,
+                f"{name}.value is {value}",
+                "write N/A, 0 (waivers: waive all) or the number of entries",
+            )
         elif value and not entries:
-            self.fail(at, f"{name}.value is {value}, but {key} is empty", "fill the list, or write N/A")
+            self.fail(
+                at, f"{name}.value is {value}, but {key} is empty", "fill the list, or write N/A"
+            )
         elif value and value != many:
-            self.warn(at, f"{name}.value is {value}, but {key} has {many}; the list counts: correct it")
+            self.warn(
+                at, f"{name}.value is {value}, but {key} has {many}; the list counts: correct it"
+            )
         return many if value else value
 
     # -- lists
@@ -117,7 +138,10 @@ class SectionReader:
             for part in parts(found[-1]):
                 self.refuse(pattern_problem(part), here)
                 if is_split_regex(part):
-                    how = "| separates alternatives before regex: is read; write any_of: ['regex:...', 'regex:...']"
+                    how = (
+                        "| separates alternatives before regex: is read; write any_of:"
+                        " ['regex:...', 'regex:...']"
+                    )
                     self.warn(here, f"{part!r} is compared as literal texts, because {how}")
         return found
 
@@ -134,25 +158,40 @@ class SectionReader:
             return Waiver(pattern=self.text(entry, at, "waiver"))
         self.mapping(entry, _WAIVER, at)
         there = [key for key in _WAIVER if entry.get(key) is not None]
-        fields = {key: self.text(entry[key], (*at, key), key, may_be_any=key == "expires") for key in there}
+        fields = {
+            key: self.text(entry[key], (*at, key), key, may_be_any=key == "expires")
+            for key in there
+        }
         if "pattern" not in fields:
             self.fail(at, "the waiver has no pattern", "write `pattern: text`")
         if "expires" in fields:
             try:
                 fields["expires"] = date.fromisoformat(fields["expires"].strip()).isoformat()
             except ValueError:
-                self.fail((*at, "expires"), f"{fields['expires']!r} is not a date", "write it as 2026-01-31")
+                self.fail(
+                    (*at, "expires"),
+                    f"{fields['expires']!r} is not a date",
+                    "write it as 2026-01-31",
+                )
         return Waiver(**fields)
 
     def with_reasons(self, waivers: list[Waiver], value: Json, *, is_comment: bool) -> list[Waiver]:
-        """Reasons run beside the waivers. A wrong count misleads a reader, not the verdict: a warning, as for value."""
+        """Reasons run beside the waivers. A wrong count misleads a reader, not the verdict: a
+        warning, as for value.
+        """
         at, count = ("waivers", "waive_reasons"), len(waivers)
         entries = enumerate(self.entries(value, at))
-        reasons = [self.text(one, (*at, n), "reason", may_be_blank=True).strip() for n, one in entries]
+        reasons = [
+            self.text(one, (*at, n), "reason", may_be_blank=True).strip() for n, one in entries
+        ]
         if is_comment:
             waivers = [*waivers, *(Waiver(pattern=reason) for reason in reasons[count:] if reason)]
         elif reasons and len(reasons) != count:
-            self.warn(at, f"there are {len(reasons)} waive_reasons for {count} waive_items; write one for each")
+            self.warn(
+                at,
+                f"there are {len(reasons)} waive_reasons for {count} waive_items; write one for"
+                " each",
+            )
         pairs = zip(waivers, [*reasons[:count], *[""] * len(waivers)], strict=False)
         return [one.model_copy(update={"reason": one.reason or why or None}) for one, why in pairs]
 
@@ -168,10 +207,19 @@ class SectionReader:
         return []
 
     def texts(self, value: Json, at: tuple[Key, ...], name: str) -> list[str]:
-        return [self.text(entry, (*at, index), name) for index, entry in enumerate(self.entries(value, at))]
+        return [
+            self.text(entry, (*at, index), name)
+            for index, entry in enumerate(self.entries(value, at))
+        ]
 
     def text(
-        self, entry: Json, at: tuple[Key, ...], name: str, *, may_be_blank: bool = False, may_be_any: bool = False
+        self,
+        entry: Json,
+        at: tuple[Key, ...],
+        name: str,
+        *,
+        may_be_blank: bool = False,
+        may_be_any: bool = False,
     ) -> str:
         """A text as it was written; `may_be_any`: a number or a date is meant as well as a text."""
         written = "" if entry is None else self.file.written.get(at, "")
@@ -180,7 +228,11 @@ class SectionReader:
             value = self.file.written.get((*at, key), "...")
             shown = f"regex:{value}" if key == "regex" else f"{key}: {value}" if key else "[a]"
             kind = "mapping" if isinstance(entry, dict) else "list"
-            self.fail(at, f"a {name} is a {kind}", f"write one text per entry, the whole of it in quotes: '{shown}'")
+            self.fail(
+                at,
+                f"a {name} is a {kind}",
+                f"write one text per entry, the whole of it in quotes: '{shown}'",
+            )
         if not (written.strip() or may_be_blank):
             self.fail(at, f"a {name} is empty", "write a text, or remove the line")
         if written and not isinstance(entry, str) and not may_be_any:
@@ -190,7 +242,9 @@ class SectionReader:
     def mapping(self, value: Json, keys: Collection[str], at: tuple[Key, ...]) -> dict[str, Json]:
         """A mapping of known keys; of any where none are known."""
         if not isinstance(value, dict):
-            self.fail(at, f"{at[-1]} is not a mapping", "write `key: value` lines beneath it, indented")
+            self.fail(
+                at, f"{at[-1]} is not a mapping", "write `key: value` lines beneath it, indented"
+            )
         for key in value if keys else ():
             if key not in keys:
                 near = nearest_key(key, tuple(keys))

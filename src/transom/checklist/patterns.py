@@ -1,4 +1,6 @@
-"""Patterns that people write in items and checkers: what is wrong with one, before anything is compared with it."""
+"""Patterns that people write in items and checkers: what is wrong with one, before anything is
+compared with it.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,24 @@ def regex_problem(expression: str) -> str | None:
 
 
 def is_split_regex(text: str) -> bool:
-    """`regex:a|b`: alternatives come first, so this compares with the literal texts `regex:a` and `b`."""
+    """`regex:a|b`: alternatives come first, so this compares with the literal texts `regex:a`
+    and `b`.
+    """
     return text.startswith(REGEX) and "|" in text
 
 
 def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
     """Reason why a pattern or a waiver cannot be used, or None.
 
-    A split regex can be used as a pattern; that it misleads is for the lint to say. In a waiver `regex:` is always one
-    expression, `|` included.
+    A split regex can be used as a pattern; that it misleads is for the lint to say. In a waiver
+    `regex:` is always one expression, `|` included.
     """
     if not text.replace("|", "").strip():  # such a text would be contained in everything
-        return "an empty waiver would waive everything" if waiver else "an empty pattern is contained in everything"
+        return (
+            "an empty waiver would waive everything"
+            if waiver
+            else "an empty pattern is contained in everything"
+        )
     if text.startswith(REGEX) and (waiver or not is_split_regex(text)):
         problem = regex_problem(text.removeprefix(REGEX))
         return f"the regular expression {text!r} is invalid: {problem}" if problem else None
@@ -56,7 +64,9 @@ def condition_problem(condition: Condition) -> str | None:
 
 
 def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
-    """Parts of a checker's configuration that cannot be compared with, and the keys under which it stands."""
+    """Parts of a checker's configuration that cannot be compared with, and the keys under which
+    it stands.
+    """
     for index, item in enumerate(config.items):
         for number, hint in enumerate(item.hints):
             problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None

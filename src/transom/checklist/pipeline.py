@@ -13,7 +13,15 @@ from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.copies import export
 from transom.checklist.item import Item
 from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
-from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, artifact_bytes, check_files, load_checker
+from transom.checklist.run import (
+    Inputs,
+    LoadedChecker,
+    Roots,
+    Verdict,
+    artifact_bytes,
+    check_files,
+    load_checker,
+)
 from transom.checklist.run.audit import audit_waivers
 from transom.checklist.run.check import Occasion
 from transom.checklist.run.verdict import VERDICT_FILE
@@ -40,7 +48,8 @@ class Places:
 
     Attributes:
         variables: `--var NAME=PATH`.
-        search_root: the setting `paths.search_root`, which the usual variables stand for when nobody says.
+        search_root: the setting `paths.search_root`, which the usual variables stand for when
+            nobody says.
         root: `--root`: one more folder to look for logs in.
         out: the folder for a person's copies; inside the run where None.
         base: where relative input files start; the folder of the item's file where None.
@@ -53,12 +62,16 @@ class Places:
     base: Path | None = None
 
     def roots(self, item: Item | None, otherwise: Path) -> Roots:
-        """Folders of variables, and where an item's relative input files start; `otherwise` where there is no item."""
+        """Folders of variables, and where an item's relative input files start; `otherwise`
+        where there is no item.
+        """
         base = self.base or (item.path.absolute().parent if item else otherwise)
         return Roots.with_defaults(self.variables, self.search_root, base)
 
     def folders(self, roots: Roots) -> tuple[Path, ...]:
-        """Folders where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
+        """Folders where logs are looked for: `--root`, the variables' folders, the item's
+        folder; each once.
+        """
         wanted = [*([self.root] if self.root else []), *roots.folders(), roots.base]
         there = (folder for folder in wanted if os.path.isdir(folder))  # noqa: PTH112  unlike Path.is_dir it never raises
         return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in there))
@@ -66,7 +79,9 @@ class Places:
 
 @dataclass(frozen=True)
 class Manner:
-    """Manner of a check: how the roles ask by the tag of a round, where code runs, by which day waivers expire."""
+    """Manner of a check: how the roles ask by the tag of a round, where code runs, by which day
+    waivers expire.
+    """
 
     occasion: Occasion
     sandbox: Sandbox
@@ -79,13 +94,23 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
         sizes = _sizes(item, places.roots(item, run.folder))
-        return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory)
+        return await write_spec(
+            run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory
+        )
     except NeedsModel as error:
-        return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
+        return SpecResult(
+            status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id
+        )
 
 
 async def checker_of(
-    run: Run, spec: Artifact[str] | str, item: Item | None, places: Places, manner: Manner, *, folder: Path | None
+    run: Run,
+    spec: Artifact[str] | str,
+    item: Item | None,
+    places: Places,
+    manner: Manner,
+    *,
+    folder: Path | None,
 ) -> BuiltChecker | BuildResult:
     """Build the checker; a result alone where the rules abstain.
 
@@ -106,13 +131,17 @@ async def checker_of(
     try:
         built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
     except NeedsModel as error:
-        return BuildResult(status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id)
+        return BuildResult(
+            status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id
+        )
     if manner.memory and built.done:
         await remember_spec(run, manner.memory, inputs.item_id, inputs.description, document)
     return built
 
 
-async def verdict_of(run: Run, checker: LoadedChecker, item: Item | None, places: Places, manner: Manner) -> Verdict:
+async def verdict_of(
+    run: Run, checker: LoadedChecker, item: Item | None, places: Places, manner: Manner
+) -> Verdict:
     """Run a checker on the files of today; a person's copy of the verdict goes to `places.out`.
 
     Raises:
@@ -123,12 +152,19 @@ async def verdict_of(run: Run, checker: LoadedChecker, item: Item | None, places
 
     async def step(*_: object) -> Verdict:
         unused = when.fail_on_unused
-        verdict = await check_files(checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused)
+        verdict = await check_files(
+            checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused
+        )
         audit_waivers(run.workspace.root, verdict, run.id)
         return verdict
 
     # It looks at the files of today, so it is journaled and never reused.
-    declared = [checker.sha256, item.sha256 if item else None, [name.written for name in inputs.names], when.as_of]
+    declared = [
+        checker.sha256,
+        item.sha256 if item else None,
+        [name.written for name in inputs.names],
+        when.as_of,
+    ]
     out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
     verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
     if places.out:
@@ -145,12 +181,16 @@ class Judged:
     checker: Path
 
 
-async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Judged | None:
+async def check_all(
+    run: Run, item: Item, places: Places, manner: Manner
+) -> SpecResult | BuildResult | Judged | None:
     """Spec, build and run in one go; where one of them stops, its own answer.
 
-    None where the files show something against Section 4: its round corrects it, once, when the run is opened again.
+    None where the files show something against Section 4: its round corrects it, once, when the run
+    is opened again.
     """
-    own_files(item, places.roots(item, run.folder))  # an undefined variable is said before anybody is asked
+    # an undefined variable is said before anybody is asked
+    own_files(item, places.roots(item, run.folder))
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
@@ -158,7 +198,8 @@ async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> Spe
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
     if unusable := _unusable(item, places.roots(item, run.folder)):
-        # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that.
+        # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to
+        # build for that.
         row = GateRow(gate="inputs", passed=False, findings=unusable)
         return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
     target = places.out / checker_folder(item.item_id) if places.out else None
@@ -174,10 +215,15 @@ async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> Spe
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:
-    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question until then."""
+    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question
+    until then.
+    """
     first = result.findings[0]
     more = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
-    asks = f"The ItemSpec of {result.item_id} has findings: {first.message}{more}. What is to become of it?"
+    asks = (
+        f"The ItemSpec of {result.item_id} has findings: {first.message}{more}. What is to become"
+        " of it?"
+    )
     try:
         word = await run.ask("review", asks, options=[TAKEN, "I mend it"])
     except Paused:
@@ -190,11 +236,15 @@ def checker_folder(item_id: str) -> str:
     return f"{item_id}_checker"
 
 
-def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> tuple[str, str]:
-    """The text of an ItemSpec that a checker may be built from for an item, and the id of that item.
+def read_spec(
+    path: Path, item: Item | None, *, allow_needs_review: bool = False
+) -> tuple[str, str]:
+    """The text of an ItemSpec that a checker may be built from for an item, and the id of that
+    item.
 
     Raises:
-        InputError: not readable, not whole, with findings that nobody mended, or written for another item.
+        InputError: not readable, not whole, with findings that nobody mended, or written for
+            another item.
     """
     text = read_text(path)
     if is_marked(text) and not allow_needs_review:
@@ -204,13 +254,19 @@ def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False
     section_texts(text, artifact=str(path))
     if not _NAME.fullmatch(document.item_id):
         what = f"the title names no item ({document.item_id!r})"
-        raise InputError(what, where=str(path), hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`")
+        raise InputError(
+            what,
+            where=str(path),
+            hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`",
+        )
     if item and document.item_id != item.item_id:
         what = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
         raise InputError(what, where=str(path), hint="name the item that it was written for")
     if item and " ".join(document.description.split()) != " ".join(item.description.split()):
         hint = f"run: transom check spec {item.path}"
-        raise InputError("the ItemSpec was written for another description", where=str(path), hint=hint)
+        raise InputError(
+            "the ItemSpec was written for another description", where=str(path), hint=hint
+        )
     return text, document.item_id
 
 
@@ -239,7 +295,9 @@ def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
 def input_problems(
     item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
 ) -> list[str]:
-    """Errors of input files, each with the item's line that names it and where it was looked for."""
+    """Errors of input files, each with the item's line that names it and where it was looked
+    for.
+    """
     if item is None or isinstance(result, SpecResult):
         return []
     if isinstance(result, Verdict):
@@ -252,14 +310,18 @@ def input_problems(
             called = {written, roots.shown(path, written), path.name}
             message = next((wrong[one] for one in called if one in wrong), None)
             if message:
-                hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
+                hint = (
+                    "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
+                )
                 where = f"{item.where(name.line)}: {name.written}: {message}"
                 problems.append(f"{where}; looked for at {path.absolute()}{hint}")
     return problems
 
 
 def _sizes(item: Item, roots: Roots) -> dict[str, int]:
-    """Bytes of the input files that can be found; an ItemSpec can be written before there is any."""
+    """Bytes of the input files that can be found; an ItemSpec can be written before there is
+    any.
+    """
     sizes: dict[str, int] = {}
     for name in item.input_files:
         try:

@@ -1,4 +1,6 @@
-"""Answers of `check spec`, `check build` and `check lint`: `transom.spec/1`, `transom.build/1`, `transom.lint/1`."""
+"""Answers of `check spec`, `check build` and `check lint`: `transom.spec/1`, `transom.build/1`,
+`transom.lint/1`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from transom.checklist.complexity import Complexity
 from transom.gates import Finding
 
 SPEC: Final = "ItemSpec"
-"""The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves something open."""
+"""The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves
+something open.
+"""
 
 
 class WordsRow(Shape):
@@ -25,7 +29,9 @@ class WordsRow(Shape):
 
 
 class ReadingRow(Shape):
-    """A reading that comes near a description: one sentence, how the item would say it, and what today's files give."""
+    """A reading that comes near a description: one sentence, how the item would say it, and what
+    today's files give.
+    """
 
     says: str
     reads_as: dict[str, Json]
@@ -44,7 +50,9 @@ class RoundRow(Shape):
 
 
 class SpecResult(Shape):
-    """`check spec --format json`. Of `readings` a person may choose one, with the command `choose`."""
+    """`check spec --format json`. Of `readings` a person may choose one, with the command
+    `choose`.
+    """
 
     schema_: Literal["transom.spec/1"] = Field(default="transom.spec/1", alias="schema")
     status: Literal["READY", "NEEDS_REVIEW", "NEEDS_MODEL", "ERROR"]
@@ -66,7 +74,9 @@ class SpecResult(Shape):
 
 
 class GateRow(Shape):
-    """One gate of a build. What a gate that was passed says is a remark, e.g. on what it could not try."""
+    """One gate of a build. What a gate that was passed says is a remark, e.g. on what it could
+    not try.
+    """
 
     gate: str
     passed: bool
@@ -86,7 +96,9 @@ class AnswerRow(Shape):
 
 
 class Survivor(Shape):
-    """An alteration of the evidence that left the result as it was: what was done, where, and what was seen."""
+    """An alteration of the evidence that left the result as it was: what was done, where, and
+    what was seen.
+    """
 
     mutation: str
     artifact: str
@@ -95,7 +107,9 @@ class Survivor(Shape):
 
 
 class MutationRow(Shape):
-    """What had to change the result: how many times it did, out of how many, which did not, and of what kinds."""
+    """What had to change the result: how many times it did, out of how many, which did not, and
+    of what kinds.
+    """
 
     killed: int
     applicable: int
@@ -104,7 +118,9 @@ class MutationRow(Shape):
 
 
 class Expected(Shape):
-    """What comes of a test: the ids of the items that are found, violated or waived, and the waivers without use."""
+    """What comes of a test: the ids of the items that are found, violated or waived, and the
+    waivers without use.
+    """
 
     status: Literal["PASS", "FAIL"]
     found: tuple[str, ...] = ()
@@ -128,7 +144,9 @@ class Combination(Shape):
 
 
 class BuildResult(Shape):
-    """`check build --format json`. `waits_for` says what a person must bring; it makes the exit code 3."""
+    """`check build --format json`. `waits_for` says what a person must bring; it makes the exit
+    code 3.
+    """
 
     schema_: Literal["transom.build/1"] = Field(default="transom.build/1", alias="schema")
     status: Literal["done", "needs_review", "human_required", "NEEDS_MODEL", "ERROR"]
@@ -147,15 +165,24 @@ class BuildResult(Shape):
 
     @property
     def against_spec(self) -> tuple[str, ...]:
-        """Findings of the real files against the ItemSpec: examples that contradict it, patterns that match nothing."""
-        rows = (row for gate in self.gates for row in gate.findings if gate.gate in ("examples", "patterns"))
+        """Findings of the real files against the ItemSpec: examples that contradict it, patterns
+        that match nothing.
+        """
+        rows = (
+            row
+            for gate in self.gates
+            for row in gate.findings
+            if gate.gate in ("examples", "patterns")
+        )
         return tuple(row.message for row in rows if row.artifact == SPEC)
 
     @property
     def exit_code(self) -> int:
         if self.waits_for:
             return 3
-        return {"done": 0, "needs_review": 3, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[self.status]
+        return {"done": 0, "needs_review": 3, "ERROR": 2, "human_required": 3, "NEEDS_MODEL": 3}[
+            self.status
+        ]
 
 
 class GeneratedCode(Shape):
@@ -175,9 +202,13 @@ class ErrorRow(Shape):
 
 
 class Intervention(Shape):
-    """`human_intervention_report.json`: why a build could not be finished, and what a person can do about it."""
+    """`human_intervention_report.json`: why a build could not be finished, and what a person can
+    do about it.
+    """
 
-    schema_: Literal["transom.intervention/1"] = Field(default="transom.intervention/1", alias="schema")
+    schema_: Literal["transom.intervention/1"] = Field(
+        default="transom.intervention/1", alias="schema"
+    )
     status: Literal["HUMAN_INTERVENTION_REQUIRED"] = "HUMAN_INTERVENTION_REQUIRED"
     item_id: str
     total_iterations: int
@@ -192,12 +223,15 @@ class Intervention(Shape):
     resume_command: str
 
 
-# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the end.
+# What only casts doubt on a checker, without showing that it is wrong: a person looks at it in the
+# end.
 DOUBTS: Final = frozenset({"mutation", "untested"})
 
 
 class LintResult(Shape):
-    """`check lint --format json`. `remarks` are questions of the gates, and what they could not try."""
+    """`check lint --format json`. `remarks` are questions of the gates, and what they could not
+    try.
+    """
 
     schema_: Literal["transom.lint/1"] = Field(default="transom.lint/1", alias="schema")
     findings: tuple[Finding, ...] = ()
@@ -206,7 +240,11 @@ class LintResult(Shape):
     @property
     def exit_code(self) -> int:
         """1 where something is wrong, 3 where the gates only doubt."""
-        return 3 if self.findings and {row.gate for row in self.findings} <= DOUBTS else bool(self.findings)
+        return (
+            3
+            if self.findings and {row.gate for row in self.findings} <= DOUBTS
+            else bool(self.findings)
+        )
 
 
 class BuildRecord(Shape):

@@ -1,8 +1,9 @@
 """`check import`: the lines of a spreadsheet become item files.
 
-The first line names the columns, in any order: `description`, and where wanted `item_id`, `input_files`,
-`pattern_items`, `waive_items`, `waive_reasons`, `owner`, `expires`. A cell holds several texts on lines of their own or
-divided by `;`. Comma, semicolon and tabulator divide cells.
+The first line names the columns, in any order: `description`, and where wanted `item_id`,
+`input_files`,
+`pattern_items`, `waive_items`, `waive_reasons`, `owner`, `expires`. A cell holds several texts on
+lines of their own or divided by `;`. Comma, semicolon and tabulator divide cells.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def read_sheet(path: Path) -> list[SheetItem]:
     """The items of a sheet, each held against what an item must be.
 
     Raises:
-        InputError: it cannot be read, a column is unknown, two items have one id, or a line makes no item; with its
+        InputError: it cannot be read, a column is unknown, two items have one id, or a line makes
+            no item; with its
             line.
     """
     text = read_text(path)
@@ -65,7 +67,9 @@ def read_sheet(path: Path) -> list[SheetItem]:
             one = _item(cells, path, line)
             if found.setdefault(one.name, one) is not one:
                 what = f"{Path(one.name).stem} stands in line {found[one.name].line} already"
-                raise InputError(what, where=f"{path}:{line}", hint="give each item an item_id of its own")
+                raise InputError(
+                    what, where=f"{path}:{line}", hint="give each item an item_id of its own"
+                )
         line = rows.line_num + 1
     return list(found.values())
 
@@ -81,13 +85,17 @@ def _column(name: str, path: Path) -> str:
 
 def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
     item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
-    patterns, waivers, reasons = (_texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons"))
+    patterns, waivers, reasons = (
+        _texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons")
+    )
     who: dict[str, Json] = {name: cells[name] for name in ("owner", "expires") if cells.get(name)}
     if waivers and len(reasons) not in (0, 1, len(waivers)):
         what = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
         raise InputError(what, where=f"{path}:{line}", hint="write one for all, or one for each")
     if (reasons or who) and not waivers:
-        raise InputError("a reason, an owner or an expiry stands without waive_items", where=f"{path}:{line}")
+        raise InputError(
+            "a reason, an owner or an expiry stands without waive_items", where=f"{path}:{line}"
+        )
     why = cycle([{"reason": reason} for reason in reasons] or [{}])
     data: dict[str, Json] = {
         "item_id": item_id,
@@ -96,7 +104,9 @@ def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
         "input_files": list(_texts(cells, "input_files")),
         "waivers": {
             "value": len(waivers) or "N/A",
-            "waive_items": [{"pattern": one, **reason, **who} for one, reason in zip(waivers, why, strict=False)],
+            "waive_items": [
+                {"pattern": one, **reason, **who} for one, reason in zip(waivers, why, strict=False)
+            ],
         },
     }
     text = dump_yaml(data)

@@ -1,7 +1,9 @@
-"""The audited atoms B and C: how a text is compared with a pattern, and when a list counts as existing.
+"""The audited atoms B and C: how a text is compared with a pattern, and when a list counts as
+existing.
 
-Universal: no word of any checklist item stands here. The module imports `re` alone and is complete in itself, so its
-source can be appended to an atom A and run in the sandbox; that is why annotations are built-in types and no
+Universal: no word of any checklist item stands here. The module imports `re` alone and is complete
+in itself, so its source can be appended to an atom A and run in the sandbox; that is why
+annotations are built-in types and no
 `__future__` import is used.
 """
 
@@ -17,8 +19,9 @@ def validate_logic(
 ) -> dict[str, object]:
     """Compare a text with one pattern.
 
-    Precedence: alternatives (`a|b`, each literal) > `regex:` > wildcard (`*`, `?`, whole text) > `default_match`
-    (`contains` or `exact`). Everything is case-sensitive; `[` and `]` are literal, since buses are written with them.
+    Precedence: alternatives (`a|b`, each literal) > `regex:` > wildcard (`*`, `?`, whole text) >
+    `default_match` (`contains` or `exact`). Everything is case-sensitive; `[` and `]` are literal,
+    since buses are written with them.
 
     Returns:
         `is_match`, `reason`, and `kind`: alternatives | regex | wildcard | contains | exact.
@@ -31,14 +34,20 @@ def validate_logic(
         return _transom_regex(subject, wanted[len("regex:") :], regex_mode)
     if "*" in wanted or "?" in wanted:
         hit = _transom_wildcard(subject, wanted)
-        return _transom_answer(hit, "wildcard", f"the text {'fits' if hit else 'does not fit'} '{wanted}'")
+        return _transom_answer(
+            hit, "wildcard", f"the text {'fits' if hit else 'does not fit'} '{wanted}'"
+        )
     return _transom_plain(subject, wanted, default_match)
 
 
 def check_existence(items: list[dict[str, object]]) -> dict[str, object]:
     """A list exists if it is not empty; the list comes back unchanged as `evidence`."""
     count = len(items) if items else 0
-    return {"is_match": count > 0, "reason": f"{count} found" if count else "nothing found", "evidence": items}
+    return {
+        "is_match": count > 0,
+        "reason": f"{count} found" if count else "nothing found",
+        "evidence": items,
+    }
 
 
 def _transom_alternatives(subject: str, wanted: str, default_match: str) -> dict[str, object]:
@@ -56,20 +65,27 @@ def _transom_regex(subject: str, expression: str, mode: str) -> dict[str, object
         return _transom_answer(False, "regex", f"Invalid Regex: {error}")
     # Any mode but "match" searches: an unknown word must not turn a check into a crash.
     found = compiled.match(subject) if mode == "match" else compiled.search(subject)
-    return _transom_answer(found is not None, "regex", f"'{expression}' {'matches' if found else 'does not match'}")
+    return _transom_answer(
+        found is not None, "regex", f"'{expression}' {'matches' if found else 'does not match'}"
+    )
 
 
 def _transom_plain(subject: str, wanted: str, default_match: str) -> dict[str, object]:
     if default_match == "exact":
         return _transom_answer(
-            subject == wanted, "exact", f"the text {'is' if subject == wanted else 'is not'} '{wanted}'"
+            subject == wanted,
+            "exact",
+            f"the text {'is' if subject == wanted else 'is not'} '{wanted}'",
         )
     hit = bool(wanted) and wanted in subject
-    return _transom_answer(hit, "contains", f"the text {'contains' if hit else 'does not contain'} '{wanted}'")
+    return _transom_answer(
+        hit, "contains", f"the text {'contains' if hit else 'does not contain'} '{wanted}'"
+    )
 
 
 def _transom_wildcard(subject: str, wanted: str) -> bool:
-    # Greedy with one point of return: linear for ordinary patterns, never exponential as a regex of `.*` can be.
+    # Greedy with one point of return: linear for ordinary patterns, never exponential as a regex of
+    # `.*` can be.
     at, index, star, retry = 0, 0, -1, 0
     while at < len(subject):
         if index < len(wanted) and wanted[index] == "*":

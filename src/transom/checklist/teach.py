@@ -1,9 +1,10 @@
 """`check teach`: from lines that a person marks as good, bad or beside the point to a domain file.
 
-A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it fits a line of another
-mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by no pattern must be
-marked, too; in another log such a line is an error. A log without the line that ends each complete one is an
-error as well. So what nobody was shown is never guessed.
+A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it
+fits a line of another
+mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by
+no pattern must be marked, too; in another log such a line is an error. A log without the line that
+ends each complete one is an error as well. So what nobody was shown is never guessed.
 """
 
 from __future__ import annotations
@@ -32,14 +33,24 @@ _NUMBERS: Final = {
 }
 _NUMBER: Final = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?"
 _NAME: Final = r"[\w/.\[\]$:\\-]+"
-_DENIES: Final = r"(?:not?|never|without|un\w+|in\w+|fail\w*|errors?|abort\w*|skip\w*|violat\w*|missing|warning)"
-_WORD: Final = rf"(?i:(?!{_DENIES}\b)[a-z]+)"
-_ALARM: Final = r"(?i)\b(?:error|errors|fatal|fail|fails|failed|failure|failures|abort|aborted|violat\w*|illegal)\b"
-_OVER: Final = (
-    r"(?i)\b(?:done|finish(?:ed|es)?|complet(?:e|ed|es|ion)|end of|ended|ends|exit(?:ed|ing|s)?|bye|goodbye)\b"
+_DENIES: Final = (
+    r"(?:not?|never|without|un\w+|in\w+|fail\w*|errors?|abort\w*|skip\w*|violat\w*|missing|warning)"
 )
-_DAY: Final = r"(?i)(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$"
-_COMMON: Final = frozenset({"the", "and", "for", "all", "was", "were", "with", "has", "have", "are", "this", "that"})
+_WORD: Final = rf"(?i:(?!{_DENIES}\b)[a-z]+)"
+_ALARM: Final = (
+    r"(?i)\b(?:error|errors|fatal|fail|fails|failed|failure|failures|abort|aborted"
+    r"|violat\w*|illegal)\b"
+)
+_OVER: Final = (
+    r"(?i)\b(?:done|finish(?:ed|es)?|complet(?:e|ed|es|ion)|end"
+    r" of|ended|ends|exit(?:ed|ing|s)?|bye|goodbye)\b"
+)
+_DAY: Final = (
+    r"(?i)(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$"
+)
+_COMMON: Final = frozenset(
+    {"the", "and", "for", "all", "was", "were", "with", "has", "have", "are", "this", "that"}
+)
 
 
 @dataclass(frozen=True)
@@ -83,12 +94,19 @@ class _Pattern:
         return rf"^\s*{told}\s*$"
 
     def _place(self, at: int) -> str:
-        seen, kind = list(dict.fromkeys(one.text for one in self.places[at])), self.places[at][0].kind
+        seen, kind = (
+            list(dict.fromkeys(one.text for one in self.places[at])),
+            self.places[at][0].kind,
+        )
         if kind == "blank":
             return r"\s+"
         if kind == "number":
             signs = self.signs_at(at)
-            return f"(?:{'|'.join(_NUMBERS[one] for one in sorted(signs))})" if len(signs) < len(_NUMBERS) else _NUMBER
+            return (
+                f"(?:{'|'.join(_NUMBERS[one] for one in sorted(signs))})"
+                if len(signs) < len(_NUMBERS)
+                else _NUMBER
+            )
         free = at not in self.fixed and (kind == "name" or (kind == "word" and len(seen) > 1))
         text = _NAME if kind == "name" else _WORD
         text = text if free else "|".join(map(re.escape, seen))
@@ -97,7 +115,9 @@ class _Pattern:
         return text if free or len(seen) == 1 else f"(?:{text})"
 
     def signs_at(self, at: int) -> frozenset[str]:
-        """Signs of numbers that fit: of what is counted only those that were seen, so that 0 errors stay 0."""
+        """Signs of numbers that fit: of what is counted only those that were seen, so that 0
+        errors stay 0.
+        """
         counted = self.alarms or self._is_counted(at)
         return self.seen_signs(at) if counted or at in self.signed else frozenset(_NUMBERS)
 
@@ -109,10 +129,15 @@ class _Pattern:
         return any(re.match(_ALARM, one.text) for seen in self.places for one in seen)
 
     def _is_counted(self, at: int) -> bool:
-        """Whether a number stands before a word, or behind a colon or an equals sign; a coordinate does not."""
+        """Whether a number stands before a word, or behind a colon or an equals sign; a
+        coordinate does not.
+        """
         near = [seen[0] for seen in self.places]
         before = [one.text for one in near[max(0, at - 2) : at] if one.kind != "blank"][-1:]
-        return before in ([":"], ["="]) or [one.kind for one in near[at + 1 : at + 3]] == ["blank", "word"]
+        return before in ([":"], ["="]) or [one.kind for one in near[at + 1 : at + 3]] == [
+            "blank",
+            "word",
+        ]
 
     def narrow(self, line: str) -> bool:
         """Make it not fit a line of another mark; False where nothing tells them apart."""
@@ -127,7 +152,9 @@ class _Pattern:
             if not re.match(self.regex(), line):
                 return True
             of_kind = (at for at, seen in enumerate(self.places) if seen[0].kind == kind)
-            self.fixed.update(at for at in of_kind if other[at].text not in {one.text for one in self.places[at]})
+            self.fixed.update(
+                at for at in of_kind if other[at].text not in {one.text for one in self.places[at]}
+            )
         return not re.match(self.regex(), line)
 
     @property
@@ -142,9 +169,11 @@ def tokens(line: str) -> list[_Token]:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Patterns learned from marked lines: rows of a mark and a regex, and regexes of lines to skip and to heed.
+    """Patterns learned from marked lines: rows of a mark and a regex, and regexes of lines to skip
+    and to heed.
 
-    One of `complete` must fit a line of every log; there is none where nothing says that a log is complete.
+    One of `complete` must fit a line of every log; there is none where nothing says that a log is
+    complete.
     """
 
     marked: tuple[Marked, ...]
@@ -155,7 +184,9 @@ class Lesson:
     complete: tuple[str, ...] = ()
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
-        """Fate of a line: a mark, `unread` where it must be read and is not, None where it is about nothing."""
+        """Fate of a line: a mark, `unread` where it must be read and is not, None where it is
+        about nothing.
+        """
         for mark, regex in self.rows:
             if re.match(regex, line):
                 return mark
@@ -165,7 +196,11 @@ class Lesson:
 
     def whole(self, text: str) -> str:
         """A text as a complete log has it: with the end below where that is not there."""
-        return text if not self.ends or fitting(self.complete, text.split("\n")) else f"{text}\n{self.ends[0].text}"
+        return (
+            text
+            if not self.ends or fitting(self.complete, text.split("\n"))
+            else f"{text}\n{self.ends[0].text}"
+        )
 
 
 def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
@@ -182,38 +217,64 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
     for one in every:
         parts = tokens(one.text)
         if not any(part.kind in ("word", "name", "number") for part in parts):
-            raise InputError("says nothing", where=f"{one.file}:{one.line}", hint="mark another line")
-        found = groups.setdefault((one.mark, _shape(parts)), _Pattern(one.mark, [[] for _ in parts]))
+            raise InputError(
+                "says nothing", where=f"{one.file}:{one.line}", hint="mark another line"
+            )
+        found = groups.setdefault(
+            (one.mark, _shape(parts)), _Pattern(one.mark, [[] for _ in parts])
+        )
         for place, part in zip(found.places, parts, strict=True):
             place.append(part)
     for pattern in groups.values():
         for one in every:
-            if one.mark != pattern.mark and re.match(pattern.regex(), one.text) and not pattern.narrow(one.text):
-                what = f"nothing tells this line, marked as {one.mark}, from those marked as {pattern.mark}"
+            if (
+                one.mark != pattern.mark
+                and re.match(pattern.regex(), one.text)
+                and not pattern.narrow(one.text)
+            ):
+                what = (
+                    f"nothing tells this line, marked as {one.mark}, from those marked as"
+                    f" {pattern.mark}"
+                )
                 hint = "a limit on a number cannot be taught by lines; mark other lines"
                 raise InputError(what, where=f"{one.file}:{one.line}", hint=hint)
     rows = tuple((one.mark, one.regex()) for one in groups.values() if one.mark != "beside")
     skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
     # A line of another log that begins as the end does is the end of that one, e.g. of a bad one.
     begins, files = {_beginning(tokens(one.text)) for one in ends}, {one.file for one in ends}
-    others = [one.text for one in marked if one.file not in files and _beginning(tokens(one.text)) in begins]
+    others = [
+        one.text
+        for one in marked
+        if one.file not in files and _beginning(tokens(one.text)) in begins
+    ]
     last = (regex for _, regex in rows if any(re.match(regex, text) for text in others))
     complete = dict.fromkeys([*(end_regex(one.text) for one in ends), *last])
     return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)), tuple(ends), tuple(complete))
 
 
 def end_regex(line: str) -> str:
-    """Regex of the last line of such a log on any day: its words, with any numbers, names and days."""
+    """Regex of the last line of such a log on any day: its words, with any numbers, names and
+    days.
+    """
     free = {"number": _NUMBER, "name": _NAME, "blank": r"\s+"}
-    told = (_WORD if re.match(_DAY, one.text) else free.get(one.kind, re.escape(one.text)) for one in tokens(line))
+    told = (
+        _WORD if re.match(_DAY, one.text) else free.get(one.kind, re.escape(one.text))
+        for one in tokens(line)
+    )
     return rf"^\s*{''.join(told)}\s*$"
 
 
 def clear_end(lines: Sequence[str]) -> int | None:
-    """The number of a log's last line where that says that all is over, and no other line says it in the same form."""
+    """The number of a log's last line where that says that all is over, and no other line says
+    it in the same form.
+    """
     last = next((at for at in range(len(lines), 0, -1) if re.search(r"[A-Za-z]", lines[at - 1])), 0)
     over = [_shape(tokens(one)) for one in lines if re.search(_OVER, one)]
-    plain = last and re.search(_OVER, lines[last - 1]) and not re.search(rf"(?i)\b{_DENIES}\b", lines[last - 1])
+    plain = (
+        last
+        and re.search(_OVER, lines[last - 1])
+        and not re.search(rf"(?i)\b{_DENIES}\b", lines[last - 1])
+    )
     return last if plain and over.count(_shape(tokens(lines[last - 1]))) == 1 else None
 
 
@@ -228,7 +289,9 @@ def _shape(parts: Sequence[_Token]) -> tuple[object, ...]:
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
-    """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone, and words of alarm."""
+    """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone,
+    and words of alarm.
+    """
     told = [tokens(one.text) for one in marked if one.mark != "beside"]
     begins = [_beginning(parts) for parts in told]
     words = [_words(one.text) for one in marked if one.mark != "beside"]
@@ -243,7 +306,9 @@ def _must(marked: Sequence[Marked]) -> Iterable[str]:
 
 
 def _beginning(parts: Sequence[_Token]) -> str:
-    """The first word, name or number of a line with the signs before it; a name by its letters alone."""
+    """The first word, name or number of a line with the signs before it; a name by its letters
+    alone.
+    """
     told = ""
     for part in parts:
         if part.kind in ("word", "name"):
@@ -264,9 +329,13 @@ def _words(line: str) -> set[str]:
 
 
 def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> str:
-    """The domain file: patterns, guards, and the marked lines as its examples; `files` are globs of their names."""
+    """The domain file: patterns, guards, and the marked lines as its examples; `files` are globs
+    of their names.
+    """
     named = all("(?P<name>" in regex for _, regex in lesson.rows)
-    fields: list[Json] = [{"name": "status", "type": "String", "about": "good or bad by the line", "example": "good"}]
+    fields: list[Json] = [
+        {"name": "status", "type": "String", "about": "good or bad by the line", "example": "good"}
+    ]
     if named:
         about = "what the line is about, as printed"
         example = next(match["name"] for match in _matches(lesson))
@@ -283,7 +352,11 @@ def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> 
     ]
     examples += [{"outcome": "error", "text": good}] if lesson.whole(good) != good else []
     words = " ".join(re.findall(r"[a-z]+", title.lower())) or name
-    source: dict[str, Json] = {"kind": f"{name}_log", "files": list(files), "must_be_read": list(lesson.must)}
+    source: dict[str, Json] = {
+        "kind": f"{name}_log",
+        "files": list(files),
+        "must_be_read": list(lesson.must),
+    }
     source |= {"known_by": list(lesson.complete)} if lesson.complete else {}
     source |= {"may_be_skipped": list(lesson.skipped)} if lesson.skipped else {}
     source["error_if_nothing_read"] = "no line that was taught stands in it"
@@ -295,7 +368,11 @@ def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> 
         "extracts": "the lines that say how it went",
         "question": f"whether all is well: {title}",
         "claims": [
-            {"means": f"every line that was taught is a good one: {title}", "subject": [words], "is": ["clean"]}
+            {
+                "means": f"every line that was taught is a good one: {title}",
+                "subject": [words],
+                "is": ["clean"],
+            }
         ],
         "categories": [{"key": "result", "name": "Result", "fields": fields}],
         "items": [

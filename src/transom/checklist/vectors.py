@@ -1,4 +1,6 @@
-"""Answers that every atom B and C must give, as data: gates run these against generated code, tests against ours."""
+"""Answers that every atom B and C must give, as data: gates run these against generated code,
+tests against ours.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from importlib import resources
 
 from transom.canonical import Json
 
-STANDARD_SOURCE = resources.files("transom.checklist").joinpath("standard_atoms.py").read_text("utf-8")
+STANDARD_SOURCE = (
+    resources.files("transom.checklist").joinpath("standard_atoms.py").read_text("utf-8")
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Call:
         return [
             f"{key} is {result.get(key)!r}, not {value!r}"
             for key, value in self.equals.items()
-            if key != "reason" and (type(result.get(key)) is not type(value) or result[key] != value)
+            if key != "reason"
+            and (type(result.get(key)) is not type(value) or result[key] != value)
         ] + wrong
 
 
@@ -46,8 +51,13 @@ class Vector:
     calls: tuple[Call, ...]
 
 
-def _match(text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **more: Json) -> Call:
-    return Call({"text": text, "pattern": pattern, **more}, {"is_match": is_match, "kind": kind, "reason": reason})
+def _match(
+    text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **more: Json
+) -> Call:
+    return Call(
+        {"text": text, "pattern": pattern, **more},
+        {"is_match": is_match, "kind": kind, "reason": reason},
+    )
 
 
 def _validates(name: str, *calls: Call) -> Vector:
@@ -104,7 +114,11 @@ VECTORS: tuple[Vector, ...] = (
         _match("data_out1", "data_out[15]*", False, "wildcard"),
         _match("data_out5", "data_out[15]*", False, "wildcard"),
     ),
-    Vector("existence_empty", "check_existence", (Call({"items": []}, {"is_match": False, "evidence": []}),)),
+    Vector(
+        "existence_empty",
+        "check_existence",
+        (Call({"items": []}, {"is_match": False, "evidence": []}),),
+    ),
     Vector(
         "existence_evidence",
         "check_existence",
@@ -112,7 +126,13 @@ VECTORS: tuple[Vector, ...] = (
             Call({"items": [{"value": "a"}]}, {"is_match": True, "evidence": [{"value": "a"}]}),
             Call(
                 {"items": [{"value": ""}, {"value": "b", "parsed_fields": {"x": {"y": None}}}]},
-                {"is_match": True, "evidence": [{"value": ""}, {"value": "b", "parsed_fields": {"x": {"y": None}}}]},
+                {
+                    "is_match": True,
+                    "evidence": [
+                        {"value": ""},
+                        {"value": "b", "parsed_fields": {"x": {"y": None}}},
+                    ],
+                },
             ),
         ),
     ),

@@ -34,10 +34,18 @@ def waiver_findings(path: Path, today: date) -> list[Finding]:
     if waivers.value == 0:
         found.append(finding("all", "everything is waived; name the violations that are meant"))
     if waivers.value == 0 and not waivers.waive_items:
-        found.append(finding("reason", "nothing says why; write {pattern, reason, owner, expires} into waive_items"))
+        found.append(
+            finding(
+                "reason",
+                "nothing says why; write {pattern, reason, owner, expires} into waive_items",
+            )
+        )
     seen: dict[str, int] = {}
     for index, one in enumerate(waivers.waive_items):
-        found += [finding(gate, message, index) for gate, message in _of_one(one, today, comment=waivers.value == 0)]
+        found += [
+            finding(gate, message, index)
+            for gate, message in _of_one(one, today, comment=waivers.value == 0)
+        ]
         first = seen.setdefault(one.pattern, index)
         if first != index:
             line = file.line_of("waivers", "waive_items", first)

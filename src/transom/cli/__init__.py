@@ -11,9 +11,11 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
     if argv is None:
-        gc.disable()  # while Python imports: what it makes then stays; the command itself collects again
+        # while Python imports: what it makes then stays; the command itself collects again
+        gc.disable()
     try:
         from transom.cli import app
-    except KeyboardInterrupt:  # while Python still imports: nothing was begun, so there is nothing to say
+    # while Python still imports: nothing was begun, so there is nothing to say
+    except KeyboardInterrupt:
         return 130
     return app.main(argv)

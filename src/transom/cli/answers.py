@@ -1,4 +1,6 @@
-"""The answers of `transom check`, printed; and what a description means that the rules do not understand, asked."""
+"""The answers of `transom check`, printed; and what a description means that the rules do not
+understand, asked.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,20 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer)
     Those of several items stand in one document, which has every item whatever came of it.
     """
     document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
-    text = text_report(document, toned) if isinstance(document, Verdict) else text_reports(document, toned)
+    text = (
+        text_report(document, toned)
+        if isinstance(document, Verdict)
+        else text_reports(document, toned)
+    )
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
     return document.exit_code
 
 
 def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdict:
-    """What came of an item as a verdict: where it was not judged, one that says why, and what a person can do."""
+    """What came of an item as a verdict: where it was not judged, one that says why, and what a
+    person can do.
+    """
     if isinstance(outcome, Verdict):
         return outcome
     words: tuple[WordsRow, ...] = ()
@@ -59,7 +67,10 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         rows = [Note(source_file=None, message=str(outcome))]
     else:
         status, words = _STATUS.get(outcome.status, "NEEDS_REVIEW"), outcome.needs_model
-        rows = [Note(source_file=r.artifact, line_number=r.line, message=r.message) for r in outcome.findings]
+        rows = [
+            Note(source_file=r.artifact, line_number=r.line, message=r.message)
+            for r in outcome.findings
+        ]
         if isinstance(outcome, SpecResult) and words:
             rows += [Note(source_file=None, message=line) for line in _readings(outcome)]
         if status == "NEEDS_REVIEW":
@@ -86,11 +97,21 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
 def next_of(answer: SpecResult | BuildResult) -> str:
     """What a person can do where a step stopped."""
     if isinstance(answer, SpecResult):
-        mend = f"mend {answer.itemspec_path}, then run: transom check build {answer.itemspec_path} --item ITEM.yaml"
-        return f"{mend}; or take it as it is with: {answer.choose.replace(' N ', ' 1 ')}" if answer.choose else mend
+        mend = (
+            f"mend {answer.itemspec_path}, then run: transom check build {answer.itemspec_path}"
+            " --item ITEM.yaml"
+        )
+        return (
+            f"{mend}; or take it as it is with: {answer.choose.replace(' N ', ' 1 ')}"
+            if answer.choose
+            else mend
+        )
     if answer.status == "needs_review" and (path := answer.checker_path):
         correct = "correct atoms.py or checker.yaml there, and build again"
-        return f"{correct}; see what it finds: transom check run {path}; or transom check approve {path} --by NAME"
+        return (
+            f"{correct}; see what it finds: transom check run {path}; or transom check approve"
+            f" {path} --by NAME"
+        )
     return answer.waits_for or f"see: transom runs show {answer.run_id}"
 
 
@@ -105,17 +126,33 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
         path = result.checker_path
         if result.status in ("needs_review", "human_required"):
             lines.append(f"waits for a person: {next_of(result)}")
-        lines += [f"{'remark' if gate.passed else 'FAILED'}  {one}" for gate in result.gates for one in gate.findings]
-        lines += [f"{counted(passed, 'gate')} passed"] if (passed := sum(gate.passed for gate in result.gates)) else []
+        lines += [
+            f"{'remark' if gate.passed else 'FAILED'}  {one}"
+            for gate in result.gates
+            for one in gate.findings
+        ]
+        lines += (
+            [f"{counted(passed, 'gate')} passed"]
+            if (passed := sum(gate.passed for gate in result.gates))
+            else []
+        )
     head = f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
     told = (f"  {line}" for line in [*lines, f"run {result.run_id}"])
     return session.report(result, head, *told, code=result.exit_code)
 
 
 def _readings(result: SpecResult) -> list[str]:
-    """What a description may mean that was not understood, with what today's files would give; and how to choose."""
-    choose = f"choose with: {result.choose}" if result.choose else "a person said that none of these is meant"
-    shown = [f"  {n}: {row.says}; evidence: {row.evidence}" for n, row in enumerate(result.readings, 1)]
+    """What a description may mean that was not understood, with what today's files would give;
+    and how to choose.
+    """
+    choose = (
+        f"choose with: {result.choose}"
+        if result.choose
+        else "a person said that none of these is meant"
+    )
+    shown = [
+        f"  {n}: {row.says}; evidence: {row.evidence}" for n, row in enumerate(result.readings, 1)
+    ]
     if shown:
         return ["it may mean:", *shown, f"{choose}; {_PAGE}"]
     return [f"nothing that the rules know comes near; {_PAGE}"] if result.needs_model else []
@@ -135,9 +172,11 @@ def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
 async def with_readings(
     session: Session, run: Run, item: Item, places: Places, answer: SpecResult
 ) -> SpecResult | None:
-    """Where the rules did not understand the description: the answer with the readings that come near.
+    """Where the rules did not understand the description: the answer with the readings that come
+    near.
 
-    Returns None where a person has chosen one: it stands in the item's file now, and the run can go on.
+    Returns None where a person has chosen one: it stands in the item's file now, and the run can go
+    on.
     """
     if item.reads_as or not any(row.where.startswith(WHERE) for row in answer.needs_model):
         return answer
@@ -149,22 +188,32 @@ async def with_readings(
     given = {"requirements": item.requirements, "waivers": item.waivers}
     values = {name: part.value for name, part in given.items() if part}
     rows = tuple(
-        ReadingRow(says=said(one, knowledge), reads_as=one.to_json(), evidence=evidence_of(one, knowledge, files))
+        ReadingRow(
+            says=said(one, knowledge),
+            reads_as=one.to_json(),
+            evidence=evidence_of(one, knowledge, files),
+        )
         for one in near_readings(item.description, knowledge, **values)
     )
     chosen = await _chosen(session, run, item, rows) if rows else None
     if chosen:
         write_reads_as(item, *chosen)
         return None
-    command = f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
+    command = (
+        f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
+    )
     return answer.model_copy(update={"readings": rows, "choose": command})
 
 
 async def _chosen(
     session: Session, run: Run, item: Item, rows: Sequence[ReadingRow]
 ) -> tuple[dict[str, Json], str] | None:
-    """The `reads_as` that a person chose, and who; None where she chose none, or nobody has answered yet."""
-    asks = f'What does the description of {item.item_id} mean: "{" ".join(item.description.split())}"?'
+    """The `reads_as` that a person chose, and who; None where she chose none, or nobody has
+    answered yet.
+    """
+    asks = (
+        f'What does the description of {item.item_id} mean: "{" ".join(item.description.split())}"?'
+    )
     options = (*(row.says for row in rows), NONE)
     try:
         word = await run.ask(KEY, asks, options=options)
@@ -180,7 +229,12 @@ async def _chosen(
 
 def on_terminal(session: Session) -> bool:
     """Whether a person can be asked."""
-    return session.verbosity >= 0 and session.format == "text" and sys.stdin.isatty() and sys.stdout.isatty()
+    return (
+        session.verbosity >= 0
+        and session.format == "text"
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+    )
 
 
 def write_reads_as(item: Item, reads_as: dict[str, Json], by: str) -> None:

@@ -1,6 +1,8 @@
-"""The composition root: the tree of commands, the entry of the console script, and how a command may end.
+"""The composition root: the tree of commands, the entry of the console script, and how a command
+may end.
 
-A module of commands is imported when one of its commands is asked for. A function of a command raises a
+A module of commands is imported when one of its commands is asked for. A function of a command
+raises a
 `TransomError` for whatever is wrong with its input: one line, and an exit code.
 """
 
@@ -24,12 +26,25 @@ from transom import __version__
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
 from transom.errors import InputError, TransomError
 
-COMMON = ("--format", "--model", "--base-url", "--max-cost", "--workspace", "--quiet", "-q", "--verbose", "-v")
+COMMON = (
+    "--format",
+    "--model",
+    "--base-url",
+    "--max-cost",
+    "--workspace",
+    "--quiet",
+    "-q",
+    "--verbose",
+    "-v",
+)
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
-    "check": ("checking batch linting verdicts teaching", "From a one-line description to a verdict on real files."),
+    "check": (
+        "checking batch linting verdicts teaching",
+        "From a one-line description to a verdict on real files.",
+    ),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
     "story": ("story", "An epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Optimisation studies that learn from failed solves."),
@@ -56,13 +71,21 @@ _ALIASES = {
     **dict.fromkeys(("rm", "delete", "clean"), "runs clean"),
     **dict.fromkeys(("continue", "rerun"), "resume"),
     **dict.fromkeys(("learn", "insights"), "playbook"),
-    **{"show": "runs show", "log": "trace show", "ask": "waiting", "version": "--version", "help": "--help"},
+    **{
+        "show": "runs show",
+        "log": "trace show",
+        "ask": "waiting",
+        "version": "--version",
+        "help": "--help",
+    },
 }
 """What people type for commands that are called otherwise here."""
 
 
 def nearest(name: str, known: Sequence[str], least: float = 0) -> str:
-    """The one of `known` that is most like `name`; "" where they have less in common than `least`, of 100."""
+    """The one of `known` that is most like `name`; "" where they have less in common than
+    `least`, of 100.
+    """
     from rapidfuzz import fuzz, process
 
     found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=least)
@@ -70,7 +93,9 @@ def nearest(name: str, known: Sequence[str], least: float = 0) -> str:
 
 
 class Group(TyperGroup):
-    """A group of commands that names the nearest one when it is given a name that it does not have."""
+    """A group of commands that names the nearest one when it is given a name that it does not
+    have.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:  # a shell that completes wants no help
@@ -79,10 +104,17 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
+        if (
+            args[0] not in self.commands
+            and not args[0].startswith("-")
+            and not ctx.resilient_parsing
+        ):
             meant = _ALIASES.get(args[0], "")
-            if ctx.parent is not None:  # `runs rm`: of what is meant the last word, where this group has it
-                meant = meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
+            # `runs rm`: of what is meant the last word, where this group has it
+            if ctx.parent is not None:
+                meant = (
+                    meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
+                )
             meant = meant or nearest(args[0], list(self.commands), _LIKE)
             hint = f"{f'did you mean {meant}? ' * bool(meant)}see: {ctx.command_path} --help"
             raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
@@ -106,9 +138,13 @@ root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
 
 
 def group(name: str, help: str = "", parent: typer.Typer = root) -> typer.Typer:  # noqa: A002  as typer calls it
-    """A new group of commands, e.g. `runs`; the help of one that stands in `TREE` is written there."""
+    """A new group of commands, e.g. `runs`; the help of one that stands in `TREE` is written
+    there.
+    """
     line = help or TREE[name][1]
-    made = typer.Typer(name=name, help=line, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
+    made = typer.Typer(
+        name=name, help=line, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES
+    )
     parent.add_typer(made)
     return made
 
@@ -121,13 +157,25 @@ def load(name: str) -> Any:
 
 
 COMPLETE = "_TRANSOM_COMPLETE"
-"""The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of zsh and fish."""
+"""The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of
+zsh and fish.
+"""
 
-_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE}
+_OF_THE_MACHINE = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
+    """Run one command line; returns the exit code. Whatever happens, a person sees one line and
+    no traceback.
+    """
     if asked := os.environ.get(COMPLETE):
         from typer._completion_classes import completion_init
         from typer.completion import shell_complete
@@ -153,7 +201,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if number not in _OF_THE_MACHINE:
             return _defect(error, begun)
         where = getattr(error, "filename", None) or "output"
-        say(f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try again")
+        say(
+            f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try"
+            " again"
+        )
         abandon_stdout()
         return 2
     return code
@@ -161,18 +212,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _invoke(argv: list[str], begun: list[Any]) -> int:
     for odd in (one for one in argv if any("\udc80" <= sign <= "\udcff" for sign in one)):
-        hint = "rename that file or folder"  # such a name can stand neither in the journal nor in a verdict
+        # such a name can stand neither in the journal nor in a verdict
+        hint = "rename that file or folder"
         raise InputError(f"{odd!a} is not UTF-8", where="command line", hint=hint)
     try:
         with build_app().make_context("transom", argv, obj=begun) as context:
             return int(context.command.invoke(context) or 0)
-    except typer.Exit as error:  # --help and --version end so; what they printed is flushed like any output
+    # --help and --version end so; what they printed is flushed like any output
+    except typer.Exit as error:
         return error.exit_code
 
 
 def build_app() -> Any:
     """The command `transom`; the modules of its commands are imported when they are asked for."""
-    trunk = typer.Typer(cls=Trunk, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
+    trunk = typer.Typer(
+        cls=Trunk, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES
+    )
     trunk.callback()(_root)
     return typer.main.get_group(trunk)
 
@@ -183,23 +238,35 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-Version = Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)]
+Version = Annotated[
+    bool,
+    typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version),
+]
 
 
 def _root(version: Version = False) -> None:
-    """Context-engineered agents with evidence: checklists, release readiness, stories, studies, and what they learn.
+    """Context-engineered agents with evidence: checklists, release readiness, stories, studies, and
+    what they learn.
 
-    Every model call sees only what it should; every step is kept, and its word is checked. Begin with `transom demo`.
+    Every model call sees only what it should; every step is kept, and its word is checked. Begin
+    with `transom demo`.
     """
 
 
 def _usage(error: typer.TyperException) -> int:
-    """An option or value that the command does not take, in one line with the nearest that it does."""
+    """An option or value that the command does not take, in one line with the nearest that it
+    does.
+    """
     context: Any = getattr(error, "ctx", None)
     message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     option = getattr(error, "option_name", None)
     if option and hasattr(error, "possibilities") and context:
-        known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
+        known = [
+            name
+            for parameter in context.command.params
+            for name in parameter.opts
+            if name.startswith("--")
+        ]
         message = f"no option {option}; did you mean {nearest(option, known)}?"
         if context.parent is None and option in COMMON:
             message = f"{option} stands behind the command"
@@ -209,7 +276,9 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _interrupted(begun: list[Any], argv: Sequence[str]) -> int:
-    """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as a whole."""
+    """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as
+    a whole.
+    """
     commands = [f"transom resume {run}" for session in begun for run in session.open_runs]
     commands = [shlex.join(["transom", *argv])] if argv[:1] == ["demo"] else commands
     say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
@@ -217,7 +286,9 @@ def _interrupted(begun: list[Any], argv: Sequence[str]) -> int:
 
 
 def _defect(error: Exception, begun: list[Any]) -> int:
-    """Something that nobody foresaw: one line for the person, the rest into a file for whoever mends it."""
+    """Something that nobody foresaw: one line for the person, the rest into a file for whoever
+    mends it.
+    """
     from transom.telemetry import Redactor
 
     redact = (begun[0].redact if begun else None) or Redactor()
@@ -228,7 +299,9 @@ def _defect(error: Exception, begun: list[Any]) -> int:
     kept = f"its details are in {path}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace")
+        path.write_text(
+            f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace"
+        )
     except OSError as failed:
         kept = f"and its details could not be kept ({failed.strerror})"
     say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")

@@ -1,8 +1,9 @@
 """`transom check batch`: many items, several at once, in as many processes as there are cores.
 
-The command itself asks nobody: it hands the items to processes of this program (`python -m transom.cli.batch`), prints
-a line as each is done, and reacts. A provider that failed is asked again after `execution.retry_after`; what else has
-no answer becomes an escalation record with its cause; findings of an ItemSpec wait as a question in the item's run.
+The command itself asks nobody: it hands the items to processes of this program (`python -m
+transom.cli.batch`), prints a line as each is done, and reacts. A provider that failed is asked
+again after `execution.retry_after`; what else has no answer becomes an escalation record with its
+cause; findings of an ItemSpec wait as a question in the item's run.
 """
 
 from __future__ import annotations
@@ -48,15 +49,22 @@ _WAITS = 3
 _LONGEST = 1 << 30  # of one answer, in bytes
 
 
-@command(check_app, "batch", example=f"transom check batch examples/checks -j 8 {VAR} -o out", asks=True)
+@command(
+    check_app, "batch", example=f"transom check batch examples/checks -j 8 {VAR} -o out", asks=True
+)
 async def batch(
     session: Session,
-    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")],
-    options: Annotated[Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+    targets: Annotated[
+        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")
+    ],
+    options: Annotated[
+        Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+    ],
 ) -> int:
     """Check many items, several at once.
 
-    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/ each.
+    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/
+    each.
     """
     paths = found(targets)
     write, compared = writer_of(session, options, paths), compared_by(options)
@@ -72,12 +80,16 @@ async def batch(
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
     if waits := sum(one.exit_code == _WAITS for one in verdicts):
-        session.progress(f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}")
+        session.progress(
+            f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}"
+        )
     return document.exit_code
 
 
 def found(texts: Sequence[str]) -> list[Path]:
-    """The items, or checkers, that files, folders and globs name; each once, those of one text by their names."""
+    """The items, or checkers, that files, folders and globs name; each once, those of one text
+    by their names.
+    """
     paths: dict[str, Path] = {}
     for text in texts:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises
@@ -87,7 +99,9 @@ def found(texts: Sequence[str]) -> list[Path]:
         else:
             names = [text]
         if not names:
-            raise InputError("there is no item", where=text, hint="name item files, or a folder that has some")
+            raise InputError(
+                "there is no item", where=text, hint="name item files, or a folder that has some"
+            )
         for name in names:
             if Path(name).name not in FILE_NAMES:  # the settings are no item
                 paths.setdefault(os.path.realpath(name), Path(name))
@@ -115,8 +129,11 @@ class _Batch:
     began: float = field(default_factory=time.monotonic)
 
     async def work(self) -> list[Verdict]:
-        """A verdict for every target, in their order. More at once than processes only overlap their waiting."""
-        capped = self.session.settings.execution.max_cost is not None  # one purse is held by one process
+        """A verdict for every target, in their order. More at once than processes only overlap
+        their waiting.
+        """
+        # one purse is held by one process
+        capped = self.session.settings.execution.max_cost is not None
         count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
         async with asyncio.TaskGroup() as group:
             for number in range(count):
@@ -124,17 +141,25 @@ class _Batch:
                 group.create_task(self._process(self.targets[number::count], jobs))
         if self.escalated:
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
-            path = write_file(self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace"))
+            path = write_file(
+                self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace")
+            )
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """One process and its answers; what it left open when it ended by itself is an error."""
         here = self.session
-        asked: dict[str, Any] = {"entry": here.entry, "workspace": str(here.workspace_root), "base_url": here.base_url}
+        asked: dict[str, Any] = {
+            "entry": here.entry,
+            "workspace": str(here.workspace_root),
+            "base_url": here.base_url,
+        }
         asked |= {"jobs": jobs, "targets": [place(one) for one in targets]}
         pipe = asyncio.subprocess.PIPE
-        process = await start_group(sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe, limit=_LONGEST)
+        process = await start_group(
+            sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe, limit=_LONGEST
+        )
         assert process.stdin and process.stdout
         left = dict(enumerate(targets))
         try:
@@ -144,13 +169,22 @@ class _Batch:
                 if "verdict" in row:
                     self._take(left.pop(row["n"]), Verdict.model_validate(row["verdict"]))
                     continue
-                held, at = place(left[row["n"]]), datetime.fromtimestamp(row["until"], UTC).astimezone()
-                self.session.progress(f"{held}: a provider failed; it is asked again at {at:%H:%M:%S}")
-                await self.run.append(HELD, {"target": held, "until": row["until"], "cause": row["cause"]})
+                held, at = (
+                    place(left[row["n"]]),
+                    datetime.fromtimestamp(row["until"], UTC).astimezone(),
+                )
+                self.session.progress(
+                    f"{held}: a provider failed; it is asked again at {at:%H:%M:%S}"
+                )
+                await self.run.append(
+                    HELD, {"target": held, "until": row["until"], "cause": row["cause"]}
+                )
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await process.wait()
             for target in left.values():
-                error = TransomError(f"its process ended with code {code}", hint="give the command again")
+                error = TransomError(
+                    f"its process ended with code {code}", hint="give the command again"
+                )
                 self._take(target, verdict_for(target, error, self.options.day))
         finally:
             kill_group(process)
@@ -160,12 +194,19 @@ class _Batch:
         """Keep an answer, and print its line."""
         self.done[target] = verdict
         if verdict.status == "ERROR":
-            row: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "item_id": verdict.item_id}
+            row: dict[str, Any] = {
+                "at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "item_id": verdict.item_id,
+            }
             row |= {"target": place(target), "cause": _why(verdict), "run_id": verdict.run_id}
             self.escalated.append(row)
         number, many = len(self.done), len(self.targets)
         spent = time.monotonic() - self.began
-        eta = f", {_minutes(spent / number * (many - number))} left" if number < many else f", {_minutes(spent)} in all"
+        eta = (
+            f", {_minutes(spent / number * (many - number))} left"
+            if number < many
+            else f", {_minutes(spent)} in all"
+        )
         said = "  ".join(_row(verdict)).rstrip()
         self.session.progress(f"[{number:>{len(str(many))}}/{many}] {said}{eta}")
 
@@ -207,7 +248,10 @@ async def _serve(session: Session, asked: dict[str, Any]) -> int:
                 outcome = error
             verdict = verdict_for(target, outcome, options.day)
             if wait and isinstance(outcome, ProviderError) and outcome.retryable:
-                print(json.dumps({"n": number, "until": time.time() + wait, "cause": _why(verdict)}), flush=True)
+                print(
+                    json.dumps({"n": number, "until": time.time() + wait, "cause": _why(verdict)}),
+                    flush=True,
+                )
                 await asyncio.sleep(wait)
                 await answer(number, target, 0)
             else:

@@ -51,8 +51,12 @@ VAR = "--var CHECKLIST_ROOT=examples/checks/data"
 ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
 
 
-@command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
-async def spec(session: Session, item: ItemArgument, options: Annotated[Options, ("out", "debug", "strict")]) -> int:
+@command(
+    check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True
+)
+async def spec(
+    session: Session, item: ItemArgument, options: Annotated[Options, ("out", "debug", "strict")]
+) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
     With -o: ID_ItemSpec.md.
@@ -77,7 +81,12 @@ async def spec(session: Session, item: ItemArgument, options: Annotated[Options,
     return answers.print_step(session, result)
 
 
-@command(check_app, "build", example=f"transom check build VER-01_ItemSpec.md --item VER-01.yaml {VAR}", asks=True)
+@command(
+    check_app,
+    "build",
+    example=f"transom check build VER-01_ItemSpec.md --item VER-01.yaml {VAR}",
+    asks=True,
+)
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
@@ -88,23 +97,33 @@ async def build(
     With -o: ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
-    text, item_id = pipeline.read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
+    text, item_id = pipeline.read_spec(
+        itemspec, item, allow_needs_review=options.allow_needs_review
+    )
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
-    inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
+    inputs: dict[str, Json] = {
+        "itemspec": place(itemspec),
+        "item": place(item.path) if item else None,
+    }
     name = item.item_id if item else item_id
-    session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
+    # resumed, it goes back and begins anew no second time
+    session.settle(checkpoint=None, reset_iterations=False)
     async with session.open_store() as store:
         if item:
             await registry.claim(store, item)
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
-            raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
+            raise InputError(
+                "there is no build to go on with", where=str(itemspec), hint="leave out --resume"
+            )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:
                 await give_help(run, reset=True)
             if options.checkpoint:
                 again = rewind(run, options.checkpoint)
-                run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
+                run.progress(
+                    f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again"
+                )
             target = places.out / pipeline.checker_folder(name) if places.out else None
             async with learning(session, LEARNED) as (playbook, memory):
                 manner = manner_of(session, options, playbook=playbook, memory=memory)
@@ -120,8 +139,12 @@ async def build(
 @command(check_app, "run", example=f"transom check run checkers/VER-01_checker {VAR}")
 async def run(
     session: Session,
-    targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")],
-    options: Annotated[Options, ("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+    targets: Annotated[
+        list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")
+    ],
+    options: Annotated[
+        Options, ("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+    ],
 ) -> int:
     """Run checkers on the files of today.
 
@@ -129,10 +152,14 @@ async def run(
     """
     taken: set[str] = set()
     async with session.open_store() as store:
-        return await _judge(session, targets, options, lambda one: run_one(session, store, one, options, taken))
+        return await _judge(
+            session, targets, options, lambda one: run_one(session, store, one, options, taken)
+        )
 
 
-@command(check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {VAR}", asks=True)
+@command(
+    check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {VAR}", asks=True
+)
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
@@ -143,13 +170,23 @@ async def all_(
     With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/.
     """
     async with session.open_store() as store:
-        return await _judge(session, items, options, lambda one: answer_of(session, store, replace(options, item=one)))
+        return await _judge(
+            session,
+            items,
+            options,
+            lambda one: answer_of(session, store, replace(options, item=one)),
+        )
 
 
 async def _judge(
-    session: Session, targets: Sequence[Path], options: Options, work: Callable[[Path], Awaitable[answers.Answer]]
+    session: Session,
+    targets: Sequence[Path],
+    options: Options,
+    work: Callable[[Path], Awaitable[answers.Answer]],
 ) -> int:
-    """Print one verdict for every target, in their order; an error is said at once, and costs the others nothing."""
+    """Print one verdict for every target, in their order; an error is said at once, and costs
+    the others nothing.
+    """
     day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
     outcomes: list[answers.Answer | TransomError] = []
     for target in targets:
@@ -160,7 +197,9 @@ async def _judge(
                 raise
             say(f"transom: {error}")
             outcomes.append(error)
-    verdicts = [compared(answers.verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)]
+    verdicts = [
+        compared(answers.verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)
+    ]
     return answers.print_verdicts(session, verdicts, write)
 
 
@@ -169,15 +208,20 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
     started = time.monotonic()
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
-    pipeline.own_files(item, places.roots(item, item.path.parent))  # an undefined variable is said before a run opens
+    # an undefined variable is said before a run opens
+    pipeline.own_files(item, places.roots(item, item.path.parent))
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with learning(session, LEARNED) as (playbook, memory):
             manner = manner_of(session, options, playbook=playbook, memory=memory)
             result = await pipeline.check_all(run, item, places, manner)
         if isinstance(result, pipeline.Judged):
-            await registry.keep_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
-            answer: answers.Answer | None = printed(result.verdict, run_id=run.id, seconds=time.monotonic() - started)
+            await registry.keep_checker(
+                store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8")
+            )
+            answer: answers.Answer | None = printed(
+                result.verdict, run_id=run.id, seconds=time.monotonic() - started
+            )
         elif isinstance(result, SpecResult):
             answer = await answers.with_readings(session, run, item, places, result)
         else:
@@ -185,29 +229,50 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
         if answer:
             _say_inputs(item, places, run.folder, answer)
             await _finish(run, answer)
-    if answer is None:  # once more: the files corrected Section 4, or a person has said what is meant
+    # once more: the files corrected Section 4, or a person has said what is meant
+    if answer is None:
         return await answer_of(session, store, options)
     if isinstance(result, pipeline.Judged) and result.verdict.doubted:
-        say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
+        say(
+            f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is"
+            f" {result.checker}"
+        )
     return answer
 
 
-async def run_one(session: Session, store: SqliteStore, target: Path, options: Options, taken: set[str]) -> Verdict:
+async def run_one(
+    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[str]
+) -> Verdict:
     """Judge one target. `taken`: the items of this command whose verdicts were copied to `-o`."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
-    checker = load_checker(registry.newest_checker(store, item) if item else target, strict=options.strict)
+    checker = load_checker(
+        registry.newest_checker(store, item) if item else target, strict=options.strict
+    )
     if options.approved_only and not checker.approved.by:
         hint = f"approve it with: transom check approve {checker.folder} --by NAME"
-        raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
-    inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
+        raise InputError(
+            f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint
+        )
+    inputs: dict[str, Json] = {
+        "checker": place(checker.folder),
+        "item": place(item.path) if item else None,
+    }
     name = checker.config.item_id
     session.settle(as_of=options.day)
-    places = replace(places_of(session, options, None), base=None if item else registry.home(store, checker.folder))
+    places = replace(
+        places_of(session, options, None),
+        base=None if item else registry.home(store, checker.folder),
+    )
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
         if places.out and name in taken:
-            what = f"another target of this command is for {name}, too; its verdict lies in {places.out}"
-            raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
+            what = (
+                f"another target of this command is for {name}, too; its verdict lies in"
+                f" {places.out}"
+            )
+            raise InputError(
+                what, where=str(target), hint="run it by itself, with an -o of its own"
+            )
         taken.add(name)
         verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options))
         await _finish(run, verdict)
@@ -225,20 +290,31 @@ async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIter
 
 
 async def _finish(run: Run, result: answers.Answer | None) -> None:
-    """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
+    """Close the run; one that waits for a person's answer stays open, and one that was answered
+    goes on.
+    """
     if result is None or (isinstance(result, SpecResult) and result.choose):
         return
     await run.finish(result.counted_as if isinstance(result, Verdict) else result.status)
 
 
-def _say_inputs(item: Item | None, places: pipeline.Places, otherwise: Path, result: answers.Answer) -> None:
+def _say_inputs(
+    item: Item | None, places: pipeline.Places, otherwise: Path, result: answers.Answer
+) -> None:
     for line in pipeline.input_problems(item, places, otherwise, result):
         say(f"transom: {line}")
 
 
 async def _copy_rounds(run: Run, out: Path, item: Item, result: SpecResult) -> None:
-    """Every round's prompt and reply, the item and who answered what, under names that a person knows."""
-    copies = {file.name: file.read_bytes() for file in sorted((run.folder / "spec").glob("round*/*.md"))}
-    copies |= {"config.yaml": item.text.encode("utf-8"), "meta.json": pretty_json(result).encode("utf-8")}
+    """Every round's prompt and reply, the item and who answered what, under names that a person
+    knows.
+    """
+    copies = {
+        file.name: file.read_bytes() for file in sorted((run.folder / "spec").glob("round*/*.md"))
+    }
+    copies |= {
+        "config.yaml": item.text.encode("utf-8"),
+        "meta.json": pretty_json(result).encode("utf-8"),
+    }
     for name, data in copies.items():
         await export(run.store, out / f"{item.item_id}_debug" / name, data, progress=run.progress)

@@ -1,4 +1,6 @@
-"""How commands are declared: the common options once, a Session handed over, mistakes named in one line."""
+"""How commands are declared: the common options once, a Session handed over, mistakes named in
+one line.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +17,37 @@ from pydantic_core import to_jsonable_python
 from transom.cli.app import HELP_NAMES, TREE, load
 from transom.cli.session import Options, Session
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")
+]
 By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
-MoreRepairs = Annotated[bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")]
+MoreRepairs = Annotated[
+    bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")
+]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _Slot = tuple[str, type | None, list[inspect.Parameter]]
-"""A parameter of a command's function: its name, the dataclass that it gathers, and the options that typer sees."""
+"""A parameter of a command's function: its name, the dataclass that it gathers, and the options
+that typer sees.
+"""
 
 _COMMANDS: dict[str, tuple[Callable[..., Any], list[_Slot]]] = {}
-"""All commands, by what a person types: what does the work, and what it is given beside the session."""
+"""All commands, by what a person types: what does the work, and what it is given beside the
+session.
+"""
 
 
 def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) -> Callable[[F], F]:
     """Add a function as the command `name` of `app`, with the common options.
 
-    The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
-    them, and returns the exit code. Its docstring is the help text. A parameter that is annotated with a dataclass
-    gathers options: its fields, each annotated as typer wants it, or those named beside it, as in
-    `Annotated[Options, ("out", "strict")]`; the others keep their defaults. A tuple may be given several times.
+    The function is `def` or `async def`, takes a `Session` first, then its own parameters declared
+    as typer wants them, and returns the exit code. Its docstring is the help text. A parameter that
+    is annotated with a dataclass gathers options: its fields, each annotated as typer wants it, or
+    those named beside it, as in
+    `Annotated[Options, ("out", "strict")]`; the others keep their defaults. A tuple may be given
+    several times.
 
     Args:
         example: a whole command line, shown in the help.
@@ -53,12 +65,18 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
 
         def start(context: typer.Context, **given: Any) -> int:
             if not gc.isenabled():
-                gc.freeze()  # all that is imported by now stays to the end; looking at it again and again takes time
-                gc.set_threshold(50_000)  # rules, texts and answers live long: they need no look every time
+                # all that is imported by now stays to the end; looking at it again and again takes
+                # time
+                gc.freeze()
+                # rules, texts and answers live long: they need no look every time
+                gc.set_threshold(50_000)
                 gc.enable()
             session = Session.start(_gather([common], given)["common"])
-            session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
-            if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly
+            session.begun_by(
+                path, to_jsonable_python({one.name: given[one.name] for one in _options(own)})
+            )
+            # whoever started the command line looks at it where it ended badly
+            if isinstance(context.obj, list):
                 context.obj.append(session)
             values = _gather(own, given)
             if inspect.iscoroutinefunction(function):
@@ -99,18 +117,28 @@ def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     for one in _options(own):
         given[one.name] = one.default
         if one.name in entry["given"]:
-            given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(entry["given"][one.name])
+            given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(
+                entry["given"][one.name]
+            )
     return _gather(own, given)
 
 
-def _keyword(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+def _keyword(
+    name: str, annotation: Any, default: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
 
 
 def _slot(parameter: inspect.Parameter) -> _Slot:
     shape, *marks = get_args(parameter.annotation) or (parameter.annotation,)
     if not is_dataclass(shape):
-        return parameter.name, None, [_keyword(parameter.name, parameter.annotation, parameter.default)]
+        return (
+            parameter.name,
+            None,
+            [_keyword(parameter.name, parameter.annotation, parameter.default)],
+        )
     kept, hints = cast("type", shape), get_type_hints(shape, include_extras=True)
     names = next((mark for mark in marks if isinstance(mark, tuple)), (*hints,))
     options = []

@@ -35,7 +35,9 @@ from transom.llm import Chain, Request, ScriptedProvider
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
-Products = Annotated[list[str] | None, typer.Argument(metavar="checklist|investigator|stories|studies|learning")]
+Products = Annotated[
+    list[str] | None, typer.Argument(metavar="checklist|investigator|stories|studies|learning")
+]
 
 
 @command(root, "demo", example="transom demo")
@@ -43,12 +45,16 @@ async def demo(session: Session, products: Products = None) -> int:
     """Show every product on the shipped examples, without a model."""
     for name in products or ():
         if name not in _PARTS:
-            raise InputError(f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(_PARTS)}")
+            raise InputError(
+                f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(_PARTS)}"
+            )
     examples = _examples(session.cwd)
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    session.tell("Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
+    session.tell(
+        "Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in"
+    )
     session.tell(f"{session.workspace_root}; the folder may be deleted.")
     for name in products or _PARTS:
         about, show = _PARTS[name]
@@ -72,22 +78,32 @@ async def _checklist(session: Session, examples: Path) -> Any:
     verdicts: list[Verdict] = []
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
-            answer = await answer_of(replace(session, verbosity=-1), store, Options(item=item, variables=variables))
+            answer = await answer_of(
+                replace(session, verbosity=-1), store, Options(item=item, variables=variables)
+            )
             session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
                 description, _, _ = " ".join(load_item(item).description.split()).partition(". ")
-                session.tell(f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
+                session.tell(
+                    f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14}"
+                    f" {description[:_WIDTH]}"
+                )
     one = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), None)
     if one:
         run, where = one.run_id, _here(session)
         session.tell("", style(f"The verdict on {_SHOWN}, with the lines that decided", "bold"), "")
         session.tell(*text_report(one).rstrip("\n").split("\n"), "")
         session.tell(
-            f"  what the call that writes its parser saw:  transom window show {run} --call {_PARSER_CALL} {where}"
+            f"  what the call that writes its parser saw:  transom window show {run} --call"
+            f" {_PARSER_CALL} {where}"
         )
-        session.tell(f"  what happened when:                        transom trace show {run} {where}")
-        session.tell(f"  the files of the run:                      transom runs show {run} {where}")
+        session.tell(
+            f"  what happened when:                        transom trace show {run} {where}"
+        )
+        session.tell(
+            f"  the files of the run:                      transom runs show {run} {where}"
+        )
     return together(verdicts)
 
 
@@ -97,7 +113,9 @@ def _here(session: Session) -> str:
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
-    """Two builds with recorded replies and a person's word; prints what the playbook learned of them."""
+    """Two builds with recorded replies and a person's word; prints what the playbook learned of
+    them.
+    """
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
@@ -112,20 +130,35 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
 
     await _build(quiet, examples, "POWER-01")
     one = learned()
-    session.tell("  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
+    session.tell(
+        "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook"
+        " keeps:"
+    )
     session.tell(f'     {one.id} "{one.content}", standing {standings[-1]}')
     run, passed = await _build(quiet, examples, "POWER-02")
     learned()
-    session.tell(f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes.")
+    session.tell(
+        f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes."
+    )
     session.tell(f"     It counts for {one.id}, standing {standings[-1]}.")
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
     learned()
     session.tell(f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
     with opened(quiet, LEARNED) as playbook:
         history = [event.kind for event in playbook.events(one.id)]
-    session.tell("", f"  its whole history:             transom playbook show {one.id} {_here(quiet)}")
-    session.tell(f"  what the parser was shown:     transom window show {run} --call 1 {_here(quiet)}")
-    return {"insight": one.id, "content": one.content, "standing": standings, "history": history, "verdict": passed}
+    session.tell(
+        "", f"  its whole history:             transom playbook show {one.id} {_here(quiet)}"
+    )
+    session.tell(
+        f"  what the parser was shown:     transom window show {run} --call 1 {_here(quiet)}"
+    )
+    return {
+        "insight": one.id,
+        "content": one.content,
+        "standing": standings,
+        "history": history,
+        "verdict": passed,
+    }
 
 
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
@@ -136,8 +169,12 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     replies = examples / "replies"
 
     def answer(request: Request) -> str:
-        """The reply that is recorded for the role; there is another one for who is shown an insight."""
-        informed, usual = (replies / f"{request.role}{ending}" for ending in (".informed.md", ".md"))
+        """The reply that is recorded for the role; there is another one for who is shown an
+        insight.
+        """
+        informed, usual = (
+            replies / f"{request.role}{ending}" for ending in (".informed.md", ".md")
+        )
         shown = request.window.text("playbook") and informed.is_file()
         return (informed if shown else usual).read_text("utf-8")
 
@@ -150,24 +187,47 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
             manner = manner_of(session, options, playbook=playbook)
             built = await checker_of(run, spec, item, Places(), manner, folder=None)
         if not (isinstance(built, BuiltChecker) and built.done):
-            raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
+            raise RunError(
+                "the build came to no checker",
+                where=run.id,
+                hint=f"see: transom runs show {run.id}",
+            )
         verdict = await verdict_of(run, load_checker(built.folder), item, Places(), manner)
         await run.finish(verdict.status)
     return run.id, verdict.status
 
 
 _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
-    "checklist": ("from a line of a sign-off checklist to a checker, and its verdict on real logs", _checklist),
-    "investigator": ("is a feature ready for its next stage? Each criterion is held to its source", investigate.demo),
-    "stories": ("git and test runs say what was done, claims count nothing; recorded replies play", story.demo),
-    "studies": ("the lightest bracket that holds its load; designs that cannot be solved become rules", study.demo),
-    "learning": ("what one build got wrong, the next one knows; recorded replies play a model", _learning),
+    "checklist": (
+        "from a line of a sign-off checklist to a checker, and its verdict on real logs",
+        _checklist,
+    ),
+    "investigator": (
+        "is a feature ready for its next stage? Each criterion is held to its source",
+        investigate.demo,
+    ),
+    "stories": (
+        "git and test runs say what was done, claims count nothing; recorded replies play",
+        story.demo,
+    ),
+    "studies": (
+        "the lightest bracket that holds its load; designs that cannot be solved become rules",
+        study.demo,
+    ),
+    "learning": (
+        "what one build got wrong, the next one knows; recorded replies play a model",
+        _learning,
+    ),
 }
-"""By the name that a person types: what is to be seen, and what runs it and returns its document."""
+"""By the name that a person types: what is to be seen, and what runs it and returns its
+document.
+"""
 
 
 def _apart(session: Session) -> Session:
-    """In a workspace of its own, and by no settings of a person's, so that the examples claim none of her item ids."""
+    """In a workspace of its own, and by no settings of a person's, so that the examples claim
+    none of her item ids.
+    """
     settings = session.settings
     told = settings.origins.get("model") == "command line"
     apart = {
@@ -184,4 +244,8 @@ def _examples(cwd: Path) -> Path:
     for place in (cwd, Path(transom.__file__).parent):
         if (place / "examples" / "checks").is_dir():
             return place / "examples"
-    raise InputError("there are no examples here", where=str(cwd), hint="install transom again, or run it in a clone")
+    raise InputError(
+        "there are no examples here",
+        where=str(cwd),
+        hint="install transom again, or run it in a clone",
+    )

@@ -46,8 +46,12 @@ _EXTRAS = {
 }
 """Optional dependencies and the modules that each brings."""
 
-BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")]
-Provider = Annotated[str | None, typer.Option(metavar="KIND:NAME", help="Ask its server a few small questions.")]
+BaseUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")
+]
+Provider = Annotated[
+    str | None, typer.Option(metavar="KIND:NAME", help="Ask its server a few small questions.")
+]
 
 
 @command(root, "doctor", example="transom doctor --format json")
@@ -55,8 +59,8 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
     """Say what is installed, and what works on this machine.
 
     That is the sandbox's level, providers and tools that answer, extras, and the settings.
-    With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
-    printed. Nothing else is sent.
+    With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and
+    what it can do is printed. Nothing else is sent.
     """
     session = replace(session, base_url=base_url)
     if provider is not None:
@@ -75,16 +79,29 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
         "versions": {"transom": __version__, **system, **packages},
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
-        "settings": {"file": file, "set": settings.origins, "model": settings.model, "egress": told},
+        "settings": {
+            "file": file,
+            "set": settings.origins,
+            "model": settings.model,
+            "egress": told,
+        },
         "providers": [
             {"name": "rules", **_rules(session)},
-            {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"},
+            {
+                "name": "replay",
+                "answers": True,
+                "says": "answers from a recording: --model replay:PATH",
+            },
             *({"name": kind, **_state(session, kind)} for kind in HOSTED),
         ],
-        "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
+        "tools": [
+            {"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()
+        ],
         "extras": extras,
     }
-    return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
+    return session.report(
+        document, *sections(document), code=0 if document["sandbox"]["usable"] else 1
+    )
 
 
 async def _try_provider(session: Session, name: str) -> int:
@@ -92,9 +109,14 @@ async def _try_provider(session: Session, name: str) -> int:
     kind, colon, _ = name.partition(":")
     if kind not in HOSTED or not colon:
         hint = f"name one as {', '.join(f'{one}:NAME' for one in HOSTED)}"
-        raise InputError(f"{name!r} has no server that could be asked", where="--provider", hint=hint)
+        raise InputError(
+            f"{name!r} has no server that could be asked", where="--provider", hint=hint
+        )
     settings: HostedSettings = getattr(session.settings.llm, kind)
-    once, seconds = settings.retry.model_copy(update={"max_attempts": 1}), min(settings.timeout_seconds, 30.0)
+    once, seconds = (
+        settings.retry.model_copy(update={"max_attempts": 1}),
+        min(settings.timeout_seconds, 30.0),
+    )
     brief = settings.model_copy(update={"retry": once, "timeout_seconds": seconds})
 
     def make(stream: bool) -> RetryingProvider:
@@ -104,14 +126,28 @@ async def _try_provider(session: Session, name: str) -> int:
     url = without_credentials(server_of(kind, settings, base_url=session.base_url).base_url) or ""
     redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
     session.progress(f"asking {name} a few small questions")
-    rows: list[dict[str, Any]] = [replace(row, says=redact(row.says)).to_json() async for row in checkup(make)]
+    rows: list[dict[str, Any]] = [
+        replace(row, says=redact(row.says)).to_json() async for row in checkup(make)
+    ]
     answers = rows[0]["status"] == "ok"
     says = "answers" if answers else "does not answer"
-    document = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
+    document = {
+        "schema": "transom.provider/1",
+        "name": name,
+        "answers": answers,
+        "says": says,
+        "base_url": url,
+    }
     cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
-    lines = [f"{name} at {url}: {says}", *table(cells, indent="  "), f"  taken to have: {provider.caps.text()}"]
+    lines = [
+        f"{name} at {url}: {says}",
+        *table(cells, indent="  "),
+        f"  taken to have: {provider.caps.text()}",
+    ]
     document |= {"capabilities": provider.caps.to_json(), "checks": rows}
-    return session.report(document, *lines, code=int(any(row["status"] == "failed" for row in rows)))
+    return session.report(
+        document, *lines, code=int(any(row["status"] == "failed" for row in rows))
+    )
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
@@ -125,8 +161,15 @@ def _workspace(session: Session) -> dict[str, Any]:
     root = session.workspace_root.absolute()
     exists, network = root.is_dir(), is_network(root)
     database = str(session.workspace.database) if exists else None
-    document = {"path": str(root), "exists": exists, "filesystem": filesystem_of(root) or None, "network": network}
-    note = "a database does not work on a network file system; it is kept on a local disk (state_dir)"
+    document = {
+        "path": str(root),
+        "exists": exists,
+        "filesystem": filesystem_of(root) or None,
+        "network": network,
+    }
+    note = (
+        "a database does not work on a network file system; it is kept on a local disk (state_dir)"
+    )
     return {**document, "database": database, **({"note": note} if network else {})}
 
 
@@ -140,7 +183,9 @@ def _rules(session: Session) -> dict[str, Any]:
 
 
 def _state(session: Session, kind: str) -> dict[str, Any]:
-    """Whether a kind of provider with a server could be asked. Nothing is sent, so none says yes."""
+    """Whether a kind of provider with a server could be asked. Nothing is sent, so none says
+    yes.
+    """
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
     try:
@@ -150,5 +195,8 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     if server.needs_key and server.api_key == NO_KEY:
         return {"answers": False, "says": f"there is no key: {server.key_variable} is not set"}
     key = "without a key" if server.api_key == NO_KEY else f"with the key in {server.key_variable}"
-    said = f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME` tries it"
+    said = (
+        f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME`"
+        " tries it"
+    )
     return {"answers": None, "says": said}

@@ -1,4 +1,6 @@
-"""`transom eval`: run a suite of scenarios, compare evaluations; and how the products are run, each epoch by itself."""
+"""`transom eval`: run a suite of scenarios, compare evaluations; and how the products are run,
+each epoch by itself.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ from transom.store import SqliteStore
 
 eval_app = group("eval")
 SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")]
-Before = Annotated[str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")]
+Before = Annotated[
+    str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")
+]
 After = Annotated[str, typer.Argument(metavar="B", help="What is: the same.")]
 SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
 
@@ -50,20 +54,35 @@ SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folde
 class EvalOptions:
     """What `eval run` takes beside the common options."""
 
-    epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each scenario runs.")] = None
-    only: Annotated[tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")] = ()
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")] = 1
-    judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None
-    save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None
-    reports: Annotated[tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")] = ()
+    epochs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How often each scenario runs.")
+    ] = None
+    only: Annotated[
+        tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")
+    ] = ()
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")
+    ] = 1
+    judge: Annotated[
+        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")
+    ] = None
+    save: Annotated[
+        str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")
+    ] = None
+    reports: Annotated[
+        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")
+    ] = ()
     started: Annotated[str, typer.Option(hidden=True)] = ""
 
 
-@command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
+@command(
+    eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True
+)
 async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> int:
     """Run a suite's scenarios, score them, compare with the baseline.
 
-    Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
+    Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an
+    error.
     """
     wanted = reports_in(options.reports, ("json", "junit"))
     options = replace(options, started=options.started or datetime.now(UTC).isoformat())
@@ -74,7 +93,12 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
     async with session.open_store() as store:
         made = await _evaluated(session, store, chosen, options)
     for kind, path in wanted:
-        write_file(path, junit(made) if kind == "junit" else pretty_json(made).encode("utf-8", "backslashreplace"))
+        write_file(
+            path,
+            junit(made)
+            if kind == "junit"
+            else pretty_json(made).encode("utf-8", "backslashreplace"),
+        )
     return session.report(made, *text_lines(made, toned), code=made.exit_code)
 
 
@@ -84,15 +108,28 @@ async def _evaluated(
     """The suite run, compared with its baseline, and kept."""
     judge, known = options.judge, kept.newest_baseline(store, suite.name)
     if suite.product == "checklist":
-        chain, knowledge = session.chain(store), load_knowledge(session.settings.paths.knowledge_dirs).digests
+        chain, knowledge = (
+            session.chain(store),
+            load_knowledge(session.settings.paths.knowledge_dirs).digests,
+        )
         runner, prompts = checklist_runner(session, chain), prompts_digest(chain, knowledge)
     elif suite.product == "investigator":
-        files = [name.strip() for name in session.settings.model.split(",") if name.strip().startswith("replies:")]
-        written = {name: partial(WrittenReplies, session.cwd / name.removeprefix("replies:")) for name in files}
+        files = [
+            name.strip()
+            for name in session.settings.model.split(",")
+            if name.strip().startswith("replies:")
+        ]
+        written = {
+            name: partial(WrittenReplies, session.cwd / name.removeprefix("replies:"))
+            for name in files
+        }
         chain = session.chain(store, own={"rules": investigator_rules, **written})
         runner, prompts = investigator_runner(session, chain), evaluation.prompts_digest(chain)
     else:
-        what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
+        what, hint = (
+            f"no product {suite.product!r} can be evaluated",
+            "write checklist or investigator",
+        )
         raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
     by = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
@@ -102,7 +139,9 @@ async def _evaluated(
             run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge)
         )
         if known:
-            made = made.model_copy(update={"regression_analysis": evals.compare(made, known[1], known[0])})
+            made = made.model_copy(
+                update={"regression_analysis": evals.compare(made, known[1], known[0])}
+            )
         await kept.remember(store, made, options.save)
         await run.finish("passed" if made.exit_code == 0 else "failed")
     return made
@@ -112,7 +151,10 @@ async def _evaluated(
 async def compare_(session: Session, before: Before, after: After) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
     async with session.open_store() as store:
-        (name, old), (_, new) = kept.find_evaluation(store, before), kept.find_evaluation(store, after)
+        (name, old), (_, new) = (
+            kept.find_evaluation(store, before),
+            kept.find_evaluation(store, after),
+        )
     told = evals.compare(new, old, name)
     document = new.model_copy(update={"regression_analysis": told})
     lines = [f"{name} → {after}: {new.suite}", *change_lines(told, toned)]
@@ -125,37 +167,56 @@ async def history(session: Session, suite: SuiteName) -> int:
     name = Path(suite).resolve().name
     async with session.open_store() as store:
         found = kept.history(store, name)
-    told = [one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names} for one, names in found]
+    told = [
+        one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names}
+        for one, names in found
+    ]
     rows = []
     for one, names in found:
         by, passed = one.fingerprint, f"{one.summary.passed} of {one.summary.total_scenarios}"
         rows.append((one.run_id, passed, by.model, by.prompts, by.transom, ", ".join(names)))
     lines = table(rows, head=("RUN", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE"))
     lines = lines or [f"{name} was not evaluated in {session.workspace_root}"]
-    return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
+    return session.report(
+        {"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines
+    )
 
 
 def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
-    """A session whose workspace is the case's own, so that no epoch is answered from another one's journal."""
+    """A session whose workspace is the case's own, so that no epoch is answered from another
+    one's journal.
+    """
     settings = session.settings
     state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
-    settings = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
-    return replace(session, settings=settings, answers=case.chain(chain), verbosity=-1, open_runs=[], entry={})
+    settings = settings.model_copy(
+        update={"workspace": case.folder / ".transom", "state_dir": state}
+    )
+    return replace(
+        session, settings=settings, answers=case.chain(chain), verbosity=-1, open_runs=[], entry={}
+    )
 
 
 def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
-    """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data."""
+    """`input.item` is an item's YAML and `input.variables` are folders, both below the
+    scenario's data.
+    """
 
     async def run(case: evals.Case) -> evals.Outcome:
         item, given = case.below("item"), case.scenario.input.get("variables") or {}
         if not isinstance(given, dict):
-            raise InputError("input.variables is no mapping", where=case.scenario.id, hint="write NAME: folder lines")
+            raise InputError(
+                "input.variables is no mapping",
+                where=case.scenario.id,
+                hint="write NAME: folder lines",
+            )
         folders = {name: case.inside(str(folder)) for name, folder in given.items()}
         own = apart(session, case, chain)
         variables = tuple(f"{name}={folder}" for name, folder in folders.items())
         async with own.open_store() as store:
             answer = await answer_of(own, store, Options(item=item, variables=variables))
-            replies = [row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"]
+            replies = [
+                row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"
+            ]
         made = outcome_of(answer, evals.Used.of(replies), [*folders.values()], case.data)
         return made.model_copy(update={"egress": session.settings.egress.logs})
 
@@ -179,9 +240,14 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
                 async with attempt.opened(asked.question) as (run, inquiry):
                     recalled = await dependants(inquiry.memory, question)
                     said.append(await follow_up(run, question, inquiry.data, recalled))
-            key, known = assessment_key(result.feature_id, result.target_stage), result.memory_status == "ok"
+            key, known = (
+                assessment_key(result.feature_id, result.target_stage),
+                result.memory_status == "ok",
+            )
             entry = await attempt.memory.get(key) if known else None
-        made = evaluation.outcome_of(result, said, attempt.questions, [entry.content] if entry else [])
+        made = evaluation.outcome_of(
+            result, said, attempt.questions, [entry.content] if entry else []
+        )
         async with own.open_store() as store:
             made = evaluation.with_usage(made, store, attempt.runs)
         return made.model_copy(update={"egress": session.settings.egress.logs})
@@ -192,13 +258,19 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
 class _Attempt:
     """One epoch: its runs, and what a person was asked in them."""
 
-    def __init__(self, session: Session, case: evals.Case, asked: evaluation.Asked, memory: Memory) -> None:
+    def __init__(
+        self, session: Session, case: evals.Case, asked: evaluation.Asked, memory: Memory
+    ) -> None:
         self._session, self._asked, self.memory = session, asked, memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []
         beside = case.scenario.folder.resolve()
-        policy, waivers = (beside / name if name else None for name in (asked.policy, asked.waivers))
-        self._options = InvestigateOptions(case.data, None, asked.target, policy, waivers, asked.as_of)
+        policy, waivers = (
+            beside / name if name else None for name in (asked.policy, asked.waivers)
+        )
+        self._options = InvestigateOptions(
+            case.data, None, asked.target, policy, waivers, asked.as_of
+        )
 
     @asynccontextmanager
     async def opened(self, question: str) -> AsyncIterator[tuple[Run, Inquiry]]:
@@ -208,7 +280,9 @@ class _Attempt:
             yield run, inquiry
 
     async def investigate(self, question: str, *, again: bool = True) -> Investigation | None:
-        """The answer, also behind a call that failed once; None where something is asked back that nobody answers."""
+        """The answer, also behind a call that failed once; None where something is asked back
+        that nobody answers.
+        """
         while True:
             async with self.opened(question) as (run, inquiry):
                 try:

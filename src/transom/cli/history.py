@@ -24,7 +24,9 @@ _LEAST = 70  # of 100; below it two ids have no more in common than any two
 
 @dataclass(frozen=True)
 class RunRow:
-    """What a workspace knows of a run: `inputs` identify it, `name` is for people, e.g. the item's id."""
+    """What a workspace knows of a run: `inputs` identify it, `name` is for people, e.g. the
+    item's id.
+    """
 
     id: str
     kind: str
@@ -48,15 +50,21 @@ class RunView:
 
     def data_of(self, *kinds: str) -> list[dict[str, Any]]:
         """What the journal holds of some kinds, in order; each is an object."""
-        return [cast("dict[str, Any]", record.data) for record in self.records if record.kind in kinds]
+        return [
+            cast("dict[str, Any]", record.data) for record in self.records if record.kind in kinds
+        ]
 
 
 @asynccontextmanager
 async def history(session: Session) -> AsyncIterator[SqliteStore]:
-    """The workspace's database; an empty one where there is none yet, for looking makes no workspace."""
+    """The workspace's database; an empty one where there is none yet, for looking makes no
+    workspace.
+    """
     with TemporaryDirectory() as folder:
         known = session.known_database
-        async with session.open_store() if known else SqliteStore.open(Path(folder, "state.db")) as store:
+        async with (
+            session.open_store() if known else SqliteStore.open(Path(folder, "state.db")) as store
+        ):
             yield store
 
 
@@ -67,7 +75,10 @@ async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteSt
         rows = all_runs(store)
         called = [row for row in rows if text and row.name == text]
         where = str(session.workspace_root)
-        yield store, view(session, store, pick("run", text, {row.id: row for row in rows}, called, where))
+        yield (
+            store,
+            view(session, store, pick("run", text, {row.id: row for row in rows}, called, where)),
+        )
 
 
 def next_step(found: RunView) -> str:
@@ -114,15 +125,23 @@ def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], wher
     if found:
         some = ", ".join([key for key, one in named.items() if one in found][:3])
         what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
-        raise InputError(f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}")
+        raise InputError(
+            f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}"
+        )
     there = f"see: transom {'runs' if noun == 'run' else noun} list"
-    there = there if named else "there is none here yet; give --workspace, or change to the folder of its start"
+    there = (
+        there
+        if named
+        else "there is none here yet; give --workspace, or change to the folder of its start"
+    )
     meant = nearest(text, [*named], _LEAST)
     raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {meant}" if meant else there)
 
 
 def _has_process(session: Session, run_id: str) -> bool:
-    """Whether the process that last held the run still lives; its lock is not tried, which might disturb it."""
+    """Whether the process that last held the run still lives; its lock is not tried, which might
+    disturb it.
+    """
     try:
         os.kill(int((session.workspace.state_dir / "locks" / f"{run_id}.lock").read_text()), 0)
     except PermissionError:

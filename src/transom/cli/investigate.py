@@ -36,30 +36,53 @@ KIND = "investigate"
 LEARNED = Scope(domain=DOMAIN)
 """Whose insights the investigator uses."""
 
-_EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")]
-GoOn = Annotated[str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")]
+_EXAMPLE = (
+    'transom investigate "Is Group Reservations ready for production?" --data'
+    " examples/incoming_data"
+)
+Question = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")
+]
+GoOn = Annotated[
+    str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")
+]
 
 
 @dataclass(frozen=True)
 class InvestigateOptions:
     """What `investigate` takes beside the common options."""
 
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the features' folders.")] = None
-    jira: Annotated[str | None, typer.Option(metavar="URL", help="A Jira server, or URL?jql=...; JIRA_TOKEN.")] = None
-    target: Annotated[str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")] = None
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of the features' folders.")
+    ] = None
+    jira: Annotated[
+        str | None, typer.Option(metavar="URL", help="A Jira server, or URL?jql=...; JIRA_TOKEN.")
+    ] = None
+    target: Annotated[
+        str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")
+    ] = None
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own criteria.")] = None
-    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed away.")] = None
-    as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Recall and keep no assessments.")] = False
+    waivers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What a person signed away.")
+    ] = None
+    as_of: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")
+    ] = None
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Recall and keep no assessments.")
+    ] = False
     reports: Annotated[
         tuple[str, ...],
-        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: text, json, markdown or html."),
+        typer.Option(
+            "--report", metavar="FORMAT:PATH", help="Write a report: text, json, markdown or html."
+        ),
     ] = ()
 
 
 @command(root, KIND, example=_EXAMPLE, asks=True)
-async def investigate(session: Session, question: Question, options: InvestigateOptions, go_on: GoOn = None) -> int:
+async def investigate(
+    session: Session, question: Question, options: InvestigateOptions, go_on: GoOn = None
+) -> int:
     """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
@@ -76,17 +99,27 @@ async def investigate(session: Session, question: Question, options: Investigate
     for kind, path in reports:
         write_file(path, FORMATS[kind](result).encode("utf-8", "replace"))
         session.progress(f"written: {path}")
-    lines = text_report(result).rstrip("\n").replace(result.verdict, style_status(result.verdict), 1).split("\n")
+    lines = (
+        text_report(result)
+        .rstrip("\n")
+        .replace(result.verdict, style_status(result.verdict), 1)
+        .split("\n")
+    )
     session.report(result, *lines)
     if waits is not None:
-        say(f"transom: {waits.hint}; say who and why by --by NAME --reason TEXT; then: transom resume {run.id}")
+        say(
+            f"transom: {waits.hint}; say who and why by --by NAME --reason TEXT; then: transom"
+            f" resume {run.id}"
+        )
     return result.exit_code
 
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
     """What is asked, of which data, by which policy."""
     if options.data is None:
-        raise InputError("no data were given", where="--data", hint="name the folder of the features' folders")
+        raise InputError(
+            "no data were given", where="--data", hint="name the folder of the features' folders"
+        )
     data = DataFolder(session.cwd / options.data)
     if options.jira:
         keys = [feature.jira_key for feature in data.features if feature.jira_key]
@@ -112,10 +145,17 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
 
 
 @asynccontextmanager
-async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
+async def opened_run(
+    session: Session, inquiry: Inquiry, options: InvestigateOptions
+) -> AsyncIterator[Run]:
     """The run of an inquiry, fresh or resumed."""
     data, target = str(inquiry.data.root), inquiry.target
-    inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
+    inputs: dict[str, Json] = {
+        "question": inquiry.question,
+        "data": data,
+        "target": target,
+        "jira": options.jira,
+    }
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
@@ -150,9 +190,18 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         async with opened_run(quiet, inquiry, options) as run:
             one, _ = await answered(run, inquiry)
         found.append(one)
-        unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
+        unmet = [
+            row.name
+            for row in one.criteria
+            if row.required and row.status not in ("pass", "waived")
+        ]
         head = style_status(f"{one.verdict:<17}")
-        session.tell(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
+        session.tell(
+            f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage}"
+            f" ({one.stage_fit})"
+        )
         session.tell(*(f"      not met: {name}" for name in unmet[:3]))
-    session.tell('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
+    session.tell(
+        '  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data'
+    )
     return found

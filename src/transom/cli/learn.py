@@ -1,4 +1,6 @@
-"""`transom session`, `learning`, `cache`, `serve`, `memory`; a workspace's playbook and memory for all commands."""
+"""`transom session`, `learning`, `cache`, `serve`, `memory`; a workspace's playbook and memory
+for all commands.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ from transom.memory import Direction, MemoryEntry, SqliteMemory, find_embedder
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
 Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
 Study = Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")]
-Used = Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")]
+Used = Annotated[
+    list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")
+]
 Good = Annotated[bool, typer.Option("--good/--bad", help="How it ended.")]
-Host = Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")]
+Host = Annotated[
+    str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")
+]
 Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")]
 
 
@@ -37,8 +43,12 @@ Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for an
 class Scope:
     """Whose playbook is looked at."""
 
-    domain: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this domain.")] = ""
-    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = ""
+    domain: Annotated[
+        str, typer.Option(metavar="NAME", help="With the insights of this domain.")
+    ] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = (
+        ""
+    )
     user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
 
 
@@ -46,20 +56,30 @@ class Scope:
 def opened(
     session: Session, scope: Scope | None = None, *, making: bool = False, shown: bool = False
 ) -> Iterator[Playbook]:
-    """The workspace's playbook, empty without a workspace unless `making`. `shown`: a person is told of more."""
+    """The workspace's playbook, empty without a workspace unless `making`. `shown`: a person is
+    told of more.
+    """
     seen, path = scope or Scope(), session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
-    with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
+    with Playbook(
+        path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder
+    ) as playbook:
         playbook.embed_missing()
         yield playbook
-        for place, number in elsewhere(playbook).items() if shown and session.format == "text" else ():
+        for place, number in (
+            elsewhere(playbook).items() if shown and session.format == "text" else ()
+        ):
             level, _, name = place.partition("/")
             session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
 
 
 def document_of(one: Insight) -> dict[str, Any]:
     """An insight as JSON."""
-    figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
+    figures = {
+        "net_score": one.net_score,
+        "confidence": one.confidence,
+        "lower_bound": round(one.lower_bound, 6),
+    }
     return {**insight_json(one), **figures}
 
 
@@ -85,17 +105,23 @@ session_app = group("session")
 learning_app = group("learning")
 cache_app = group("cache")
 
-Texts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="May be given several times.")]
+Texts = Annotated[
+    list[str] | None, typer.Option(metavar="TEXT", help="May be given several times.")
+]
 
 
-@command(session_app, "open", example='transom session open debug_error --objective "the solver stops"')
+@command(
+    session_app, "open", example='transom session open debug_error --objective "the solver stops"'
+)
 def open_(session: Session, task: Task, objective: Objective = "", study: Study = None) -> int:
     """Open a session. At its end `transom session close` says what came of it."""
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
 
-@command(session_app, "note", example='transom session note --action "halved the step" --used str-00001')
+@command(
+    session_app, "note", example='transom session note --action "halved the step" --used str-00001'
+)
 def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
     """Note what was done, what went wrong, and what was relied on."""
     with opened(session) as playbook:
@@ -119,9 +145,13 @@ def context(session: Session, scope: Scope) -> int:
     state = session_of(session.workspace_root)
     shown = state.exposed
     with opened(session, scope) as playbook:
-        known = playbook.get_context_for_task(shown.task_type or "", 15, query=shown.current_objective)
+        known = playbook.get_context_for_task(
+            shown.task_type or "", 15, query=shown.current_objective
+        )
     text = "\n\n".join(filter(None, (state.get_llm_context(), known)))
-    return session.report({"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"]))
+    return session.report(
+        {"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"])
+    )
 
 
 @command(session_app, "close", example="transom session close --good")
@@ -129,7 +159,10 @@ def close(session: Session, scope: Scope, good: Good) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
     with opened(session, scope, making=True) as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
-    updated, added = ", ".join(done["items_updated"]) or "none", counted(done["insights_added"], "insight")
+    updated, added = (
+        ", ".join(done["items_updated"]) or "none",
+        counted(done["insights_added"], "insight"),
+    )
     line = f"session {done['session_id']} is closed; counted for: {updated}; {added} added"
     return session.report(done, line)
 
@@ -141,10 +174,15 @@ def report(session: Session, scope: Scope) -> int:
         found = learning_report(playbook)
     stats = dict(found.stats)
     document: dict[str, Any] = {"schema": "transom.learning-report/1", "generated_at": found.at}
-    lines = [f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested, {stats['retired']} retired"]
+    lines = [
+        f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested,"
+        f" {stats['retired']} retired"
+    ]
     for title, insights in {"top_performers": found.best, "worst_performers": found.worst}.items():
         document[title] = [document_of(one) for one in insights]
-        lines += [style(title.replace("_", " "), "bold")] * bool(insights) + table(rows_of(insights), indent="  ")
+        lines += [style(title.replace("_", " "), "bold")] * bool(insights) + table(
+            rows_of(insights), indent="  "
+        )
     lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
     document |= {"playbook_stats": stats, "questions": [one.to_json() for one in found.questions]}
     return session.report(document, *lines)
@@ -161,7 +199,8 @@ def stats(session: Session) -> int:
 def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port = 8420) -> int:
     """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
 
-    The endpoints are described at /openapi.json. Each request gives the token: `Authorization: Bearer TOKEN`.
+    The endpoints are described at /openapi.json. Each request gives the token: `Authorization:
+    Bearer TOKEN`.
     """
     if not (find_spec("fastapi") and find_spec("uvicorn")):
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
@@ -170,7 +209,11 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
     token = server.new_token()
     listener, url = server.listen(host, port)
     with listener, opened(session, scope, making=True) as playbook:
-        session.report({"schema": "transom.serve/1", "url": url, "token": token}, f"url    {url}", f"token  {token}")
+        session.report(
+            {"schema": "transom.serve/1", "url": url, "token": token},
+            f"url    {url}",
+            f"token  {token}",
+        )
         sys.stdout.flush()
         if host not in ("127.0.0.1", "localhost", "::1"):
             say("transom: other machines can reach it, and what it sends is not encrypted")
@@ -183,18 +226,26 @@ memory_app = group("memory")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")]
-Key = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")]
+Key = Annotated[
+    str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")
+]
 Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
 Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 Relationship = Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")]
-Hops = Annotated[int, typer.Option(min=0, metavar="N", help="Steps at most; 0: as many as it takes.")]
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")]
+Hops = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Steps at most; 0: as many as it takes.")
+]
+Name = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")
+]
 Way = Annotated[Direction, typer.Option(help="Along them, against, or both.")]
 
 
 @asynccontextmanager
 async def remembered(session: Session, *, making: bool = True) -> AsyncIterator[SqliteMemory]:
-    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be made."""
+    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be
+    made.
+    """
     path = session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
     async with SqliteMemory.open(path, embedder) as memory:
@@ -209,7 +260,9 @@ async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbo
             yield playbook, memory
 
 
-@command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout')
+@command(
+    memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout'
+)
 async def add(session: Session, text: Text, key: Key = None) -> int:
     """Remember a text; prints its id."""
     async with remembered(session) as memory:
@@ -224,7 +277,9 @@ async def search(session: Session, query: Query, limit: Most = 5) -> int:
     async with remembered(session, making=False) as memory:
         await memory.embed_missing()
         found = await memory.retrieve(query, limit)
-    return _report_entries(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
+    return _report_entries(
+        session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found]
+    )
 
 
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
@@ -237,13 +292,22 @@ async def relate(session: Session, source: Id, relationship: Relationship, targe
 
 
 @command(
-    memory_app, "neighbours", example="transom memory neighbours gateway --name depends_on --direction in --hops 0"
+    memory_app,
+    "neighbours",
+    example="transom memory neighbours gateway --name depends_on --direction in --hops 0",
 )
-async def neighbours(session: Session, key: Id, hops: Hops = 1, name: Name = None, direction: Way = "both") -> int:
-    """List what is connected with an entry. What depends on X: --name depends_on --direction in --hops 0."""
+async def neighbours(
+    session: Session, key: Id, hops: Hops = 1, name: Name = None, direction: Way = "both"
+) -> int:
+    """List what is connected with an entry. What depends on X: --name depends_on --direction in
+    --hops 0.
+    """
     async with remembered(session, making=False) as memory:
         found = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
-    rows = [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]
+    rows = [
+        (f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry)
+        for one in found
+    ]
     return _report_entries(session, rows)
 
 

@@ -1,4 +1,6 @@
-"""`transom check lint|approve|import|waiver|knowledge`: looking at what checks are made of, and answering for one."""
+"""`transom check lint|approve|import|waiver|knowledge`: looking at what checks are made of, and
+answering for one.
+"""
 
 from __future__ import annotations
 
@@ -43,29 +45,44 @@ from transom.gates import Finding
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 
-Targets = Annotated[list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")]
+Targets = Annotated[
+    list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")
+]
 Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")]
-Sheet = Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")]
+Sheet = Annotated[
+    Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")
+]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")]
 Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")]
 DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
-Names = Annotated[list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")
+]
 
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
-async def lint(session: Session, targets: Targets, options: Annotated[Options, ("variables",)]) -> int:
+async def lint(
+    session: Session, targets: Targets, options: Annotated[Options, ("variables",)]
+) -> int:
     """Say what is wrong with items, ItemSpecs or checkers.
 
     Checkers meet their gates again on the files of today.
     """
-    places = Places(parse_variables(options.variables, session.cwd), session.settings.paths.search_root)
+    places = Places(
+        parse_variables(options.variables, session.cwd), session.settings.paths.search_root
+    )
     async with history(session) as store:
-        linted = [await _lint(session, target, replace(places, base=home(store, target))) for target in targets]
+        linted = [
+            await _lint(session, target, replace(places, base=home(store, target)))
+            for target in targets
+        ]
     findings = [row for one in linted for row in one.findings]
     return _print_findings(session, findings, [row for one in linted for row in one.remarks])
 
 
-@command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
+@command(
+    check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"'
+)
 def approve(session: Session, folder: Folder, by: By) -> int:
     """Record that a person approves a checker as it is.
 
@@ -83,20 +100,28 @@ def approve(session: Session, folder: Folder, by: By) -> int:
     write_file(folder / APPROVAL, pretty_json(approval).encode())
     rows = [(row.question, row.answer) for row in checker.build.answers]
     rows += [(row.message, "(nobody answered)") for row in checker.build.questions]
-    answers = [line for question, answer in rows for line in (f"question: {question}", f"  answer: {answer}")]
+    answers = [
+        line
+        for question, answer in rows
+        for line in (f"question: {question}", f"  answer: {answer}")
+    ]
     line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
     return session.report(approval, *answers, line)
 
 
 async def _lint(session: Session, target: Path, places: Places) -> LintResult:
-    """What is wrong with one target; that it cannot be read as what it should be is a finding, too."""
+    """What is wrong with one target; that it cannot be read as what it should be is a finding,
+    too.
+    """
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
     try:
         if target.is_dir():
             return await _lint_checker(target, places, session.settings.sandbox.level)
         if target.suffix == ".md":
-            found = check_spec(parse_spec(read_text(target), artifact=str(target)), artifact=str(target))
+            found = check_spec(
+                parse_spec(read_text(target), artifact=str(target)), artifact=str(target)
+            )
         else:
             item = load_checked(session, target, strict=False)
             found = [Finding("item", str(target), one.line, one.message) for one in item.warnings]
@@ -115,16 +140,22 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
     roots = places.roots(checker.item, folder)
     files = own_files(checker.item, roots)
     if not files:
-        raise InputError("its input files are not here", where=str(folder), hint="name their place with --var")
+        raise InputError(
+            "its input files are not here", where=str(folder), hint="name their place with --var"
+        )
     report = await regate(checker, None, files, places.folders(roots), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
-        write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))  # so that a person can approve it
+        # so that a person can approve it
+        write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))
         names = " and ".join(checker.edited) or "the checker"
         said = "passed the gates" if report.passed else "is doubted by the gates"
         say(f"{folder}: {names} {said}; {BUILD_FILE} says so")
     remarks = [row for gate in report.rows if gate.passed for row in gate.findings]
     findings, beside = (
-        tuple(Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows)
+        tuple(
+            Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message)
+            for one in rows
+        )
         for rows in (report.findings, remarks)
     )
     return LintResult(findings=findings, remarks=beside)
@@ -134,7 +165,8 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
 def import_(session: Session, sheet: Sheet, out: Out = Path("items")) -> int:
     """Write item files from the lines of a spreadsheet.
 
-    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
+    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner,
+    expires.
     """
     items = read_sheet(sheet)
     for one in items:
@@ -156,21 +188,28 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 def lint_waivers(session: Session, targets: Items, options: Annotated[Options, ("as_of",)]) -> int:
     """Name the waivers that should not be relied upon.
 
-    That is those without reason, owner or last day, those that have expired, and those that fit everything.
+    That is those without reason, owner or last day, those that have expired, and those that fit
+    everything.
     """
     rows = [row for path in found(targets) for row in waiver_findings(path, day_of(options.as_of))]
     soon = [row for row in rows if row.gate == "waiver.soon"]
     return _print_findings(session, [row for row in rows if row not in soon], soon)
 
 
-def _print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
+def _print_findings(
+    session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]
+) -> int:
     """Print what a `lint` found; findings are exit 1, doubts alone 3."""
     result = LintResult(findings=tuple(findings), remarks=tuple(remarks))
     lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
-    return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
+    return session.report(
+        result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code
+    )
 
 
-knowledge_app = group("knowledge", "What the embedded default understands, and domains of your own.", check_app)
+knowledge_app = group(
+    "knowledge", "What the embedded default understands, and domains of your own.", check_app
+)
 
 
 @command(knowledge_app, "list", example="transom check knowledge list")
@@ -190,9 +229,12 @@ def show_domain(session: Session, domain: DomainName) -> int:
     """Show what a domain can be asked, its items, and what it reads."""
     _, (found,) = _domains(session, [domain])
     lines = [f"{found.title}: {found.question}", *(f"  {claim.means}" for claim in found.claims)]
-    lines += table([(item_name(one, {}), one.purpose) for one in found.items], head=("ITEM", "PURPOSE"))
     lines += table(
-        [(one.kind, one.about, " ".join(one.files)) for one in found.sources], head=("READS", "WHAT", "FILES")
+        [(item_name(one, {}), one.purpose) for one in found.items], head=("ITEM", "PURPOSE")
+    )
+    lines += table(
+        [(one.kind, one.about, " ".join(one.files)) for one in found.sources],
+        head=("READS", "WHAT", "FILES"),
     )
     return session.report(found.model_dump(mode="json", by_alias=True), *lines)
 
@@ -203,18 +245,33 @@ def trial(session: Session, names: Names = None) -> int:
     """Look a domain's file over, and try the examples in it, which are its tests."""
     knowledge, chosen = _domains(session, names or ())
     languages = [one for one in knowledge.languages if one.domain in chosen]
-    found = {one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)] for one in languages}
+    found = {
+        one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)]
+        for one in languages
+    }
     tried = sum(len(item.examples) for one in chosen for item in one.items)
-    wrong = [f"{knowledge.files[name]}: {problem}" for name, problems in found.items() for problem in problems]
+    wrong = [
+        f"{knowledge.files[name]}: {problem}"
+        for name, problems in found.items()
+        for problem in problems
+    ]
     lines = (*wrong, f"{tried} examples, {len(wrong)} not as they say")
-    return session.report({"tried": tried, "problems": found, "findings": wrong}, *lines, code=1 if wrong else 0)
+    return session.report(
+        {"tried": tried, "problems": found, "findings": wrong}, *lines, code=1 if wrong else 0
+    )
 
 
 def _domains(session: Session, names: Sequence[str] = ()) -> tuple[Knowledge, Sequence[Domain]]:
-    """The domains of those names, or in those files; all where none is named. Files lead to others in their folders."""
-    folders = dict.fromkeys(Path(one).parent.absolute() for one in names if one.endswith((".yaml", ".yml")))
+    """The domains of those names, or in those files; all where none is named. Files lead to
+    others in their folders.
+    """
+    folders = dict.fromkeys(
+        Path(one).parent.absolute() for one in names if one.endswith((".yaml", ".yml"))
+    )
     knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
-    by_name = {key: one for one in knowledge.domains for key in (one.domain, knowledge.files[one.domain])}
+    by_name = {
+        key: one for one in knowledge.domains for key in (one.domain, knowledge.files[one.domain])
+    }
     for name in names:
         if Path(name).name not in by_name:
             near = nearest_key(name, [*knowledge.files])

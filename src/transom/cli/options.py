@@ -55,28 +55,68 @@ Several: TypeAlias = tuple[str, ...]
 class Options:
     """What the commands of `check` take beside the common options."""
 
-    item: Annotated[Path | None, typer.Option(metavar="ITEM.yaml", help="The item it belongs to.")] = None
-    variables: Annotated[Several, typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")] = ()
-    root: Annotated[Path | None, typer.Option(metavar="DIR", help="Where logs may lie beside the item's place.")] = None
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where copies for you go.")] = None
-    as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
-    strict: Annotated[bool, typer.Option("--strict", help="What is read differently than written is an error.")] = False
-    fail_on_unused: Annotated[bool, typer.Option("--fail-on-unused-waivers", help="An unused one fails it.")] = False
-    allow_needs_review: Annotated[bool, typer.Option("--allow-needs-review", help="Build despite findings.")] = False
-    tests: Annotated[bool, typer.Option("--tests", help="Try each combination of requirements and waivers.")] = False
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the build of this ItemSpec.")] = False
-    checkpoint: Annotated[str | None, typer.Option(metavar="ID", help="Go back to one that `runs show` lists.")] = None
+    item: Annotated[
+        Path | None, typer.Option(metavar="ITEM.yaml", help="The item it belongs to.")
+    ] = None
+    variables: Annotated[
+        Several, typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")
+    ] = ()
+    root: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where logs may lie beside the item's place.")
+    ] = None
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where copies for you go.")
+    ] = None
+    as_of: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")
+    ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="What is read differently than written is an error.")
+    ] = False
+    fail_on_unused: Annotated[
+        bool, typer.Option("--fail-on-unused-waivers", help="An unused one fails it.")
+    ] = False
+    allow_needs_review: Annotated[
+        bool, typer.Option("--allow-needs-review", help="Build despite findings.")
+    ] = False
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Try each combination of requirements and waivers.")
+    ] = False
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the build of this ItemSpec.")
+    ] = False
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go back to one that `runs show` lists.")
+    ] = None
     reset_iterations: MoreRepairs = False
-    approved_only: Annotated[bool, typer.Option("--approved-only", help="Refuse what nobody approved as is.")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False
-    reports: Annotated[Several, typer.Option("--report", metavar="FORMAT:PATH", help=f"As {', '.join(REPORTS)}.")] = ()
-    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Earlier JSON; what is in it may fail.")] = None
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
-    unsafe: Annotated[bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights.")] = False
-    good: Annotated[Several, typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")] = ()
+    approved_only: Annotated[
+        bool, typer.Option("--approved-only", help="Refuse what nobody approved as is.")
+    ] = False
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")
+    ] = False
+    reports: Annotated[
+        Several, typer.Option("--report", metavar="FORMAT:PATH", help=f"As {', '.join(REPORTS)}.")
+    ] = ()
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Earlier JSON; what is in it may fail.")
+    ] = None
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")
+    ] = 8
+    unsafe: Annotated[
+        bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights.")
+    ] = False
+    good: Annotated[
+        Several, typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")
+    ] = ()
     bad: Annotated[Several, typer.Option(metavar="FILE:LINE", help="A bad line.")] = ()
-    beside: Annotated[Several, typer.Option(metavar="FILE:LINE", help="A line beside the point.")] = ()
-    end: Annotated[Several, typer.Option(metavar="FILE:LINE", help="A whole log's last line, or `none`.")] = ()
+    beside: Annotated[
+        Several, typer.Option(metavar="FILE:LINE", help="A line beside the point.")
+    ] = ()
+    end: Annotated[
+        Several, typer.Option(metavar="FILE:LINE", help="A whole log's last line, or `none`.")
+    ] = ()
 
     @property
     def day(self) -> str:
@@ -103,16 +143,26 @@ def places_of(session: Session, options: Options, default_out: Path | None) -> P
     named = {f"--var {name}": folder for name, folder in variables.items()}
     for where, folder in (named | ({"--root": options.root} if options.root else {})).items():
         if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
-            raise InputError(f"{folder} is no folder", where=where, hint="name a folder that exists")
-    return Places(variables, session.settings.paths.search_root, options.root, options.out or default_out)
+            raise InputError(
+                f"{folder} is no folder", where=where, hint="name a folder that exists"
+            )
+    return Places(
+        variables, session.settings.paths.search_root, options.root, options.out or default_out
+    )
 
 
 def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
-    """What writes each `--report`; it shows lines of files in the folders of `--var`, the settings and the targets."""
+    """What writes each `--report`; it shows lines of files in the folders of `--var`, the
+    settings and the targets.
+    """
     wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
-    places = {*parse_variables(options.variables, session.cwd).values(), *(one.absolute().parent for one in targets)}
+    places = {
+        *parse_variables(options.variables, session.cwd).values(),
+        *(one.absolute().parent for one in targets),
+    }
     places |= {root, root / "logs"} if root else set()
-    folders = tuple(sorted(places, key=lambda place: (len(place.parts), place)))  # names begin at the outermost
+    # names begin at the outermost
+    folders = tuple(sorted(places, key=lambda place: (len(place.parts), place)))
 
     def write(document: Verdict | Verdicts) -> None:
         for kind, path in wanted:
@@ -136,15 +186,23 @@ def manner_of(
     playbook: Playbook | None = None,
     memory: Memory | None = None,
 ) -> Manner:
-    """How the check is made, from the settings and the options; with what was learned, and what is remembered."""
+    """How the check is made, from the settings and the options; with what was learned, and what
+    is remembered.
+    """
     settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
     header, most = held.header_lines_default, held.max_total_read_bytes
     limits = ViewLimits(header_lines=header, total_bytes=most)
-    tools = FileLimits(held.max_read_lines_per_call, most, header, held.require_discovery_before_read)
-    parser, logic, repair = (seated(CallSettings(), seat) for seat in (llm.agent_a, llm.agent_b, llm.reflect))
+    tools = FileLimits(
+        held.max_read_lines_per_call, most, header, held.require_discovery_before_read
+    )
+    parser, logic, repair = (
+        seated(CallSettings(), seat) for seat in (llm.agent_a, llm.agent_b, llm.reflect)
+    )
     rounds = {each.tag: seated(CallSettings(), getattr(llm, each.tag)) for each in ROUNDS}
     repairs, level = settings.execution.max_iterations, settings.sandbox.level
-    build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook, options.tests)
+    build = BuildSettings(
+        parser, logic, repair, limits, tools, held.max_turns, repairs, playbook, options.tests
+    )
     if options.unsafe and level:
         what = f"the settings insist on sandbox.level {level}"
         raise InputError(what, where=UNSAFE_OPTION, hint="take one of the two back")

@@ -22,7 +22,14 @@ GRAVITY = (2, 3, 1, 0)
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim", "head": "bold"}
+_TONES = {
+    "pass": "green",
+    "fail": "red",
+    "error": "red",
+    "warn": "yellow",
+    "dim": "dim",
+    "head": "bold",
+}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
 _STEERING = re.compile(  # a style of ours, or any of them but the tabulator
@@ -31,7 +38,9 @@ _STEERING = re.compile(  # a style of ours, or any of them but the tabulator
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout, always UTF-8; what UTF-8 cannot say is written as a JSON escape."""
+    """One JSON document on stdout, always UTF-8; what UTF-8 cannot say is written as a JSON
+    escape.
+    """
     from transom.canonical import pretty_json
 
     with unread():
@@ -47,15 +56,22 @@ def print_text(*lines: str) -> None:
 
 
 def printable(text: str, *, styled: bool = False) -> str:
-    """A text in one line, with an escape for each character that would steer a terminal or turn the line around."""
+    """A text in one line, with an escape for each character that would steer a terminal or turn
+    the line around.
+    """
     return _STEERING.sub(
-        lambda found: found[0] if styled and found[1] else found[0].encode("unicode_escape").decode(), text
+        lambda found: (
+            found[0] if styled and found[1] else found[0].encode("unicode_escape").decode()
+        ),
+        text,
     )
 
 
 @contextmanager
 def unread() -> Iterator[None]:
-    """For writing to stdout: a reader that has gone (`| head`) misses the rest, and the exit code stays what it is."""
+    """For writing to stdout: a reader that has gone (`| head`) misses the rest, and the exit
+    code stays what it is.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -63,14 +79,19 @@ def unread() -> Iterator[None]:
 
 
 def abandon_stdout() -> None:
-    """What is still buffered has nowhere to go; without this the interpreter would complain at its end."""
+    """What is still buffered has nowhere to go; without this the interpreter would complain at
+    its end.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_streams() -> None:
-    """What a terminal of another encoding cannot show is escaped; what was closed before the start goes nowhere."""
+    """What a terminal of another encoding cannot show is escaped; what was closed before the
+    start goes nowhere.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by `>&-`: the next file that is opened would be written to in its place
+        # closed by `>&-`: the next file that is opened would be written to in its place
+        if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123,SIM115  it stays open
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
@@ -79,7 +100,8 @@ def open_streams() -> None:
 
 def say(line: str) -> None:
     """Progress, a warning or an error on stderr."""
-    write_error("\n".join(map(printable, line.split("\n"))) + "\n")  # a difference is told in several lines
+    # a difference is told in several lines
+    write_error("\n".join(map(printable, line.split("\n"))) + "\n")
 
 
 def write_error(text: str) -> None:
@@ -128,16 +150,22 @@ def gravest(codes: Iterable[int]) -> int:
 
 def coloured() -> bool:
     """Whether stdout is a terminal whose user did not switch colours off (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 def style(text: str, name: str) -> str:
-    """The text in a style (`bold`, `dim`, `red`, `green`, `yellow`) where stdout shows colours, else as it is."""
+    """The text in a style (`bold`, `dim`, `red`, `green`, `yellow`) where stdout shows colours,
+    else as it is.
+    """
     return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m" if coloured() else text
 
 
 def style_status(status: str) -> str:
-    """A verdict or status in green where it is good, in red where it is bad, else in yellow: somebody is waited for."""
+    """A verdict or status in green where it is good, in red where it is bad, else in yellow:
+    somebody is waited for.
+    """
     name = status.strip().lower()
     return style(status, "green" if name in _GOOD else "red" if name in _BAD else "yellow")
 
@@ -147,17 +175,25 @@ def toned(tone: str, text: str) -> str:
     return style(text, _TONES[tone])
 
 
-def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
-    """Rows as aligned columns below a bold head, left-justified, no trailing blanks; without rows nothing at all."""
+def table(
+    rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = ""
+) -> list[str]:
+    """Rows as aligned columns below a bold head, left-justified, no trailing blanks; without
+    rows nothing at all.
+    """
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     cells = [[*head], *cells] if head and cells else cells
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-    return [style(line, "bold") if head and not number else line for number, line in enumerate(lines)]
+    return [
+        style(line, "bold") if head and not number else line for number, line in enumerate(lines)
+    ]
 
 
 def sections(document: Mapping[str, Any]) -> Iterator[str]:
-    """A document for people: its figures by name, then a section for each mapping and each list of them."""
+    """A document for people: its figures by name, then a section for each mapping and each list
+    of them.
+    """
     wide = {
         key: one
         for key, one in document.items()
@@ -171,7 +207,10 @@ def sections(document: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(section, Mapping):
             rows = [*section.items()]
         else:
-            rows, head = [one.values() for one in section], [name.replace("_", " ").upper() for name in section[0]]
+            rows, head = (
+                [one.values() for one in section],
+                [name.replace("_", " ").upper() for name in section[0]],
+            )
         yield from table([[plain(cell) for cell in row] for row in rows], head=head, indent="  ")
 
 
@@ -190,7 +229,9 @@ def day_of(as_of: str | None) -> date:
     try:
         return date.fromisoformat(as_of) if as_of is not None else date.today()
     except ValueError as error:
-        raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+        raise InputError(
+            f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD"
+        ) from error
 
 
 def age(text: str, option: str = "--older-than") -> timedelta:

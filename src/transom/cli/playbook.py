@@ -23,9 +23,15 @@ playbook_app = group("playbook")
 _SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
-Overrides = Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
-Category = Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
+Overrides = Annotated[
+    str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")
+]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")
+]
+Category = Annotated[
+    str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")
+]
 Code = Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
 Rule = Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")]
 Helpful = Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")]
@@ -34,12 +40,16 @@ Words = Annotated[str, typer.Argument(metavar="WORDS", help="The task.")]
 Task = Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")]
 Threshold = Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")]
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")
+]
 Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")]
 Content = Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Show it again.")]
-Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")]
+Folder = Annotated[
+    Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")
+]
 Others = Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")]
 
 
@@ -57,18 +67,32 @@ def show(session: Session, insight: Id) -> int:
     """Show an insight, where it came from, and what happened to it."""
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
-    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
+    state = (
+        f"retired: {one.retired}"
+        if one.retired
+        else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
+    )
     figures = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
     lines.append(f"{figures}; standing {one.lower_bound:.2f}")
     for event in events:  # without what the insight itself shows
-        data = {key: value for key, value in event.data.items() if key not in _SHOWN and value not in ("", None, [])}
+        data = {
+            key: value
+            for key, value in event.data.items()
+            if key not in _SHOWN and value not in ("", None, [])
+        }
         lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
-    return session.report({"schema": "transom.insight/1", **document_of(one), "history": history}, *lines)
+    return session.report(
+        {"schema": "transom.insight/1", **document_of(one), "history": history}, *lines
+    )
 
 
-@command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
+@command(
+    playbook_app,
+    "add",
+    example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist',
+)
 def add(
     session: Session,
     scope: Scope,
@@ -79,7 +103,11 @@ def add(
     by: By = "a person",
 ) -> int:
     """Add an insight, unless one that says the same is there."""
-    kind, source, tag = InsightCategory.named(category), Source(by=by), tag or [*ErrorPatterns().tags_in(text)]
+    kind, source, tag = (
+        InsightCategory.named(category),
+        Source(by=by),
+        tag or [*ErrorPatterns().tags_in(text)],
+    )
     level: Literal["study"] | None = "study" if scope.study else None
     with opened(session, scope, making=True) as playbook:
         known, personal = {*playbook.items}, bool(scope.user)
@@ -87,8 +115,13 @@ def add(
             kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
         )
     if one.retired:
-        say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
-    return print_one(session, one, "it is there already" if one.retired or one.id in known else "added")
+        say(
+            f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook"
+            f" retire {one.id} --undo"
+        )
+    return print_one(
+        session, one, "it is there already" if one.retired or one.id in known else "added"
+    )
 
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
@@ -98,7 +131,9 @@ def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
         one = playbook.require(playbook.require(insight).merged_into or insight)
-        return print_one(session, one, "counted" if one.id == insight else f"counted; {insight} is part of it")
+        return print_one(
+            session, one, "counted" if one.id == insight else f"counted; {insight} is part of it"
+        )
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
@@ -108,8 +143,14 @@ def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
-@command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
-def context(session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Most = 15) -> int:
+@command(
+    playbook_app,
+    "context",
+    example='transom playbook context "mesh a thin bracket" --task create_study',
+)
+def context(
+    session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Most = 15
+) -> int:
     """Print what a model would be shown for a task."""
     with opened(session, scope) as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
@@ -146,17 +187,24 @@ def export(session: Session, scope: Scope, file: File = None) -> int:
 
 @command(playbook_app, "import", example="transom playbook import playbook.json notes/*.jsonl")
 def import_files(session: Session, scope: Scope, files: Files) -> int:
-    """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
+    """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could
+    not be read.
+    """
     with opened(session, scope, making=True) as playbook:
         paths = [session.cwd / file for file in files]
-        done = [import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it) for it in paths]
+        done = [
+            import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it)
+            for it in paths
+        ]
     odd = [line for one in done for line in one.unreadable]
     for line in odd:
         say(f"transom: {line}")
     renamed = [f"{old} is {new} here" for one in done for old, new in one.renamed.items()]
     added, known = sum(len(one.added) for one in done), sum(len(one.known) for one in done)
     head = f"{counted(added, 'insight')} added, {known} known"
-    return session.report({"files": [vars(one) for one in done]}, head, *renamed, code=int(bool(odd)))
+    return session.report(
+        {"files": [vars(one) for one in done]}, head, *renamed, code=int(bool(odd))
+    )
 
 
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
@@ -166,22 +214,46 @@ def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a 
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
         asked = Curator(playbook).questions()
-    lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
-    lines += ["answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"] if lines else []
-    return session.report({"questions": [one.to_json() for one in asked]}, *lines or ["nothing to ask"])
+    lines = [
+        line
+        for one in asked
+        for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")
+    ]
+    lines += (
+        ["answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"]
+        if lines
+        else []
+    )
+    return session.report(
+        {"questions": [one.to_json() for one in asked]}, *lines or ["nothing to ask"]
+    )
 
 
-@command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')
-def edit(session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person") -> int:
+@command(
+    playbook_app,
+    "edit",
+    example='transom playbook edit str-00001 --content "Use shells below 2 mm"',
+)
+def edit(
+    session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person"
+) -> int:
     """Change an insight; its id and its standing stay."""
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session) as playbook:
-        return print_one(session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed")
+        return print_one(
+            session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed"
+        )
 
 
-@command(playbook_app, "retire", example='transom playbook retire str-00001 --why "wrong since release 9"')
-def retire(session: Session, insight: Id, why: Why = "", undo: Undo = False, by: By = "a person") -> int:
+@command(
+    playbook_app,
+    "retire",
+    example='transom playbook retire str-00001 --why "wrong since release 9"',
+)
+def retire(
+    session: Session, insight: Id, why: Why = "", undo: Undo = False, by: By = "a person"
+) -> int:
     """Show an insight no more. It stays as a tombstone, and is not learned again."""
     with opened(session) as playbook:
         if undo:
@@ -191,7 +263,9 @@ def retire(session: Session, insight: Id, why: Why = "", undo: Undo = False, by:
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
 def bootstrap(session: Session, folder: Folder) -> int:
-    """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
+    """Write the skill file of a coding agent. It opens a session, loads what is known, records,
+    closes.
+    """
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
     return session.report({"path": str(path)}, f"wrote {path}")
 

@@ -1,4 +1,6 @@
-"""What a workspace remembers of items: whose an id is, the newest ItemSpec and checker, and whose a checker is."""
+"""What a workspace remembers of items: whose an id is, the newest ItemSpec and checker, and
+whose a checker is.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,17 @@ def place(path: Path) -> str:
 
 
 async def claim(store: SqliteStore, item: Item) -> None:
-    """Make an item's id its own in this workspace; one whose item is gone, moved or called otherwise now is free."""
+    """Make an item's id its own in this workspace; one whose item is gone, moved or called
+    otherwise now is free.
+    """
     mine = place(item.path)
     other = Path(str(await store.put_if_absent(ITEMS, item.item_id, mine)))
     try:
-        taken = str(other) != mine and not other.samefile(mine) and load_item(other).item_id == item.item_id
+        taken = (
+            str(other) != mine
+            and not other.samefile(mine)
+            and load_item(other).item_id == item.item_id
+        )
     except (OSError, InputError):
         taken = False
     if taken:
@@ -43,12 +51,16 @@ async def keep_spec(store: SqliteStore, item: Item, spec: str) -> None:
 async def keep_checker(store: SqliteStore, item: Item, folder: Path, spec: str) -> None:
     """Remember an item's newest checker, and for the checker whose it is."""
     await keep_spec(store, item, spec)
-    await store.put(CHECKERS, place(item.path), {"folder": place(folder), "made_of": _today(store, item)})
+    await store.put(
+        CHECKERS, place(item.path), {"folder": place(folder), "made_of": _today(store, item)}
+    )
     await store.put(HOMES, place(folder), str(Path(place(item.path)).parent))
 
 
 def newest_checker(store: SqliteStore, item: Item) -> Path:
-    """The folder of the newest checker that was built for an item, from what the item and its ItemSpec say today."""
+    """The folder of the newest checker that was built for an item, from what the item and its
+    ItemSpec say today.
+    """
     row: Any = store.get(CHECKERS, place(item.path))
     if row is None:
         why = "no checker was built for this item"
@@ -58,7 +70,9 @@ def newest_checker(store: SqliteStore, item: Item) -> Path:
         why = "its description or its ItemSpec changed since its checker was built"
     else:
         return Path(row["folder"])
-    raise InputError(why, where=str(item.path), hint=f"build one with: transom check all {item.path}")
+    raise InputError(
+        why, where=str(item.path), hint=f"build one with: transom check all {item.path}"
+    )
 
 
 def _today(store: SqliteStore, item: Item) -> str:
@@ -66,6 +80,8 @@ def _today(store: SqliteStore, item: Item) -> str:
 
 
 def home(store: SqliteStore, folder: Path) -> Path | None:
-    """The folder of the item that a checker was built for; its relative input files are meant from there."""
+    """The folder of the item that a checker was built for; its relative input files are meant
+    from there.
+    """
     known = store.get(HOMES, place(folder))
     return Path(str(known)) if known else None

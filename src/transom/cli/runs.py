@@ -1,4 +1,6 @@
-"""`transom runs` and `transom resume`: what was started, how it stands, how it goes on, and what is removed."""
+"""`transom runs` and `transom resume`: what was started, how it stands, how it goes on, and what
+is removed.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,12 @@ runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")]
-Local = Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")
+]
+Local = Annotated[
+    bool, typer.Option("--local", help="Also text that is marked local may stand in it.")
+]
 
 
 @command(runs_app, "list", example="transom runs list")
@@ -42,8 +48,12 @@ async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     views = await all_views(session)
     rows = [_summary(one) for one in views]
-    shown = [(*[*row.values()][:4], f"{row['last_at'][:19]}Z" if row["last_at"] else "-") for row in rows]
-    lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
+    shown = [
+        (*[*row.values()][:4], f"{row['last_at'][:19]}Z" if row["last_at"] else "-") for row in rows
+    ]
+    lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [
+        f"no runs in {session.workspace_root}"
+    ]
     return session.report({"schema": "transom.runs/1", "runs": rows}, *lines)
 
 
@@ -65,11 +75,19 @@ async def show_run(session: Session, run: RunArgument) -> int:
         "checkpoints": [one.to_json() for one in checkpoints(found.records)],
         "usage": {"calls": len(calls), **usage},
     }
-    shown = {key: one for key, one in document.items() if key not in ("waiting", "handed", "inputs")}
+    shown = {
+        key: one for key, one in document.items() if key not in ("waiting", "handed", "inputs")
+    }
     lines = [*sections(shown | {"status": style_status(found.status)})]
     for one in open_:
-        lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
-    return session.report(document, *lines, *([next_step(found)] if found.status in _STOPPED and not open_ else []))
+        lines += [
+            f"waits for: {one.asks}",
+            *(one.numbered if one.long else []),
+            f"answer with: {one.command}",
+        ]
+    return session.report(
+        document, *lines, *([next_step(found)] if found.status in _STOPPED and not open_ else [])
+    )
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
@@ -77,9 +95,16 @@ async def record_run(session: Session, run: RunArgument, file: File, local: Loca
     """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):
-        made = recording_of(store, found.records, policy=policy, redact=session.redact or Redactor(), local=local)
+        made = recording_of(
+            store, found.records, policy=policy, redact=session.redact or Redactor(), local=local
+        )
     made.write(session.cwd / file)
-    told = {"schema": "transom.recorded/1", "run_id": found.row.id, "file": str(file), "calls": len(made.calls)}
+    told = {
+        "schema": "transom.recorded/1",
+        "run_id": found.row.id,
+        "file": str(file),
+        "calls": len(made.calls),
+    }
     calls = counted(len(made.calls), "call")
     return session.report(told, f"{calls} of run {found.row.id} in {file}: --model replay:{file}")
 
@@ -90,7 +115,11 @@ async def resume(session: Session, run: RunArgument) -> int:
     async with found_run(session, run) as (_, found):
         row, entry = found.row, found.state.entry
     if not can_resume(entry):
-        why = f"a run of kind {row.kind} cannot be resumed here" if entry else "no command of transom started this run"
+        why = (
+            f"a run of kind {row.kind} cannot be resumed here"
+            if entry
+            else "no command of transom started this run"
+        )
         raise RunError(why, where=row.id, hint=next_step(found))
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
     return await give_again(session, entry)
@@ -110,11 +139,20 @@ def _summary(found: RunView) -> dict[str, Any]:
 
 def _stages(found: RunView) -> list[dict[str, Any]]:
     stopped = found.data_of("failed", "paused")
-    errors = {data["stage"]: data.get("error") or data.get("reason") for data in stopped if data.get("stage")}
+    errors = {
+        data["stage"]: data.get("error") or data.get("reason")
+        for data in stopped
+        if data.get("stage")
+    }
     rows = []
     for name, stage in found.state.stages.items():
         by = [reply["reply"]["by"] for reply in found.replies if reply["stage"] == name]
-        row = {"stage": name, "status": stage.last, "attempts": len(stage.attempts), "calls": len(by)}
+        row = {
+            "stage": name,
+            "status": stage.last,
+            "attempts": len(stage.attempts),
+            "calls": len(by),
+        }
         error = errors.get(name) if stage.last in ("failed", "paused") else None
         rows.append({**row, "answered_by": sorted(set(by)), "error": error})
     return rows
@@ -127,33 +165,57 @@ def _stages(found: RunView) -> list[dict[str, Any]]:
 class Cleaning:
     """What goes and what stays."""
 
-    older_than: Annotated[str | None, typer.Option(metavar="AGE", help="Last heard of longer ago; default: 7d.")] = None
-    keep_successful: Annotated[bool, typer.Option("--keep-successful", help="Keep what came to its end.")] = False
-    archive: Annotated[bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")] = False
+    older_than: Annotated[
+        str | None, typer.Option(metavar="AGE", help="Last heard of longer ago; default: 7d.")
+    ] = None
+    keep_successful: Annotated[
+        bool, typer.Option("--keep-successful", help="Keep what came to its end.")
+    ] = False
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")
+    ] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
 
 
 @command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
 async def clean_runs(session: Session, options: Cleaning) -> int:
-    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
-    oldest = datetime.now(UTC) - age(options.older_than or "7d")  # said even where there is nothing to clean
+    """Remove old runs with their journals, windows and traces. Runs with an approved checker
+    stay.
+    """
+    # said even where there is nothing to clean
+    oldest = datetime.now(UTC) - age(options.older_than or "7d")
     async with history(session) as store:
-        rows = [await _clean(session, store, view(session, store, row), options, oldest) for row in all_runs(store)]
+        rows = [
+            await _clean(session, store, view(session, store, row), options, oldest)
+            for row in all_runs(store)
+        ]
     gone = [row for row in rows if row["kept"] is None]
-    shown = [("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "") for row in rows]
+    shown = [
+        ("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "")
+        for row in rows
+    ]
     freed, removed = sum(row["bytes"] for row in gone), "would be" if options.dry_run else "were"
     document = {"schema": "transom.cleaned/1", "dry_run": options.dry_run, "runs": rows}
-    return session.report(document, *table(shown), f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed")
+    return session.report(
+        document, *table(shown), f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed"
+    )
 
 
 async def _clean(
     session: Session, store: SqliteStore, one: RunView, options: Cleaning, oldest: datetime
 ) -> dict[str, Any]:
-    """Remove a run: its files, trace, journal, and the windows that no other run has; or say why it stays."""
+    """Remove a run: its files, trace, journal, and the windows that no other run has; or say why
+    it stays.
+    """
     workspace = session.workspace
     folder = workspace.run_folder(one.row.name, one.row.id)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
+    row: dict[str, Any] = {
+        "run_id": one.row.id,
+        "name": one.row.name,
+        "status": one.status,
+        "bytes": size,
+    }
     row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
     if row["kept"] is None and not options.dry_run:
         try:
@@ -180,8 +242,12 @@ def _why_it_stays(one: RunView, folder: Path, options: Cleaning, oldest: datetim
     return "somebody approved its checker" if next(folder.rglob(APPROVAL), None) else None
 
 
-async def _remove(workspace: Workspace, store: SqliteStore, one: RunView, folder: Path, *, archive: bool) -> str | None:
-    """The run's document goes last: cut off anywhere, the next clean-up finds it again. Returns the archive's path."""
+async def _remove(
+    workspace: Workspace, store: SqliteStore, one: RunView, folder: Path, *, archive: bool
+) -> str | None:
+    """The run's document goes last: cut off anywhere, the next clean-up finds it again. Returns
+    the archive's path.
+    """
     trace = workspace.traces / f"{trace_id(one.row.id)}.jsonl"
     target = workspace.root / "archive" / one.row.id
     if archive:
@@ -192,8 +258,12 @@ async def _remove(workspace: Workspace, store: SqliteStore, one: RunView, folder
             shutil.rmtree(folder)
         trace.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"cannot be removed: {error.strerror}", where=str(error.filename or folder)) from error
-    ids: dict[str, str] = {key: document["id"] for key, document in dict[str, Any](store.items(RUNS)).items()}
+        raise InputError(
+            f"cannot be removed: {error.strerror}", where=str(error.filename or folder)
+        ) from error
+    ids: dict[str, str] = {
+        key: document["id"] for key, document in dict[str, Any](store.items(RUNS)).items()
+    }
     others = [run for run in ids.values() if run != one.row.id]
     shared = {blob for run in others for blob in _blobs(store.read(f"run/{run}"))}
     await store.forget(f"run/{one.row.id}", sorted(set(_blobs(one.records)) - shared))
@@ -208,9 +278,13 @@ def _blobs(records: list[Any]) -> Iterator[str]:
 
 
 def _pack(store: SqliteStore, one: RunView, folder: Path, trace: Path) -> None:
-    """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows that its calls saw."""
+    """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows
+    that its calls saw.
+    """
     lines = [{"seq": r.seq, "kind": r.kind, "at": r.at, "data": r.data} for r in one.records]
-    write_file(folder / "journal.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    write_file(
+        folder / "journal.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    )
     for blob in sorted(set(_blobs(one.records))):
         write_file(folder / "blobs" / blob, store.get_blob(blob))
     if trace.exists():

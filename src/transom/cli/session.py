@@ -1,4 +1,6 @@
-"""What every command works with: settings, workspace, output format, progress, store and providers."""
+"""What every command works with: settings, workspace, output format, progress, store and
+providers.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,15 @@ from transom.telemetry.address import checked, shown
 Format = Literal["text", "json"]
 
 FAILPOINT = "TRANSOM_FAILPOINT"
-"""`append:N`: kill this process without warning after its store's N-th journal append. A seam for tests of resuming."""
+"""`append:N`: kill this process without warning after its store's N-th journal append. A seam
+for tests of resuming.
+"""
 
 _SEATS = {
-    **{name: (f"checklist.{name}",) for name in ("analysis", "section1", "section2", "section3", "section4")},
+    **{
+        name: (f"checklist.{name}",)
+        for name in ("analysis", "section1", "section2", "section3", "section4")
+    },
     "agent_a": ("checklist.parser", "checklist.answers"),
     "agent_b": ("checklist.logic",),
     "reflect": ("checklist.repair_a", "checklist.repair_b"),
@@ -43,16 +50,31 @@ _SEATS = {
 
 @dataclass(frozen=True)
 class Options:
-    """The options of every command; `model`, `base_url` and `max_cost` stand where a model may be asked."""
+    """The options of every command; `model`, `base_url` and `max_cost` stand where a model may
+    be asked.
+    """
 
-    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text"
-    model: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")] = None
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None
-    max_cost: Annotated[float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")] = None
-    workspace: Annotated[Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")] = None
+    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = (
+        "text"
+    )
+    model: Annotated[
+        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")
+    ] = None
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")
+    ] = None
+    workspace: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")
+    ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
     verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False
+        ),
     ] = 0
 
 
@@ -69,7 +91,8 @@ class Session:
         redact: takes secrets out of text; None: the usual ones.
         budgets: one for all runs of the command, where their cost is capped.
         given: the settings that stand on the command line.
-        entry: the command, as runs keep it so that `transom resume` can give it again; empty outside a command.
+        entry: the command, as runs keep it so that `transom resume` can give it again; empty
+            outside a command.
     """
 
     settings: Settings
@@ -88,19 +111,27 @@ class Session:
     entry: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
-    def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
+    def start(
+        options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ
+    ) -> Session:
         """Read the settings and set up logging."""
         try:
             cwd = cwd or Path.cwd()
         except OSError as error:
-            raise InputError("the current folder is not there any more", hint="change to another one") from error
+            raise InputError(
+                "the current folder is not there any more", hint="change to another one"
+            ) from error
         place = str(options.workspace) if options.workspace else None
         told = {"model": options.model, "execution.max_cost": options.max_cost, "workspace": place}
         given = {key: value for key, value in told.items() if value is not None}
         settings = load_settings(cwd, environ=environ, command_line=given)
         verbosity = -1 if options.quiet else options.verbose
-        hosted, level = (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama), settings.logging.level
-        keys = [environ.get(one.key_variable, "") for one in hosted if one.key_variable]  # whatever they are called
+        hosted, level = (
+            (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama),
+            settings.logging.level,
+        )
+        # whatever they are called
+        keys = [environ.get(one.key_variable, "") for one in hosted if one.key_variable]
         redact = Redactor(environ, keys)
         levels = {-1: "ERROR", 0: level, 1: level if level == "DEBUG" else "INFO"}
         configure(levels.get(verbosity, "DEBUG"), settings.logging.log_file, redact)
@@ -110,14 +141,20 @@ class Session:
 
     @property
     def workspace_root(self) -> Path:
-        """The workspace's folder, which may not exist yet: --workspace, paths.cache_dir, or the nearest upwards."""
+        """The workspace's folder, which may not exist yet: --workspace, paths.cache_dir, or the
+        nearest upwards.
+        """
         return self.settings.workspace or self.settings.paths.cache_dir or find_workspace(self.cwd)
 
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, made where it is missing."""
-        exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
-        return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
+        exporter = priced_exporter(
+            self.settings.telemetry.otlp_endpoint, self.settings.paths.prices
+        )
+        return Workspace.at(
+            self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter
+        )
 
     @property
     def known_database(self) -> Path | None:
@@ -132,17 +169,27 @@ class Session:
         self.entry["base_url"] = without_credentials(self.base_url)
 
     def settle(self, **given: Any) -> None:
-        """Note what an option of the command comes to, so that it means the same when the command is given again."""
+        """Note what an option of the command comes to, so that it means the same when the
+        command is given again.
+        """
         self.entry.get("given", {}).update(given)
 
     def begun_as(self, command: str, **given: Any) -> Session:
-        """The session whose runs are gone on with by another command, which is given these in place of its own."""
+        """The session whose runs are gone on with by another command, which is given these in
+        place of its own.
+        """
         return replace(
-            self, entry={**self.entry, "command": command, "given": {**self.entry.get("given", {}), **given}}
+            self,
+            entry={
+                **self.entry,
+                "command": command,
+                "given": {**self.entry.get("given", {}), **given},
+            },
         )
 
     def again(self, entry: Mapping[str, Any]) -> Session:
-        """The session of the command that began a run: its folder, so its settings file, and who answered it.
+        """The session of the command that began a run: its folder, so its settings file, and who
+        answered it.
 
         What is given today, of `--model`, `--base-url` and `--max-cost`, counts more.
         """
@@ -152,8 +199,13 @@ class Session:
             os.chdir(cwd)
         except OSError as error:
             hint = "make it again, or start the command anew"
-            raise InputError(f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint) from error
-        settings, base_url = load_settings(Path(cwd), command_line=told), self.base_url or entry.get("base_url")
+            raise InputError(
+                f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint
+            ) from error
+        settings, base_url = (
+            load_settings(Path(cwd), command_line=told),
+            self.base_url or entry.get("base_url"),
+        )
         return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
 
     def report(self, document: object, *lines: str, code: int = 0) -> int:
@@ -165,7 +217,9 @@ class Session:
         return code
 
     def tell(self, *lines: str) -> None:
-        """Print lines for people as a command goes along; where JSON is asked for there is one document at the end."""
+        """Print lines for people as a command goes along; where JSON is asked for there is one
+        document at the end.
+        """
         if self.format != "json":
             print_text(*lines)
 
@@ -191,9 +245,11 @@ class Session:
         *,
         own: Mapping[str, Callable[[], Provider]] | None = None,
     ) -> Chain:
-        """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with its connections.
+        """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with
+        its connections.
 
-        In the store the providers' limits keep what was spent. `own` are a product's providers with names of their own.
+        In the store the providers' limits keep what was spent. `own` are a product's providers with
+        names of their own.
         """
         if self.answers:
             return self.answers
@@ -201,7 +257,9 @@ class Session:
         name = spec or self.settings.model
         known = (made for key, made in self.chains if key == (name, around, own))
         if not (chain := next(known, None)):
-            chain = named_chain(name, replace(around, own=own)) if own else build_chain(name, around)
+            chain = (
+                named_chain(name, replace(around, own=own)) if own else build_chain(name, around)
+            )
             self.chains.append(((name, around, own), chain))
         return chain
 
@@ -219,12 +277,22 @@ class Session:
 
     @asynccontextmanager
     async def open_run(
-        self, kind: str, inputs: Mapping[str, Json], *, name: str, store: SqliteStore, chain: Chain | None = None
+        self,
+        kind: str,
+        inputs: Mapping[str, Json],
+        *,
+        name: str,
+        store: SqliteStore,
+        chain: Chain | None = None,
     ) -> AsyncIterator[Run]:
-        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
+        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until
+        it ends.
+        """
         chain, place, log = chain or self.chain(store), self.workspace, logging.getLogger(__name__)
         spending, entry = self.spending(chain), self.entry or None
-        run = await Run.open(kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry)
+        run = await Run.open(
+            kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
+        )
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
@@ -261,7 +329,9 @@ class Session:
 
 
 def without_credentials(url: str | None) -> str | None:
-    """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
+    """An address without user, password and query, any of which may hold a key: the journal
+    keeps no secrets.
+    """
     if url is None:
         return None
     try:
@@ -287,7 +357,11 @@ def build_chain(spec: str, around: Surroundings) -> Chain:
         return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
 
     told = settings.origins.get("model") == "command line"
-    seats = {} if told else {role: getattr(settings.llm, seat) for seat, roles in _SEATS.items() for role in roles}
+    seats = (
+        {}
+        if told
+        else {role: getattr(settings.llm, seat) for seat, roles in _SEATS.items() for role in roles}
+    )
     return named_chain(spec, replace(around, own={"rules": rules}), seats)
 
 
@@ -302,6 +376,9 @@ def _check_blocks(settings: Settings) -> None:
     known = sorted({block for view in VIEWS.values() for block in view.sees})
     for pattern in settings.egress.local_blocks:
         if not matching(known, pattern):
-            what, near = f"egress.local_blocks: no role sees a block {pattern!r}", nearest_key(pattern, known)
+            what, near = (
+                f"egress.local_blocks: no role sees a block {pattern!r}",
+                nearest_key(pattern, known),
+            )
             hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
             raise SettingsError(what, where=settings.origins.get("egress.local_blocks"), hint=hint)

@@ -32,26 +32,39 @@ from transom.stories.testrun import TestCommand
 from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
 story_app = group("story")
-Repair = Annotated[Literal["story", "sprint"] | None, typer.Option(help="This side's status is written to the other.")]
+Repair = Annotated[
+    Literal["story", "sprint"] | None,
+    typer.Option(help="This side's status is written to the other."),
+]
 
 
 @dataclass(frozen=True)
 class StoryOptions:
     """What `story run` takes beside the common options."""
 
-    project: Annotated[Path, typer.Option(metavar="DIR", help="The project: the top of a git repository.")] = Path()
-    epic: Annotated[str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")] = ""
+    project: Annotated[
+        Path, typer.Option(metavar="DIR", help="The project: the top of a git repository.")
+    ] = Path()
+    epic: Annotated[
+        str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")
+    ] = ""
     story: Annotated[str | None, typer.Option(metavar="ID", help="Only this story.")] = None
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")] = False
-    unsafe: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run its tests with your own rights.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")
+    ] = False
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe-no-sandbox", help="Run its tests with your own rights.")
+    ] = False
 
 
-@command(story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True)
+@command(
+    story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True
+)
 async def run(session: Session, options: StoryOptions) -> int:
     """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
 
-    SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done stories are
-    merged. Give the same command again to go on.
+    SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done
+    stories are merged. Give the same command again to go on.
     """
     project = await open_project(session.cwd / options.project)
     if not options.epic:
@@ -67,37 +80,66 @@ async def run(session: Session, options: StoryOptions) -> int:
     return session.report(result, *lines_of(result), code=result.exit_code)
 
 
-@command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
-async def status(session: Session, options: Annotated[StoryOptions, ("project", "epic")], repair: Repair = None) -> int:
+@command(
+    story_app,
+    "status",
+    example="transom story status --project ./myproject --epic epic-1 --repair story",
+)
+async def status(
+    session: Session, options: Annotated[StoryOptions, ("project", "epic")], repair: Repair = None
+) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
     merged = await Git(project).merged(options.epic, session.settings.stories.target)
-    settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
+    settled = (
+        settle(project, backlog.stories, backlog.sprint, repair)
+        if repair and backlog.sprint
+        else []
+    )
     backlog = find_backlog(project, options.epic) if settled else backlog
     states = [(one, "done" if one.id in merged else one.status) for one in backlog.stories]
     rows = [{"id": one.id, "status": state, "title": one.title} for one, state in states]
-    document = {"epic": options.epic, "stories": rows, "drift": [*map(str, backlog.drift)], "settled": len(settled)}
-    lines = [*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift)]
-    return session.report(document, *sections({"stories": rows}), *lines, code=1 if backlog.drift else 0)
+    document = {
+        "epic": options.epic,
+        "stories": rows,
+        "drift": [*map(str, backlog.drift)],
+        "settled": len(settled),
+    }
+    lines = [
+        *(f"settled: {one}" for one in settled),
+        *(f"disagrees: {one}" for one in backlog.drift),
+    ]
+    return session.report(
+        document, *sections({"stories": rows}), *lines, code=1 if backlog.drift else 0
+    )
 
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """How stories are worked on, from the settings."""
     told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
-        raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
+        raise InputError(
+            f"there is no program {agent.command[0]}", where="agent.command", hint="correct it"
+        )
     model: WorkerKind = "rules" if session.settings.model == "rules" else "model"
     chosen = session.settings.origins.get("model") == "command line"
     default: WorkerKind = "command" if agent.command and not chosen else model
     kinds: dict[str, WorkerKind] = {seat: getattr(told.workers, seat) or default for seat in STAGES}
-    seconds, pairs = session.settings.execution.timeout_per_stage, [one.partition("=") for one in told.environment]
-    tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, sandbox=not unsafe)
+    seconds, pairs = (
+        session.settings.execution.timeout_per_stage,
+        [one.partition("=") for one in told.environment],
+    )
+    tests = TestCommand(
+        told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, sandbox=not unsafe
+    )
     return StorySettings(kinds, tests, told, session.settings.handoff)
 
 
 @asynccontextmanager
-async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
+async def _epic(
+    session: Session, project: Path, options: StoryOptions, settings: StorySettings
+) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
     backlog = find_backlog(project, options.epic)
     agent, replay = session.settings.agent.command, session.settings.stories.replay
@@ -131,7 +173,8 @@ def _lines(story: StoryResult) -> list[str]:
     lines = [f"{style_status(f'{story.status:<8}')} {story.id}  {story.title}"]
     lines += [f"  {story.reason}"] if story.reason else []
     lines += [
-        f"  would call {seat}, which sees (characters): {plain(window)}" for seat, window in story.windows.items()
+        f"  would call {seat}, which sees (characters): {plain(window)}"
+        for seat, window in story.windows.items()
     ]
     for row in story.stages:
         said = row.decision or "; ".join(row.evidence.get("findings") or []) or row.summary
@@ -141,10 +184,14 @@ def _lines(story: StoryResult) -> list[str]:
 
 
 async def demo(session: Session, examples: Path) -> EpicResult:
-    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project in the workspace."""
+    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project
+    in the workspace.
+    """
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__")
+    )
     project = Git(folder / "project")
     await project("init", "--quiet", "--initial-branch=main")
     await project.commit_all("A till\n")
@@ -157,7 +204,9 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None}
     session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
-    async with _epic(session, await open_project(options.project), options, settings_of(session)) as epic:
+    async with _epic(
+        session, await open_project(options.project), options, settings_of(session)
+    ) as epic:
         result = await run_epic(epic)
         await epic.run.finish("blocked")
     session.tell(*lines_of(result))

@@ -1,4 +1,6 @@
-"""`transom study`: run an optimisation with a solver that may fail, report it, export its trials."""
+"""`transom study`: run an optimisation with a solver that may fail, report it, export its
+trials.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,25 @@ if TYPE_CHECKING:
 
 study_app = group("study")
 
-_Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
-Trials = Annotated[int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")]
+_Study = Annotated[
+    str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")
+]
+Trials = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")
+]
 Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")]
-TrialsFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")]
+TrialsFile = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")
+]
 
 
 @command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
 async def run(session: Session, study: _Study, trials: Trials = None) -> int:
     """Run a study, or go on with one that was interrupted.
 
-    Started twice at once, the second process helps with the trials of the first. With `--model` a model explains the
-    failures at the end and proposes rules; they count only where the solves bear them out.
+    Started twice at once, the second process helps with the trials of the first. With `--model` a
+    model explains the failures at the end and proposes rules; they count only where the solves bear
+    them out.
     """
     result, lines = await _solved(session, _found(session, study), trials)
     return session.report(result, *lines, code=0 if result.best else 1) if result else 0
@@ -44,19 +53,31 @@ async def run(session: Session, study: _Study, trials: Trials = None) -> int:
 
 async def demo(session: Session, examples: Path) -> StudyResult | None:
     """Run and print the shipped bracket, by the real solver where it is installed."""
-    result, lines = await _solved(session, _found(session, str(examples / "studies" / "bracket.yaml")))
+    result, lines = await _solved(
+        session, _found(session, str(examples / "studies" / "bracket.yaml"))
+    )
     session.tell(*lines)
     return result
 
 
-async def _solved(session: Session, study: Study, trials: int | None = None) -> tuple[StudyResult | None, list[str]]:
-    """What came of a study, also for people; None where another process leads it, and this one only helped."""
+async def _solved(
+    session: Session, study: Study, trials: int | None = None
+) -> tuple[StudyResult | None, list[str]]:
+    """What came of a study, also for people; None where another process leads it, and this one
+    only helped.
+    """
     from transom.studies.pipeline import run_study
 
-    inputs, advise = {"study": study.study, "problem": study.problem}, session.settings.model != "rules"
+    inputs, advise = (
+        {"study": study.study, "problem": study.problem},
+        session.settings.model != "rules",
+    )
     async with session.open_store() as store:
         with _opened(session, study) as runner:
-            session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {runner.solver.by}")
+            session.progress(
+                f"{study.study}: {trials or study.budget.trials} designs, solved by"
+                f" {runner.solver.by}"
+            )
             try:
                 async with session.open_run("study", inputs, name=study.study, store=store) as run_:
                     result = await run_study(run_, runner, trials, advise=advise)

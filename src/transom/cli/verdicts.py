@@ -1,4 +1,6 @@
-"""`transom check explain|confirm|overturn`: why a verdict is as it is, and a person's word on it."""
+"""`transom check explain|confirm|overturn`: why a verdict is as it is, and a person's word on
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from transom.formats.yaml_models import validate_yaml
 from transom.learning import InsightCategory, Source
 from transom.store import SqliteStore
 
-ItemId = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")]
+ItemId = Annotated[
+    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")
+]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 
 
@@ -42,24 +46,50 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
     async with found_run(session, run) as (store, found):
         row, folder = _run_of(session, store, found, item)
     verdict, _, checker, config = _checked(folder, row, item)
-    judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
+    judged = (
+        [one.model_dump(mode="json", exclude_defaults=True) for one in config.items]
+        if config
+        else []
+    )
     asked = " ".join(config.description.split()) if config else ""
-    document = {"schema": "transom.explained/1", "run_id": row.id, "asked": asked, "judged_by": judged}
+    document = {
+        "schema": "transom.explained/1",
+        "run_id": row.id,
+        "asked": asked,
+        "judged_by": judged,
+    }
     lines = [*([f"asked: {asked}"] if asked else []), *(_rules(config) if config else ())]
-    lines += ["", *text_report(verdict, toned).rstrip("\n").split("\n"), "", f"run {row.id}, checker {checker}"]
-    return session.report(document | {"verdict": verdict.model_dump(mode="json", by_alias=True)}, *lines)
+    lines += [
+        "",
+        *text_report(verdict, toned).rstrip("\n").split("\n"),
+        "",
+        f"run {row.id}, checker {checker}",
+    ]
+    return session.report(
+        document | {"verdict": verdict.model_dump(mode="json", by_alias=True)}, *lines
+    )
 
 
 @command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
-async def confirm(session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = "") -> int:
+async def confirm(
+    session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = ""
+) -> int:
     """Say that a verdict is right. It counts for the insights that the checker's build named."""
     word = await give_word(session, run, item, by, reason, confirmed=True)
     return session.report(word, *lines_of(word))
 
 
-@command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
-async def overturn(session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = "") -> int:
-    """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
+@command(
+    check_app,
+    "overturn",
+    example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"',
+)
+async def overturn(
+    session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = ""
+) -> int:
+    """Say that a verdict is wrong. It counts against those insights; the reason becomes an
+    insight of its own.
+    """
     word = await give_word(session, run, item, by, reason, confirmed=False)
     return session.report(word, *lines_of(word))
 
@@ -67,9 +97,18 @@ async def overturn(session: Session, run: RunArgument, item: ItemId, by: By, rea
 def lines_of(document: Mapping[str, Any]) -> list[str]:
     """What came of a word, for people."""
     counted, learned = document["counted"], document["learned"]
-    named = f"counted for {', '.join(counted)}" if counted else "whoever made it named no insight that this counts for"
-    lines = [f"{document['item_id']} {document['status']} {document['word']} by {document['by']}: {named}"]
-    return [*lines, f"learned: {learned}; see: transom playbook show {learned}"] if learned else lines
+    named = (
+        f"counted for {', '.join(counted)}"
+        if counted
+        else "whoever made it named no insight that this counts for"
+    )
+    lines = [
+        f"{document['item_id']} {document['status']} {document['word']} by {document['by']}:"
+        f" {named}"
+    ]
+    return (
+        [*lines, f"learned: {learned}; see: transom playbook show {learned}"] if learned else lines
+    )
 
 
 async def give_word(
@@ -79,19 +118,31 @@ async def give_word(
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):
         row, folder = _run_of(session, store, found, item)
-        of = (_of_investigation if row.kind == "investigate" else _of_checker)(store, folder, row, item)
+        of = (_of_investigation if row.kind == "investigate" else _of_checker)(
+            store, folder, row, item
+        )
     source, learned = Source(row.id, f"{said} {of.sha[:12]}", by=by), ""
     with opened(session, of.scope, making=True) as playbook:
         counted = playbook.record(of.named, confirmed, source, followed=True)
         if reason and not confirmed:
             why = f'{of.status} was wrong for "{of.subject}": {" ".join(reason.split())}'
-            learned = playbook.add_insight(InsightCategory.MISTAKE, why, tags=["verdict"], source=source).id
+            learned = playbook.add_insight(
+                InsightCategory.MISTAKE, why, tags=["verdict"], source=source
+            ).id
     kept = {"item_id": item, "status": of.status, "word": said, "by": by}
-    return {"schema": "transom.word/1", "run_id": row.id, **kept, "counted": counted, "learned": learned}
+    return {
+        "schema": "transom.word/1",
+        "run_id": row.id,
+        **kept,
+        "counted": counted,
+        "learned": learned,
+    }
 
 
 class _Verdict(NamedTuple):
-    """What a word is given on, in words, with the insights that those who made it named, and whose they are."""
+    """What a word is given on, in words, with the insights that those who made it named, and
+    whose they are.
+    """
 
     status: str
     sha: str
@@ -101,7 +152,9 @@ class _Verdict(NamedTuple):
 
 
 def _of_checker(store: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
-    """What the build of the checker named counts; of a checker that was run alone, that is another run."""
+    """What the build of the checker named counts; of a checker that was run alone, that is
+    another run.
+    """
     verdict, data, checker, config = _checked(folder, row, item)
     atoms = checker / ATOMS_FILE
     made = source_of(store, atoms) or atoms
@@ -125,29 +178,44 @@ def _of_investigation(_: SqliteStore, folder: Path, row: RunRow, item: str) -> _
 def _run_of(session: Session, store: SqliteStore, found: RunView, item: str) -> tuple[RunRow, Path]:
     """The run that has the verdict, of a batch the item's own; and its folder."""
     row, batch = found.row, found.row.kind == "check-batch"
-    row = next((one for one in all_runs(store) if batch and one.name == item and one.kind != row.kind), row)
+    row = next(
+        (one for one in all_runs(store) if batch and one.name == item and one.kind != row.kind), row
+    )
     return row, session.workspace.run_folder(row.name, row.id)
 
 
-def _checked(folder: Path, row: RunRow, item: str) -> tuple[Verdict, bytes, Path, CheckerConfig | None]:
+def _checked(
+    folder: Path, row: RunRow, item: str
+) -> tuple[Verdict, bytes, Path, CheckerConfig | None]:
     """The verdict on an item, and its bytes; the folder of its checker, and what that judges by."""
-    verdict = Verdict.model_validate_json(data := _bytes(folder / "run" / "verdict" / VERDICT_FILE, row))
+    verdict = Verdict.model_validate_json(
+        data := _bytes(folder / "run" / "verdict" / VERDICT_FILE, row)
+    )
     _hold(verdict.item_id, item, row)
     built = [folder, *(one.parent for one in sorted(folder.glob(f"build/checker*/{CONFIG}")))]
     checker = Path(str(row.inputs.get("checker") or built[-1]))
     known = (checker / CONFIG).is_file()
-    return verdict, data, checker, validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if known else None
+    return (
+        verdict,
+        data,
+        checker,
+        validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if known else None,
+    )
 
 
 def _bytes(path: Path, row: RunRow) -> bytes:
     if not path.is_file():
-        raise InputError("there is no verdict in this run", where=row.id, hint="see: transom runs list")
+        raise InputError(
+            "there is no verdict in this run", where=row.id, hint="see: transom runs list"
+        )
     return path.read_bytes()
 
 
 def _hold(found: str, item: str, row: RunRow) -> None:
     if found != item:
-        raise InputError(f"the verdict is on {found}, not on {item}", where=row.id, hint="name that")
+        raise InputError(
+            f"the verdict is on {found}, not on {item}", where=row.id, hint="name that"
+        )
 
 
 def _rules(config: CheckerConfig) -> Iterator[str]:
@@ -158,7 +226,8 @@ def _rules(config: CheckerConfig) -> Iterator[str]:
         which = "an entry" if forbids and one.quantifier == "exists" else counts[one.quantifier]
         must = f" has {', '.join(one.required)}" if one.required else " is there"
         if held:
-            must += f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip()
+            limit = "" if held.value is None else held.value
+            must += f", and {held.field} {held.op.value} {limit}".rstrip()
         must += f"; {one.count.op.value} {one.count.value} of them" if one.count else ""
         must += f"; of several in a file the {one.take} counts" if one.take else ""
         verb = "is a violation where it" if forbids else "must be one that"

@@ -1,4 +1,6 @@
-"""`transom waiting` and `transom answer`: all open questions of all runs, and what a person says to them."""
+"""`transom waiting` and `transom answer`: all open questions of all runs, and what a person says
+to them.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ _HEAD = """\
 # Write your words, an option or its number behind `answer:`; an entry without an answer stays open.
 # Take it back with: transom answer --file {name}
 """
-Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")]
-AnyRun = Annotated[str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")]
+Out = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")
+]
+AnyRun = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")
+]
 Sheet = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")]
 
 
@@ -62,10 +68,14 @@ class OpenQuestion:
         return answer_command(self.runs[0], self.question, self.options)
 
     def ask(self) -> str:
-        """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
+        """Ask on the terminal, until an option or, where there are none, a text is typed; "" for
+        later.
+        """
         print_text("", style(self.asks, "bold"), *self.numbered)
         while True:
-            text = typed(f"{f'1 to {len(self.options)}' if self.options else 'answer'} (empty: later): ")
+            text = typed(
+                f"{f'1 to {len(self.options)}' if self.options else 'answer'} (empty: later): "
+            )
             if text.isdecimal() and 1 <= int(text) <= len(self.options):
                 return self.options[int(text) - 1]
             if not text or not self.options or text in self.options:
@@ -95,29 +105,46 @@ async def waiting(session: Session, out: Out = None) -> int:
     if out and found:
         sheet = [{**row, "answer": None, "by": None, "reason": None} for row in rows]
         write_file(out, (_HEAD.format(name=out) + dump_yaml(sheet)).encode())
-        lines.append(f"{counted(len(found), 'question')} written to {out}; give it back: transom answer --file {out}")
-    return session.report({"schema": "transom.waiting/1", "questions": rows}, *lines or ["nothing waits for a person"])
+        lines.append(
+            f"{counted(len(found), 'question')} written to {out}; give it back: transom answer"
+            f" --file {out}"
+        )
+    return session.report(
+        {"schema": "transom.waiting/1", "questions": rows}, *lines or ["nothing waits for a person"]
+    )
 
 
 @dataclass(frozen=True)
 class Answer:
     """What a person says to a run that waits."""
 
-    words: Annotated[str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say.")] = None
-    question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
-    choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
+    words: Annotated[
+        str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say.")
+    ] = None
+    question: Annotated[
+        str | None, typer.Option(metavar="ID", help="Which one, where several wait.")
+    ] = None
+    choose: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The option with this number.")
+    ] = None
     by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; a model whose call you refuse is told.")] = ""
-    edit: Annotated[tuple[Path, ...], typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml.")] = ()
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why; a model whose call you refuse is told.")
+    ] = ""
+    edit: Annotated[
+        tuple[Path, ...], typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml.")
+    ] = ()
     reset_iterations: MoreRepairs = False
 
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
-async def answer(session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None) -> int:
+async def answer(
+    session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None
+) -> int:
     """Answer what waits for a person.
 
-    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any other words answer
-    a question, or help a build that gave up. See `transom waiting`.
+    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any
+    other words answer a question, or help a build that gave up. See `transom waiting`.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
@@ -138,12 +165,19 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
     """What a person says to each open question on the terminal; an empty line leaves it open."""
     if not sys.stdin.isatty():
         hint = "see `transom waiting`, and name a RUN, or give --file"
-        raise InputError("no run is named, and this is no terminal", where="transom answer", hint=hint)
+        raise InputError(
+            "no run is named, and this is no terminal", where="transom answer", hint=hint
+        )
     found = await open_questions(session)
     if not found:
         print_text("nothing waits for a person")
     said = [(one, one.ask()) for one in found]
-    return [(run, Answer(text, one.question or None, by=by)) for one, text in said if text for run in one.runs]
+    return [
+        (run, Answer(text, one.question or None, by=by))
+        for one, text in said
+        if text
+        for run in one.runs
+    ]
 
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
@@ -154,15 +188,28 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
         row, step = found.row, next_step(found)
         helps = bool(found.state.handed and (words or given.edit or given.reset_iterations))
         if not (helps or found.state.waiting):
-            raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
+            raise InputError(
+                "this run waits for no answer",
+                where=row.id,
+                hint=f"see: transom runs show {row.id}",
+            )
         if not (helps or text or given.choose):
             raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
-        told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": given.words, "stage": None}
+        told: dict[str, Any] = {
+            "schema": "transom.answer/1",
+            "run_id": row.id,
+            "answer": given.words,
+            "stage": None,
+        }
         nobody = Chain((RulesProvider({}, {}, {}),))
         apart = replace(session, entry={})  # the run stays that of the command that began it
-        async with apart.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
+        async with apart.open_run(
+            row.kind, row.inputs, name=row.name, store=store, chain=nobody
+        ) as run:
             if helps:
-                taken = [take_edit(run, file).name for file in given.edit] + ["your words"] * bool(words)
+                taken = [take_edit(run, file).name for file in given.edit] + ["your words"] * bool(
+                    words
+                )
                 if words or given.reset_iterations:
                     await give_help(run, words, reset=given.reset_iterations)
                 line = f"taken: {', '.join(taken + ['more repairs'] * given.reset_iterations)}"
@@ -171,18 +218,30 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                 if given.choose:
                     options = dict(enumerate(options_of(asked), 1))
                     if given.choose not in options:
-                        what, hint = f"there is no option {given.choose}: {cut(asked)}", "see: transom waiting"
+                        what, hint = (
+                            f"there is no option {given.choose}: {cut(asked)}",
+                            "see: transom waiting",
+                        )
                         raise InputError(what, where=row.id, hint=hint)
                     text = options[given.choose]
                 by = given.by or (user_name() if asked.get("kind") == APPROVAL else None) or ""
                 choice = await run.decide(text, given.question, given.reason, by=by)
                 record: Any = run.records()[-1].data
                 told |= {"answer": (said := record["answer"]), "stage": choice["stage"]}
-                line = f"{in_full(choice)} {said}" if "prompt" in choice else f"{said} {in_full(choice)}"
+                line = (
+                    f"{in_full(choice)} {said}"
+                    if "prompt" in choice
+                    else f"{said} {in_full(choice)}"
+                )
                 if "file" not in choice:
-                    told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+                    told["call"] = {
+                        name: choice.get(name) for name in ("tool", "arguments", "fingerprint")
+                    }
                 if left := [*run.state.waiting.values()]:
-                    names = [in_full(one) + ("" if "file" in one else f" (--question {which(one)})") for one in left]
+                    names = [
+                        in_full(one) + ("" if "file" in one else f" (--question {which(one)})")
+                        for one in left
+                    ]
                     step = f"waiting for an answer, too: {', '.join(names)}"
     return session.report(told, f"{line}; {step}")
 
@@ -193,21 +252,30 @@ async def open_questions(session: Session) -> list[OpenQuestion]:
     for one in (question for view in await all_views(session) for question in questions_of(view)):
         same = one.question or one.runs[0], one.asks, *one.options
         known = groups.get(same, replace(one, runs=()))
-        groups[same] = replace(one, runs=(*known.runs, *one.runs), since=min(known.since, one.since))
+        groups[same] = replace(
+            one, runs=(*known.runs, *one.runs), since=min(known.since, one.since)
+        )
     return sorted(groups.values(), key=lambda one: one.since)
 
 
 def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:
-    """What a run waits for; `whole` with all arguments of tool calls, also local ones, where this run is looked at."""
+    """What a run waits for; `whole` with all arguments of tool calls, also local ones, where
+    this run is looked at.
+    """
     run, last = (found.row.id,), found.records[-1].at if found.records else ""
     if found.status == "human_required" and found.state.handed:
         asks = f"{found.row.name}: the build gave up and needs your words, or a file with --edit"
         yield OpenQuestion(run, "", last, asks, ())
         return
-    pauses: list[tuple[str, Any]] = [(one.at, one.data) for one in found.records if one.kind == "paused"]
+    pauses: list[tuple[str, Any]] = [
+        (one.at, one.data) for one in found.records if one.kind == "paused"
+    ]
     for choice in found.state.waiting.values():
         print_ = choice["fingerprint"]
-        since = next((at for at, data in pauses if (data.get("choice") or {}).get("fingerprint") == print_), last)
+        since = next(
+            (at for at, data in pauses if (data.get("choice") or {}).get("fingerprint") == print_),
+            last,
+        )
         if "prompt" in choice:
             asks = str(choice["prompt"])
         elif "file" in choice:
@@ -224,9 +292,16 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     """The answered entries of a sheet, one for each run."""
     rows: Any = load_yaml(path).data
     try:
-        given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"] not in (None, "")]
+        given = [
+            (one, str(one["answer"]), one["question"] or None)
+            for one in rows
+            if one["answer"] not in (None, "")
+        ]
         answers = [
-            (str(run), Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")))
+            (
+                str(run),
+                Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")),
+            )
             for one, words, question in given
             for run in one["runs"]
         ]
@@ -234,5 +309,7 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
         hint = "write one with: transom waiting -o FILE"
         raise InputError("is no sheet of questions", where=str(path), hint=hint) from error
     if not answers:
-        raise InputError("no entry has an answer", where=str(path), hint="write behind `answer:`, then try again")
+        raise InputError(
+            "no entry has an answer", where=str(path), hint="write behind `answer:`, then try again"
+        )
     return answers

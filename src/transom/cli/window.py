@@ -1,4 +1,6 @@
-"""`transom window` and `transom trace`: what each model call saw, what was left out and why; what happened when."""
+"""`transom window` and `transom trace`: what each model call saw, what was left out and why;
+what happened when.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,23 @@ from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
 CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with all its text.")]
-Diff = Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")]
+Diff = Annotated[
+    str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")
+]
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
-async def show_window(session: Session, run: RunArgument, call: CallNumber = None, diff: Diff = None) -> int:
+async def show_window(
+    session: Session, run: RunArgument, call: CallNumber = None, diff: Diff = None
+) -> int:
     """Show what each model call of a run saw, what was left out and why."""
     calls, savings, run_id = await _calls(session, run)
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
-    document = {"schema": "transom.window/1", "run_id": run_id, "calls": [one.to_json() for one in chosen]}
+    document = {
+        "schema": "transom.window/1",
+        "run_id": run_id,
+        "calls": [one.to_json() for one in chosen],
+    }
     if diff is not None:
         last = _numbered(calls, call or len(calls), "--diff", run_id)
         told, lines = _changes(await _first(session, diff, calls, last, run_id), last)
@@ -42,7 +52,9 @@ async def show_window(session: Session, run: RunArgument, call: CallNumber = Non
     if call is not None:
         return session.report(document, *lines, *chosen[0].text.split("\n"))
     more = f"one call in full: transom window show {run_id} --call N"
-    return session.report(document, *lines, *savings, more if calls else "no model was asked in this run")
+    return session.report(
+        document, *lines, *savings, more if calls else "no model was asked in this run"
+    )
 
 
 async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
@@ -64,22 +76,34 @@ def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
 
 
 async def _first(session: Session, diff: str, calls: list[Call], last: Call, run_id: str) -> Call:
-    """The call that another one is compared with: one of the same run, or of another run's the first of that role."""
+    """The call that another one is compared with: one of the same run, or of another run's the
+    first of that role.
+    """
     if diff.isdecimal():
         return _numbered(calls, int(diff), "--diff", run_id)
     others, _, run_id = await _calls(session, diff)
     role = last.reply["role"]
     found = [one for one in others if one.reply["role"] == role]
     if not found:
-        raise InputError(f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N")
+        raise InputError(
+            f"run {run_id} has no call of {role}",
+            where="--diff",
+            hint="choose another with --call N",
+        )
     return found[0]
 
 
 def _call_lines(call: Call) -> list[str]:
     one, window, usage = call.to_json(), call.request.window, call.to_json()["usage"]
-    tokens = f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached), {usage['output_tokens']} out"
+    tokens = (
+        f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached),"
+        f" {usage['output_tokens']} out"
+    )
     status = "" if one["status"] == "whole" else f", {one['status']}"
-    head = f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']}  {tokens}{status}"
+    head = (
+        f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']} "
+        f" {tokens}{status}"
+    )
     rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
     turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
     told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}
@@ -96,7 +120,9 @@ def _call_lines(call: Call) -> list[str]:
 
 def _turn(turn: dict[str, Any]) -> str:
     """What one turn was, and which tools it names; its text stands in the call in full."""
-    tools = [one["name"] for one in (*turn.get("parts", ()), *turn.get("results", ())) if "name" in one]
+    tools = [
+        one["name"] for one in (*turn.get("parts", ()), *turn.get("results", ())) if "name" in one
+    ]
     return f"{turn['kind'].replace('_', ' ')} {', '.join(tools)}".rstrip()
 
 
@@ -104,14 +130,20 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people."""
     changed = changes(first.request, last.request)
     names = (f"call {first.number}", f"call {last.number}")
-    lines = list(difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm=""))
+    lines = list(
+        difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm="")
+    )
     document = {"from": first.number, "to": last.number, "changes": changed, "lines": lines}
     return document, [*lines_of_changes(changed), *lines]
 
 
 trace_app = group("trace")
-Trace = Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")]
-Since = Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")]
+Trace = Annotated[
+    str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")
+]
+Since = Annotated[
+    str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")
+]
 By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
 
 
@@ -121,8 +153,13 @@ async def list_all(session: Session) -> int:
     found = list_traces(session.workspace_root / "traces", _tell)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in found)
-    cells = [(r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open) for r in rows]
-    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
+    cells = [
+        (r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open)
+        for r in rows
+    ]
+    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [
+        _no_traces(session)
+    ]
     return session.report(TraceList(traces=rows), *lines)
 
 
@@ -143,13 +180,22 @@ async def stats(session: Session, since: Since = None, by: By = "provider") -> i
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _tell))
     price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
-    return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
+    return session.report(
+        found, *(_stats_of(found) if found.traces else [_no_traces(session, since)])
+    )
 
 
 def _stats_of(found: Stats) -> list[str]:
     cells = [
         (
-            *(row.name, row.calls, f"{row.seconds.mean:.3f}", f"{row.seconds.p95:.3f}", plain(row.errors), row.retries),
+            *(
+                row.name,
+                row.calls,
+                f"{row.seconds.mean:.3f}",
+                f"{row.seconds.p95:.3f}",
+                plain(row.errors),
+                row.retries,
+            ),
             *(row.input_tokens, row.cached_tokens, row.output_tokens),
             "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
         )
@@ -157,7 +203,18 @@ def _stats_of(found: Stats) -> list[str]:
     ]
     beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
     figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
-    head = (found.by.upper(), "CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
+    head = (
+        found.by.upper(),
+        "CALLS",
+        "MEAN S",
+        "P95 S",
+        "ERRORS",
+        "RETRIES",
+        "TOKENS IN",
+        "CACHED",
+        "OUT",
+        "USD",
+    )
     return [*table(cells, head=head), *table(figures)]
 
 

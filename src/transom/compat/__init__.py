@@ -1,4 +1,6 @@
-"""An agent with the method names of an earlier design: `send_message`, `get_history`, `get_context`."""
+"""An agent with the method names of an earlier design: `send_message`, `get_history`,
+`get_context`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Agent(_Agent):
         """
         sub = self._subs.get(id)
         if sub is None:
-            raise InputError(f"no sub-conversation {id!r} is open", where=self.id, hint="open it again")
+            raise InputError(
+                f"no sub-conversation {id!r} is open", where=self.id, hint="open it again"
+            )
         return await self.close_sub(sub)
 
     def get_history(self, limit: int | None = None) -> list[Message]:

@@ -1,4 +1,6 @@
-"""Names of an earlier system for learning from optimisation; its programs only change their import line."""
+"""Names of an earlier system for learning from optimisation; its programs only change their
+import line.
+"""
 
 from __future__ import annotations
 

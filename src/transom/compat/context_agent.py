@@ -1,4 +1,6 @@
-"""`ContextAgent`: `check spec` as an object whose one method never raises, with the API of an earlier system."""
+"""`ContextAgent`: `check spec` as an object whose one method never raises, with the API of an
+earlier system.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class AgentResult:
 
 
 class ContextAgent:
-    """Writes ItemSpecs: `await ContextAgent().process({"config_path": "item.yaml", "output_dir": "out"})`."""
+    """Writes ItemSpecs: `await ContextAgent().process({"config_path": "item.yaml", "output_dir":
+    "out"})`.
+    """
 
     def __init__(
         self,
@@ -60,9 +64,11 @@ class ContextAgent:
 
         Args:
             debug_mode: whether to copy every round's files to `<output_dir>/<id>_debug/`.
-            llm_config: `model` (as `--model`), `temperature`, `max_tokens`; defaults come from the settings.
+            llm_config: `model` (as `--model`), `temperature`, `max_tokens`; defaults come from the
+                settings.
             activity_handler: called with one line of progress at a time.
-            setting_sources: one settings file; None: the nearest one from the current folder upwards.
+            setting_sources: one settings file; None: the nearest one from the current folder
+                upwards.
         """
         self.debug_mode = debug_mode
         self.llm_config = dict(llm_config or {})
@@ -85,10 +91,13 @@ class ContextAgent:
         item = load_item(config_path)
         self._ok(f"{item.item_id}: {item.description}")
         asked = CallSettings(
-            self.llm_config.get("max_tokens", CallSettings().max_tokens), self.llm_config.get("temperature")
+            self.llm_config.get("max_tokens", CallSettings().max_tokens),
+            self.llm_config.get("temperature"),
         )
         manner = Manner(Occasion(as_of=""), Sandbox(), spec={each.tag: asked for each in ROUNDS})
-        workspace = Workspace.at(settings.workspace or output_dir / ".transom", state_dir=settings.state_dir)
+        workspace = Workspace.at(
+            settings.workspace or output_dir / ".transom", state_dir=settings.state_dir
+        )
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
         own = {"rules": _rules(settings)}
@@ -103,7 +112,9 @@ class ContextAgent:
                 if isinstance(written, SpecResult):
                     words = ", ".join(repr(row.text) for row in written.needs_model)
                     what = f"rules cannot read {words}"
-                    raise InputError(what, where=str(config_path), hint="name a model in llm_config")
+                    raise InputError(
+                        what, where=str(config_path), hint="name a model in llm_config"
+                    )
                 return self._written(run, item.item_id, written, output_dir)
 
     def _written(self, run: Run, item_id: str, spec: WrittenSpec, output_dir: Path) -> AgentResult:
@@ -111,7 +122,9 @@ class ContextAgent:
         text = spec.path.read_text(encoding="utf-8")
         self._ok(f"{len(text)} characters")
         self._stage(8, "Quality validation")
-        findings = [f"{row.artifact}:{row.line or 1}: {row.message}" for row in spec.result.findings]
+        findings = [
+            f"{row.artifact}:{row.line or 1}: {row.message}" for row in spec.result.findings
+        ]
         for line in findings or ["passed"]:
             self._ok(line)
         self._stage(9, "Saving")
@@ -121,8 +134,16 @@ class ContextAgent:
             for file in sorted((run.folder / "spec").glob("round*/*.md")):
                 (debug / file.name).write_bytes(file.read_bytes())
         self._ok(str(spec.path))
-        rounds = {each.tag: (run.folder / each.stage / each.file).read_text(encoding="utf-8") for each in ROUNDS}
-        artifacts = {"itemspec_path": str(spec.path), "itemspec_content": text, "item_id": item_id, "rounds": rounds}
+        rounds = {
+            each.tag: (run.folder / each.stage / each.file).read_text(encoding="utf-8")
+            for each in ROUNDS
+        }
+        artifacts = {
+            "itemspec_path": str(spec.path),
+            "itemspec_content": text,
+            "item_id": item_id,
+            "rounds": rounds,
+        }
         metadata: dict[str, Json] = {
             "version": spec.result.schema_,
             "model": run.chain.name,
@@ -147,7 +168,9 @@ class ContextAgent:
 
 @dataclass
 class _Rounds:
-    """Converts a run's progress to the activity log of five rounds, each with the size of its text."""
+    """Converts a run's progress to the activity log of five rounds, each with the size of its
+    text.
+    """
 
     agent: ContextAgent
     run: Run

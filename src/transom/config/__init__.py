@@ -1,8 +1,9 @@
-"""The settings, from four sources in order of precedence: command line, environment, file, defaults.
+"""The settings, from four sources in order of precedence: command line, environment, file,
+defaults.
 
-Every setting has a key (`execution.max_iterations`) and an environment variable (`TRANSOM_EXECUTION__MAX_ITERATIONS`).
-A relative path in a file is relative to the project's folder, which has `transom.yaml` or `config/`; elsewhere it is
-relative to the command's folder.
+Every setting has a key (`execution.max_iterations`) and an environment variable
+(`TRANSOM_EXECUTION__MAX_ITERATIONS`). A relative path in a file is relative to the project's
+folder, which has `transom.yaml` or `config/`; elsewhere it is relative to the command's folder.
 """
 
 from transom.config.hosted import HostedSettings, OpenAISettings

@@ -14,7 +14,9 @@ RESERVED = frozenset({"TRANSOM_FAILPOINT"})
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
-    """Yield key, value and variable of every setting in the environment; empty variables are ignored."""
+    """Yield key, value and variable of every setting in the environment; empty variables are
+    ignored.
+    """
     keys = {variable_of(key): key for key in known_keys()}
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in RESERVED or not environ[name]:
@@ -25,14 +27,18 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, 
 
 
 def _from_text(key: str, text: str) -> object:
-    """Convert a variable's text to its key's type; unchanged if that fails, so that the model reports the error."""
+    """Convert a variable's text to its key's type; unchanged if that fails, so that the model
+    reports the error.
+    """
     kinds = _types(key)
     if Path in kinds and tuple in kinds:
         return [part for part in text.split(os.pathsep) if part]
     if tuple in kinds:
         return [part.strip() for part in text.split(",") if part.strip()]
     if bool in kinds:
-        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
+            text.lower(), text
+        )
     for kind in (int, float):
         if kind in kinds:
             try:

@@ -29,7 +29,11 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
     if file.data is None:
         return
     if not isinstance(file.data, dict):
-        raise SettingsError("is not a mapping of settings", where=f"{path}:1", hint="write lines like `model: rules`")
+        raise SettingsError(
+            "is not a mapping of settings",
+            where=f"{path}:1",
+            hint="write lines like `model: rules`",
+        )
     yield from _entries(file, file.data, (), list(known_keys()))
 
 
@@ -45,7 +49,9 @@ def _entries(
         elif isinstance(value, dict):
             yield from _entries(file, value, (*at, name), known)
         elif value is not None:
-            raise SettingsError(f"{key} is a section", where=where, hint="indent its settings below it")
+            raise SettingsError(
+                f"{key} is a section", where=where, hint="indent its settings below it"
+            )
 
 
 def _read_text(path: Path) -> str:
@@ -53,13 +59,21 @@ def _read_text(path: Path) -> str:
         with path.open("rb") as handle:
             data = handle.read(_MOST_BYTES + 1)
     except IsADirectoryError:
-        raise SettingsError("is a folder, not a file", where=str(path), hint="move it away") from None
+        raise SettingsError(
+            "is a folder, not a file", where=str(path), hint="move it away"
+        ) from None
     except OSError as error:
         raise SettingsError(f"cannot be read: {error.strerror}", where=str(path)) from error
     if len(data) > _MOST_BYTES:
-        raise SettingsError("is larger than 1 MiB", where=str(path), hint="settings are small; is this the right file?")
+        raise SettingsError(
+            "is larger than 1 MiB",
+            where=str(path),
+            hint="settings are small; is this the right file?",
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise SettingsError("is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
+        raise SettingsError(
+            "is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8"
+        ) from None

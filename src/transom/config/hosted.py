@@ -37,12 +37,14 @@ class HostedSettings(_Section):
     Attributes:
         base_url: the server's URL; `--base-url` takes precedence.
         key_variable: the environment variable with its API key; None: the vendor's own.
-        local: whether the server is on this machine and may get blocks marked local; not inferred from the URL.
+        local: whether the server is on this machine and may get blocks marked local; not inferred
+            from the URL.
         context_tokens: size of the model's window; None: the usual one.
         parallel_tools: whether one reply may call several tools.
         timeout_seconds: timeout of one whole reply.
         requests_per_minute: rate limit; None: unlimited.
-        tokens_per_minute: rate limit of input plus output; an open request counts with its largest possible size.
+        tokens_per_minute: rate limit of input plus output; an open request counts with its largest
+            possible size.
         retry: attempts and delays.
     """
 
@@ -61,7 +63,8 @@ class OpenAISettings(HostedSettings):
     """OpenAI, and servers with a compatible API.
 
     Attributes:
-        api_version: API version of Azure, which is used if this is set; the model is then the deployment's name.
+        api_version: API version of Azure, which is used if this is set; the model is then the
+            deployment's name.
         service: the service behind a gateway, if its URL does not show it.
     """
 

@@ -28,7 +28,9 @@ class _Given:
 
 
 def find_settings_file(start: Path) -> Path | None:
-    """Return the nearest settings file from `start` upwards; in one folder `transom.yaml` comes first."""
+    """Return the nearest settings file from `start` upwards; in one folder `transom.yaml` comes
+    first.
+    """
     for folder in (start, *start.parents):
         for name in FILE_NAMES:
             if (folder / name).exists():
@@ -61,11 +63,15 @@ def load_settings(
         base = file.parent.parent if file.parent.name == "config" else file.parent
         given |= {key: _Given(value, where, base) for key, value, where in from_file(file)}
     given |= {key: _Given(value, where, start) for key, value, where in from_environment(environ)}
-    given |= {key: _Given(value, "command line", start) for key, value in (command_line or {}).items()}
+    given |= {
+        key: _Given(value, "command line", start) for key, value in (command_line or {}).items()
+    }
     tree: dict[str, Any] = {}
     for key, one in given.items():
         _put(tree, key, _checked(key, one))
-    return Settings.model_validate(tree).with_origins(file, {key: one.where for key, one in given.items()})
+    return Settings.model_validate(tree).with_origins(
+        file, {key: one.where for key, one in given.items()}
+    )
 
 
 def _checked(key: str, given: _Given) -> object:
@@ -87,14 +93,24 @@ def _wrong_value(key: str, given: _Given, error: ValidationError) -> SettingsErr
     says = _SAYS.get(first["type"], says)
     value = given.value
     shown = (
-        repr(value)[:60] if isinstance(value, str | int | float | bool) else _KINDS.get(type(value).__name__, "that")
+        repr(value)[:60]
+        if isinstance(value, str | int | float | bool)
+        else _KINDS.get(type(value).__name__, "that")
     )
     hint = "give a value, or remove the line" if value is None else None
     return SettingsError(f"{key}: {says}, not {shown}", where=given.where, hint=hint)
 
 
-_SAYS = {"is_instance_of": "input should be a path", "tuple_type": "input should be a list of paths"}
-_KINDS = {"NoneType": "nothing", "CommentedSeq": "a list", "CommentedMap": "a section", "list": "a list"}
+_SAYS = {
+    "is_instance_of": "input should be a path",
+    "tuple_type": "input should be a list of paths",
+}
+_KINDS = {
+    "NoneType": "nothing",
+    "CommentedSeq": "a list",
+    "CommentedMap": "a section",
+    "list": "a list",
+}
 
 
 def _put(tree: dict[str, Any], key: str, value: object) -> None:

@@ -37,7 +37,9 @@ def _to_upper(value: object) -> object:
 _Path = Annotated[Path, BeforeValidator(_to_path)]
 _Paths = Annotated[tuple[Path, ...], BeforeValidator(_to_paths)]
 _Texts = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_to_texts)]
-_LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_to_upper)]
+_LogLevel = Annotated[
+    Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_to_upper)
+]
 
 
 class _Section(BaseModel):
@@ -48,13 +50,15 @@ class Paths(_Section):
     """Paths of files and folders.
 
     Attributes:
-        search_root: value of `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}`; `${LOG_ROOT}` is its `logs/`.
+        search_root: value of `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}`; `${LOG_ROOT}` is its
+            `logs/`.
         item_specs_dir: output folder of `check spec` without `-o`.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         knowledge_dirs: folders with your own knowledge files, beside the shipped ones.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
-        embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the weights from
+        embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the
+            weights from
             `make embeddings`, else search by words only.
     """
 
@@ -71,7 +75,8 @@ class ModelSeat(_Section):
     """Settings of one role's model.
 
     Attributes:
-        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: as in `model`.
+        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: as in
+            `model`.
         model: the model's name; without `provider` a model of the provider in `model`.
         temperature, max_tokens: None: the role's own values.
     """
@@ -96,7 +101,8 @@ class SubConversationSeat(ModelSeat):
     """Settings of sub-conversations.
 
     Attributes:
-        ratio: tokens of the source per token of the summary: 10 is ten to one. A summary may always take 200 tokens,
+        ratio: tokens of the source per token of the summary: 10 is ten to one. A summary may always
+            take 200 tokens,
             and never more than one tool result may take.
     """
 
@@ -132,7 +138,8 @@ class Cache(_Section):
     """Files of older attempts to keep in a run's folder; its journal is always kept.
 
     Attributes:
-        retention_policy: `hourly`: the newest of each hour, none older than a day; `all`; `latest`: only the newest.
+        retention_policy: `hourly`: the newest of each hour, none older than a day; `all`; `latest`:
+            only the newest.
         cleanup_on_success: whether a completed run drops files of older attempts.
     """
 
@@ -147,7 +154,8 @@ class Execution(_Section):
     Attributes:
         timeout_per_stage: timeout in seconds of wall time.
         enable_streaming: whether replies are streamed, if the provider supports it.
-        max_cost: limit in US dollars for a command's runs in total, earlier commands on them included; None: no
+        max_cost: limit in US dollars for a command's runs in total, earlier commands on them
+            included; None: no
             limit.
         retry_after: seconds after which `check batch` retries a failed provider, once; 0: no retry.
     """
@@ -163,7 +171,8 @@ class Logging(_Section):
     """Log level and log file; the log always goes to stderr too.
 
     Attributes:
-        log_llm_calls: whether each model call is logged, at INFO; at DEBUG with request and reply. A failed call is
+        log_llm_calls: whether each model call is logged, at INFO; at DEBUG with request and reply.
+            A failed call is
             always an ERROR.
     """
 
@@ -176,15 +185,19 @@ class TelemetrySettings(_Section):
     """Export of traces and metrics; off without an endpoint.
 
     Attributes:
-        otlp_endpoint: URL of a collector for OTLP over HTTP, e.g. `http://127.0.0.1:4318`; it takes precedence over
-            OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are always written to files too.
+        otlp_endpoint: URL of a collector for OTLP over HTTP, e.g. `http://127.0.0.1:4318`; it takes
+            precedence over
+            OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are always written to
+            files too.
     """
 
     otlp_endpoint: str | None = None
 
 
 class ToolConstraints(_Section):
-    """Limits of a build's access to logs: sizes in bytes and lines, `max_turns` in replies that call tools."""
+    """Limits of a build's access to logs: sizes in bytes and lines, `max_turns` in replies that
+    call tools.
+    """
 
     max_read_lines_per_call: int = Field(default=200, ge=1)
     max_total_read_bytes: int = Field(default=102_400, ge=1)
@@ -244,7 +257,8 @@ class ExternalAgent(_Section):
     """An external coding agent for stories.
 
     Attributes:
-        command: the program and its arguments; the prompt comes on its stdin, the reply on its stdout.
+        command: the program and its arguments; the prompt comes on its stdin, the reply on its
+            stdout.
     """
 
     command: _Texts = ()
@@ -271,9 +285,11 @@ class StoriesSettings(_Section):
     Attributes:
         workers: see `Workers`.
         replay: the folder of recorded replies, for seats of kind `replay`.
-        tests: the command of the project's tests, which writes a JUnit report to `{junit}`; `{project}` is the
+        tests: the command of the project's tests, which writes a JUnit report to `{junit}`;
+            `{project}` is the
             project's folder, `{python}` the interpreter of this program.
-        readable: folders that the tests may read beside the worktree, the system and the project's environment.
+        readable: folders that the tests may read beside the worktree, the system and the project's
+            environment.
         environment: variables of the tests, as NAME=VALUE.
         target: the branch that finished stories are merged into; None: the checked-out branch.
         also_allowed: globs of files that every story may change beside its own.
@@ -304,11 +320,14 @@ class HandoffSettings(_Section):
     """Limits of a story's hand-over, and retention of its file.
 
     Attributes:
-        retention: for finished stories: `delete`; `failed`: keep if the story was blocked on its way; `keep:N`: keep
+        retention: for finished stories: `delete`; `failed`: keep if the story was blocked on its
+            way; `keep:N`: keep
             the newest N; `archive`: keep all.
-        max_summary_length, max_acceptance_criteria, max_files_tracked: limits of summaries in characters, of criteria
+        max_summary_length, max_acceptance_criteria, max_files_tracked: limits of summaries in
+        characters, of criteria
             and files in numbers.
-        summary_passed_on, files_passed_on: limits for the next stage, of the summary in characters and of the files.
+        summary_passed_on, files_passed_on: limits for the next stage, of the summary in characters
+        and of the files.
     """
 
     retention: str = Field(default="delete", pattern=r"^(delete|failed|archive|keep:\d+)$")
@@ -320,7 +339,9 @@ class HandoffSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings. `model` is a comma-separated chain of providers; on the command line it applies to every role."""
+    """All settings. `model` is a comma-separated chain of providers; on the command line it
+    applies to every role.
+    """
 
     model: str = "rules"
     state_dir: _Path | None = None
@@ -344,7 +365,9 @@ class Settings(_Section):
 
     @property
     def origins(self) -> dict[str, str]:
-        """Key -> its source (`transom.yaml:3`, a variable, the command line); no entry for a default."""
+        """Key -> its source (`transom.yaml:3`, a variable, the command line); no entry for a
+        default.
+        """
         return dict(self._origins)
 
     @property

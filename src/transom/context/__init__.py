@@ -1,4 +1,6 @@
-"""The window of a model call: visibility, order, budget, and the folding of a conversation that outgrows it."""
+"""The window of a model call: visibility, order, budget, and the folding of a conversation that
+outgrows it.
+"""
 
 from transom.context.budget import DEFAULT_SHARES, SHARES, Compaction, WindowBudget
 from transom.context.history import Event, History

@@ -11,31 +11,43 @@ from transom.errors import SettingsError
 from transom.llm import Block, Capabilities, Role, Tier
 from transom.llm.capabilities import UNBOUNDED
 
-ShareName = Literal["stable_prefix", "protocols", "playbook", "session_state", "conversation", "working_space"]
+ShareName = Literal[
+    "stable_prefix", "protocols", "playbook", "session_state", "conversation", "working_space"
+]
 SHARES: tuple[ShareName, ...] = get_args(ShareName)
 """The parts of a window, in the order in which they are read."""
 
 GIVING: tuple[ShareName, ...] = ("conversation", "playbook", "session_state", "working_space")
-"""Which parts give when a window is full, and in which order; the two that make the stable prefix never do.
+"""Which parts give when a window is full, and in which order; the two that make the stable prefix
+never do.
 
-What can be read again goes first, then advice, then what is known of the session, last what the call is about.
+What can be read again goes first, then advice, then what is known of the session, last what the
+call is about.
 """
 
-DEFAULT_SHARES: Mapping[ShareName, int] = {name: getattr(WindowSettings().shares, name) for name in SHARES}
+DEFAULT_SHARES: Mapping[ShareName, int] = {
+    name: getattr(WindowSettings().shares, name) for name in SHARES
+}
 
 _OF_TIER: Mapping[Tier, ShareName] = {
     Tier.STABLE: "stable_prefix",
     Tier.SESSION: "protocols",
     Tier.TURN: "working_space",
 }
-_OF_NAME: Mapping[str, ShareName] = {"playbook": "playbook", "insights": "playbook", "session_state": "session_state"}
+_OF_NAME: Mapping[str, ShareName] = {
+    "playbook": "playbook",
+    "insights": "playbook",
+    "session_state": "session_state",
+}
 
 _RESULT_PART = 0.15
 _RESULT_TOKENS = 25_000
 
 
 def share_of(block: Block) -> ShareName:
-    """The part of a window that a block belongs to: by its name where a part has that name, else by its tier."""
+    """The part of a window that a block belongs to: by its name where a part has that name, else
+    by its tier.
+    """
     if block.tier is Tier.STABLE:
         return "stable_prefix"
     return _OF_NAME.get(block.name, _OF_TIER[block.tier])
@@ -43,14 +55,19 @@ def share_of(block: Block) -> ShareName:
 
 @dataclass(frozen=True)
 class Compaction:
-    """The policy for folding a history: beyond `threshold` events, all but the newest `keep_recent`."""
+    """The policy for folding a history: beyond `threshold` events, all but the newest
+    `keep_recent`.
+    """
 
     threshold: int = 50
     keep_recent: int = 20
 
     def __post_init__(self) -> None:
         if not 1 <= self.keep_recent <= self.threshold:
-            raise ValueError(f"keep_recent is {self.keep_recent}; must be from 1 to the threshold, {self.threshold}")
+            raise ValueError(
+                f"keep_recent is {self.keep_recent}; must be from 1 to the threshold,"
+                f" {self.threshold}"
+            )
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,8 @@ class WindowBudget:
     Attributes:
         total: tokens of window and reply together: the model's whole window.
         margin: fraction kept free, since estimates err.
-        shares: how the parts relate; they are scaled to what the window has. What one leaves free others may take;
+        shares: how the parts relate; they are scaled to what the window has. What one leaves free
+            others may take;
             once the window is full each is held to its own.
         compaction: when a history is folded.
         open: whether no size is set, so that the model's own window counts (see `on`).
@@ -74,9 +92,14 @@ class WindowBudget:
 
     @classmethod
     def of(cls, settings: WindowSettings) -> WindowBudget:
-        """The budget that the section `window` of the settings asks for; SettingsError where its numbers do not fit."""
+        """The budget that the section `window` of the settings asks for; SettingsError where its
+        numbers do not fit.
+        """
         if settings.keep_recent > settings.compact_at:
-            what = f"is {settings.keep_recent}; must be at most window.compact_at, {settings.compact_at}"
+            what = (
+                f"is {settings.keep_recent}; must be at most window.compact_at,"
+                f" {settings.compact_at}"
+            )
             raise SettingsError(what, where="window.keep_recent", hint="keep fewer, or fold later")
         total = settings.tokens or cls.total
         shares: dict[ShareName, int] = {name: getattr(settings.shares, name) for name in SHARES}
@@ -89,17 +112,25 @@ class WindowBudget:
         return replace(self, total=caps.context_tokens, open=False) if known else self
 
     def held(self, role: Role) -> Role:
-        """The role, asking for a reply of no more than half the window: what it is shown needs room, too."""
+        """The role, asking for a reply of no more than half the window: what it is shown needs
+        room, too.
+        """
         most = max(1, self.total // 2)
         settings = role.settings
-        return role if settings.max_tokens <= most else replace(role, settings=replace(settings, max_tokens=most))
+        return (
+            role
+            if settings.max_tokens <= most
+            else replace(role, settings=replace(settings, max_tokens=most))
+        )
 
     def window_tokens(self, reply_tokens: int) -> int:
         """Tokens that blocks and turns may take beside a reply of that size."""
         return max(0, int(self.total * (1 - self.margin)) - reply_tokens)
 
     def limits(self, reply_tokens: int) -> dict[ShareName, int]:
-        """The limit of each part once the window is full, in tokens; together they are the window."""
+        """The limit of each part once the window is full, in tokens; together they are the
+        window.
+        """
         room, whole = self.window_tokens(reply_tokens), sum(self.shares.values())
         return {name: room * self.shares[name] // whole for name in SHARES}
 

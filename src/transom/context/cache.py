@@ -1,4 +1,6 @@
-"""Prompt caching: the breakpoints of a request, whether a cached prefix fits, and the piece that broke it."""
+"""Prompt caching: the breakpoints of a request, whether a cached prefix fits, and the piece that
+broke it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _MOST_KEPT = 2 * MOST_MARKS * KEPT_REQUESTS
 
 
 class Breakpoint(NamedTuple):
-    """A place up to which a request may be kept: the digest of all bytes before it, and their size."""
+    """A place up to which a request may be kept: the digest of all bytes before it, and their
+    size.
+    """
 
     digest: str
     size: Measure
@@ -34,13 +38,15 @@ class Seen:
         role: whose it was.
         prefix: digest of all that may be kept of it.
         hit: whether anything of it was kept before.
-        first_difference: where it stopped being like the request of its role before it; None where it did not, or is
+        first_difference: where it stopped being like the request of its role before it; None where
+            it did not, or is
             the first.
         size: of the whole request.
         tokens: of the whole request, as estimated.
         read: of them those that were kept before, as estimated.
         written: those that are kept for the first time, as estimated.
-        below: the vendor's minimum, where all that may be kept is less, as estimated, so that nothing is; else 0.
+        below: the vendor's minimum, where all that may be kept is less, as estimated, so that
+            nothing is; else 0.
         usage: what the server reported; all 0 where it reports nothing.
     """
 
@@ -79,7 +85,8 @@ class Savings:
         estimated_read: tokens that could be read from it, as estimated.
         estimated_written: tokens written into it, as estimated.
         estimated: all input tokens, as estimated.
-        cost: of the input, as estimated, where without a cache it is 1; with the surcharge for writing.
+        cost: of the input, as estimated, where without a cache it is 1; with the surcharge for
+            writing.
         requests: how many.
         below: how many of them were too short for anything to be kept.
         least: tokens, that they would have had to have.
@@ -100,21 +107,29 @@ class Savings:
         lines = []
         if self.reported:
             part = self.reported_read / self.reported
-            lines.append(f"reported: {self.reported_read} of {self.reported} input tokens read from it, {part:.1%}")
+            lines.append(
+                f"reported: {self.reported_read} of {self.reported} input tokens read from it,"
+                f" {part:.1%}"
+            )
         part = self.estimated_read / self.estimated if self.estimated else 0.0
         lines.append(
-            f"estimated: {self.estimated_read} of {self.estimated} input tokens readable, {part:.1%}; "
-            f"{self.estimated_written} written; input costs {self.cost:.1%} of what it would without a cache"
+            f"estimated: {self.estimated_read} of {self.estimated} input tokens readable,"
+            f" {part:.1%}; {self.estimated_written} written; input costs {self.cost:.1%} of what it"
+            " would without a cache"
         )
         if self.below:
-            what = f"{self.below} of {self.requests} requests are below the minimum of {self.least} tokens"
+            what = (
+                f"{self.below} of {self.requests} requests are below the minimum of {self.least}"
+                " tokens"
+            )
             lines.append(f"{what}: nothing of them is kept, marked or not")
         return "\n".join(lines)
 
 
 @dataclass
 class CacheMonitor:
-    """Watches requests, and reports of each whether its prefix was cached, and which piece broke the cache.
+    """Watches requests, and reports of each whether its prefix was cached, and which piece broke
+    the cache.
 
     It keeps the last 100. It has no clock: expiry at the vendor shows only in reported usage.
 
@@ -131,19 +146,32 @@ class CacheMonitor:
     _kept: dict[str, None] = field(default_factory=dict)
     _count: int = 0
 
-    def watch(self, request: Request, usage: Usage | None = None, *, conversation: str = "main") -> Seen:
+    def watch(
+        self, request: Request, usage: Usage | None = None, *, conversation: str = "main"
+    ) -> Seen:
         """Record one request of a conversation, and the usage that its server reported."""
         self._count += 1
         before = self._last.get((request.role, conversation))
         self._last[request.role, conversation] = request
         found = first_difference(before, request) if before else None
         places = breakpoints_of(request, len(before.window.turns) if before and not found else 0)
-        kept = [one for one in places if any(one.size) and self.tokens.tokens(one.size) >= self.terms.least]
-        read = max((self.tokens.tokens(one.size) for one in kept if one.digest in self._kept), default=0)
+        kept = [
+            one
+            for one in places
+            if any(one.size) and self.tokens.tokens(one.size) >= self.terms.least
+        ]
+        read = max(
+            (self.tokens.tokens(one.size) for one in kept if one.digest in self._kept), default=0
+        )
         if before and found and not self.terms.marks:  # the vendor keeps prefixes by itself
             common = total(piece_size(piece) for piece in Ordered.of(before).lasting[: found.same])
-            read = max(read, self.tokens.tokens(common) if self.tokens.tokens(common) >= self.terms.least else 0)
-        self._kept = dict([*self._kept.items(), *((one.digest, None) for one in kept)][-_MOST_KEPT:])
+            read = max(
+                read,
+                self.tokens.tokens(common) if self.tokens.tokens(common) >= self.terms.least else 0,
+            )
+        self._kept = dict(
+            [*self._kept.items(), *((one.digest, None) for one in kept)][-_MOST_KEPT:]
+        )
         end = max((self.tokens.tokens(one.size) for one in kept), default=0)
         size = places[-1].size.plus(total(piece_size(block) for block in Ordered.of(request).tail))
         seen = Seen(
@@ -183,9 +211,21 @@ class CacheMonitor:
 
 
 def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
-    """Places up to which a request may be kept: the ends of both tiers, of its first `standing` turns, of all turns."""
-    ordered, found, hasher, size = Ordered.of(request), list[Breakpoint](), hashlib.sha256(), Measure()
-    for group in (ordered.stable, ordered.session, ordered.turns[:standing], ordered.turns[standing:]):
+    """Places up to which a request may be kept: the ends of both tiers, of its first `standing`
+    turns, of all turns.
+    """
+    ordered, found, hasher, size = (
+        Ordered.of(request),
+        list[Breakpoint](),
+        hashlib.sha256(),
+        Measure(),
+    )
+    for group in (
+        ordered.stable,
+        ordered.session,
+        ordered.turns[:standing],
+        ordered.turns[standing:],
+    ):
         for piece in group:
             text = piece_text(piece)
             hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")

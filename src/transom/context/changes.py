@@ -15,11 +15,12 @@ def changes(old: Request, new: Request) -> dict[str, Any]:
     """The changes from an earlier request to a later one, as JSON.
 
     Returns:
-        `added`, `gone`, `changed`: names of tools and blocks, in order: `tool look`, `block config`; `moved`: of those
-        that are as they were, and are read in another order. `same_turns`: how many turns from the beginning are the
-        same; `more_turns` follow in the later one, `lost_turns` followed in the earlier one. `dropped`: names of what
-        the later one alone leaves out. `broke`: where a cache that kept the earlier one stops being of use; None where
-        all of it still stands.
+        `added`, `gone`, `changed`: names of tools and blocks, in order: `tool look`, `block
+        config`; `moved`: of those that are as they were, and are read in another order.
+        `same_turns`: how many turns from the beginning are the same; `more_turns` follow in the
+        later one, `lost_turns` followed in the earlier one. `dropped`: names of what the later one
+        alone leaves out. `broke`: where a cache that kept the earlier one stops being of use; None
+        where all of it still stands.
     """
     before, after = _named(old), _named(new)
     both = [name for name in after if name in before]
@@ -45,7 +46,11 @@ def changes(old: Request, new: Request) -> dict[str, Any]:
 def lines_of_changes(found: Mapping[str, Any]) -> list[str]:
     """One line for each kind of change, for people."""
     kinds = ("added", "gone", "changed", "moved", "dropped")
-    lines = [f"{'left out now' if how == 'dropped' else how}: {', '.join(found[how])}" for how in kinds if found[how]]
+    lines = [
+        f"{'left out now' if how == 'dropped' else how}: {', '.join(found[how])}"
+        for how in kinds
+        if found[how]
+    ]
     if found["more_turns"] or found["lost_turns"]:
         gone = f", {found['lost_turns']} gone" if found["lost_turns"] else ""
         lines.append(f"turns: {found['same_turns']} the same{gone}, {found['more_turns']} more")

@@ -1,10 +1,11 @@
-"""Folding of the older part of a conversation: counts replace events that did not fail and are no milestones.
+"""Folding of the older part of a conversation: counts replace events that did not fail and are no
+milestones.
 
 The newest events stay, and user messages: they are short and remain valid.
 The last user message always stays.
 
-It is done in large steps. Between two of them a conversation only grows at its end, so that a vendor's cache stays
-valid; folding a little at every turn would break it at every turn.
+It is done in large steps. Between two of them a conversation only grows at its end, so that a
+vendor's cache stays valid; folding a little at every turn would break it at every turn.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from transom.llm import Dropped, ToolResults
 _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of folded events
 _ASKED_PART = 0.15  # the same for what was asked in them
 _LINE = measure("- event 1000, asked\n")  # what a note says of one of these
-_RECENT_PART = 0.5  # for what a fold for want of room leaves as it is; the rest is room until the next one
+# for what a fold for want of room leaves as it is; the rest is room until the next one
+_RECENT_PART = 0.5
 
 
 def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorrection) -> History:
-    """Fold a history that has more events than the policy allows; the very history where it has not.
+    """Fold a history that has more events than the policy allows; the very history where it has
+    not.
 
-    Of the `limit`, the tokens that the conversation is held to when its window is full, what lasts may take a quarter,
-    and what was asked three twentieths.
+    Of the `limit`, the tokens that the conversation is held to when its window is full, what lasts
+    may take a quarter, and what was asked three twentieths.
     """
     if len(history.live) <= policy.threshold:
         return history
@@ -36,7 +39,8 @@ def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorre
 
 
 def shrink(history: History, limit: int, tokens: TokenCorrection, *, hard: bool = False) -> History:
-    """Fold the oldest events for want of room, until the others take half the limit; the newest always stays.
+    """Fold the oldest events for want of room, until the others take half the limit; the newest
+    always stays.
 
     `hard` folds all but the newest, and shows nothing else.
     """
@@ -53,7 +57,8 @@ def shrink(history: History, limit: int, tokens: TokenCorrection, *, hard: bool 
 
 
 def fold_newest(history: History, tokens: TokenCorrection) -> History:
-    """Fold the newest event too: its results have no room, whatever else goes, and can be read in parts.
+    """Fold the newest event too: its results have no room, whatever else goes, and can be read in
+    parts.
 
     The very history where something else than results came last: that has to be answered.
     """
@@ -77,9 +82,16 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     lasting = _with_room(kept[::-1], room, tokens)
     why = f"over the {room} tokens for what lasts of folded events"
     whole = {event.number for event in lasting}
-    dropped = [Dropped(one.name, tokens.tokens(one.size), why) for one in kept if one.number not in whole]
+    dropped = [
+        Dropped(one.name, tokens.tokens(one.size), why) for one in kept if one.number not in whole
+    ]
     question = question if question and question.number not in whole else None
-    words = _words([event for event in asked if event.number not in whole], question, int(limit * _ASKED_PART), tokens)
+    words = _words(
+        [event for event in asked if event.number not in whole],
+        question,
+        int(limit * _ASKED_PART),
+        tokens,
+    )
     shown = tuple(sorted((*lasting, *words), key=lambda event: event.number))
     last = going[-1].number if going else before.last
     unseen = "" if live else going[-1].name if going else before.unseen
@@ -89,7 +101,9 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     return replace(history, folded=folded, live=live, turns=turns, size=size)
 
 
-def _words(asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection) -> list[Event]:
+def _words(
+    asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection
+) -> list[Event]:
     """The user messages that are shown: the last, the first, and the newest that have room."""
     others = [event for event in asked if event is not question]
     order = [*others[:1], *others[:0:-1]]

@@ -1,4 +1,6 @@
-"""Fitting a window into its budget: the parts that shrink, in which order, and the record of what was dropped."""
+"""Fitting a window into its budget: the parts that shrink, in which order, and the record of
+what was dropped.
+"""
 
 from __future__ import annotations
 
@@ -47,16 +49,24 @@ class Frame:
             sizes[name] = sizes[name].plus(_block_size(block))
         limits = budget.limits(role.settings.max_tokens)
         empty = {name: Share(name, 0, limits[name]) for name in SHARES}
-        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _joined(sizes), empty)
+        return cls(
+            blocks,
+            budget.window_tokens(role.settings.max_tokens),
+            limits,
+            sizes,
+            _joined(sizes),
+            empty,
+        )
 
 
 class WindowFitter:
     """A window that is being made to fit; `size` is the measure of all of it.
 
-    A part that takes less than its share lends the rest. Only once the whole is too large does the budget's division
-    count: first every part that is over its share gives, in the order of `GIVING`, until it is not; then, in the same
-    order, any. A conversation gives by being folded, the others by losing whole blocks, the last first. Stable blocks
-    and our own task never go.
+    A part that takes less than its share lends the rest. Only once the whole is too large does the
+    budget's division
+    count: first every part that is over its share gives, in the order of `GIVING`, until it is not;
+    then, in the same order, any. A conversation gives by being folded, the others by losing whole
+    blocks, the last first. Stable blocks and our own task never go.
     """
 
     def __init__(self, role: Role, frame: Frame, history: History, tokens: TokenCorrection) -> None:
@@ -73,7 +83,11 @@ class WindowFitter:
         """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
         shares = [
-            self._empty[name] if size is _NOTHING else Share(name, self._tokens.tokens(size), self._limits[name])
+            (
+                self._empty[name]
+                if size is _NOTHING
+                else Share(name, self._tokens.tokens(size), self._limits[name])
+            )
             for name, size in self._sizes.items()
         ]
         window = Window(self._kept, self.history.turns, (*folded, *self._dropped), tuple(shares))
@@ -85,7 +99,9 @@ class WindowFitter:
         self._folded(compact(self.history, policy, self._limits["conversation"], self._tokens))
 
     def fit(self) -> None:
-        """Shrink parts until it fits; WindowOverflow, with all sizes, where nothing is left that could go."""
+        """Shrink parts until it fits; WindowOverflow, with all sizes, where nothing is left that
+        could go.
+        """
         if self._fits():
             return
         for to_share in (True, False):
@@ -99,7 +115,9 @@ class WindowFitter:
             raise self._overflow()
 
     def room(self, reserve: int) -> int:
-        """Tokens that a message has beside the fixed parts; at most half of that is reserved for later turns."""
+        """Tokens that a message has beside the fixed parts; at most half of that is reserved for
+        later turns.
+        """
         staying = [_tool_size(tool) for tool in self._role.tools]
         staying += [_block_size(block) for block in self._kept if not _may_go(block)]
         free = max(0, self._limit - self._tokens.at_most(total(staying)))
@@ -112,7 +130,10 @@ class WindowFitter:
         """Shrink one part a little; False where it cannot shrink."""
         if name == "conversation":
             return self._fold(hard=hard)
-        block = next((block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)), None)
+        block = next(
+            (block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)),
+            None,
+        )
         if block is None:
             return False
         self._kept = tuple(one for one in self._kept if one is not block)
@@ -122,7 +143,9 @@ class WindowFitter:
         return True
 
     def _fold(self, *, hard: bool) -> bool:
-        return self._folded(shrink(self.history, self._limits["conversation"], self._tokens, hard=hard))
+        return self._folded(
+            shrink(self.history, self._limits["conversation"], self._tokens, hard=hard)
+        )
 
     def _folded(self, history: History) -> bool:
         """Continue with a folded history; False where it was not folded."""
@@ -144,13 +167,15 @@ class WindowFitter:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
         needed = self._tokens.at_most(self.size)
         return WindowOverflow(
-            f"the window of role {self._role.name} needs about {needed} tokens and has room for {self._limit} "
-            f"({', '.join(f'{name} {size}' for name, size in used.items())})",
+            f"the window of role {self._role.name} needs about {needed} tokens and has room for"
+            f" {self._limit} ({', '.join(f'{name} {size}' for name, size in used.items())})",
             needed=needed,
             limit=self._limit,
             shares=used,
-            hint="shorten what it is given, choose a model with a larger window, or say how large it is "
-            "(llm.NAME.context_tokens, window.tokens)",
+            hint=(
+                "shorten what it is given, choose a model with a larger window, or say how large it"
+                " is (llm.NAME.context_tokens, window.tokens)"
+            ),
         )
 
 
@@ -161,7 +186,9 @@ def _joined(sizes: Mapping[ShareName, Measure]) -> Measure:
 
 
 def _may_go(block: Block) -> bool:
-    """Whether a block may be dropped: advice and session state may; of the working space only untrusted text."""
+    """Whether a block may be dropped: advice and session state may; of the working space only
+    untrusted text.
+    """
     share = share_of(block)
     return block.trust == "untrusted" if share == "working_space" else share in GIVING
 
@@ -171,7 +198,9 @@ def _block_size(block: Block) -> Measure:
 
 
 def _tool_size(tool: ToolSpec) -> Measure:
-    return _once(tool, lambda: measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR))
+    return _once(
+        tool, lambda: measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR)
+    )
 
 
 def _declared_size(role: Role) -> Measure:
@@ -187,7 +216,9 @@ def _sum_of_declared(role: Role) -> Measure:
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:
-    """The size of something that never changes, computed once: it stands in every window of a conversation."""
+    """The size of something that never changes, computed once: it stands in every window of a
+    conversation.
+    """
     kept: dict[str, Measure] = thing.__dict__
     if "_size" not in kept:
         kept["_size"] = find()

@@ -1,4 +1,6 @@
-"""A conversation as a sequence of events, each kept or folded as a whole: a call is never parted from its result."""
+"""A conversation as a sequence of events, each kept or folded as a whole: a call is never parted
+from its result.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from functools import cached_property
 from transom.context.marks import UNMARKED, Mark
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, measure
-from transom.llm import AssistantMessage, Dropped, ToolCall, ToolResult, ToolResults, Turn, UserMessage
+from transom.llm import (
+    AssistantMessage,
+    Dropped,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 from transom.llm.render import render_turn, turn_text
 
 _BETWEEN = "\n\n"
@@ -63,18 +73,35 @@ class Event:
     def asked(self) -> Event | None:
         """The user message in it as an event of its own; None where there is none."""
         first = self.turns[0]
-        return Event(self.number, (first,), turn_size(first)) if isinstance(first, UserMessage) else None
+        return (
+            Event(self.number, (first,), turn_size(first))
+            if isinstance(first, UserMessage)
+            else None
+        )
 
     def joined(self, turn: Turn, size: Measure) -> Event:
         """With one more turn of that size."""
-        failed = self.failed or (isinstance(turn, ToolResults) and bool([one for one in turn.results if one.is_error]))
+        failed = self.failed or (
+            isinstance(turn, ToolResults) and bool([one for one in turn.results if one.is_error])
+        )
         turns = (*self.turns, turn)
-        return Event(self.number, turns, self.size.plus(size), failed, self.milestone, self.preserve, self.values)
+        return Event(
+            self.number,
+            turns,
+            self.size.plus(size),
+            failed,
+            self.milestone,
+            self.preserve,
+            self.values,
+        )
 
     def marked(self, mark: Mark) -> Event:
         """With one more mark."""
         milestones = [one for one in (*self.milestone.split("; "), mark.milestone) if one]
-        values = {**self.values, **{name: (*self.values.get(name, ()), one) for name, one in mark.values.items()}}
+        values = {
+            **self.values,
+            **{name: (*self.values.get(name, ()), one) for name, one in mark.values.items()},
+        }
         return replace(
             self,
             milestone="; ".join(dict.fromkeys(milestones)),
@@ -84,11 +111,25 @@ class Event:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple([call for turn in self.turns if isinstance(turn, AssistantMessage) for call in turn.calls])
+        return tuple(
+            [
+                call
+                for turn in self.turns
+                if isinstance(turn, AssistantMessage)
+                for call in turn.calls
+            ]
+        )
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        return tuple([result for turn in self.turns if isinstance(turn, ToolResults) for result in turn.results])
+        return tuple(
+            [
+                result
+                for turn in self.turns
+                if isinstance(turn, ToolResults)
+                for result in turn.results
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -99,10 +140,12 @@ class Folded:
         statistics: of those that are gone; exact, whatever the steps in which they were folded.
         kept: the others, word for word and in order.
         asked: what was asked in any of them, in order.
-        shown: what windows hold of both, in order: the newest for which there is room. What stands in a kept one that
+        shown: what windows hold of both, in order: the newest for which there is room. What stands
+            in a kept one that
             is shown is not shown again.
         dropped: those that are kept, and for which there is no room.
-        question: what was asked last, where that is folded: it is still worked on, so windows always hold it.
+        question: what was asked last, where that is folded: it is still worked on, so windows
+            always hold it.
         unseen: the newest event, where it is folded too because its results have no room.
     """
 
@@ -129,11 +172,17 @@ class Folded:
             f"{gone} of them are gone, {kept} stay word for word."
         ]
         if gone:
-            lines.append(f"Of those that are gone: {self.statistics.text()}. Each can be read as event and its number.")
+            lines.append(
+                f"Of those that are gone: {self.statistics.text()}. Each can be read as event and"
+                " its number."
+            )
         if failed := sum(event.failed for event in self.kept):
             lines.append(f"Of those that stay {failed} failed.")
         if self.unseen:
-            lines.append(f"The results of the newest, {self.unseen}, have no room here: read the parts that you need.")
+            lines.append(
+                f"The results of the newest, {self.unseen}, have no room here: read the parts that"
+                " you need."
+            )
         shown = {event.number for event in self.shown}
         if any(not event.lasting for event in self.shown):
             lines.append("What was asked in some follows word for word, without what came of it.")
@@ -148,7 +197,9 @@ class Folded:
             names = [one.name for one in self.dropped]
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             listed = ", ".join(names[:_MOST_NAMES])
-            lines.append(f"For want of room these do not: {listed}{more}. Each can be read by that name.")
+            lines.append(
+                f"For want of room these do not: {listed}{more}. Each can be read by that name."
+            )
         return UserMessage("\n".join(lines))
 
     @property
@@ -159,7 +210,8 @@ class Folded:
 
 @dataclass(frozen=True)
 class History:
-    """A conversation so far. A value: whatever is added makes a new one; adding costs the same however long it is.
+    """A conversation so far. A value: whatever is added makes a new one; adding costs the same
+    however long it is.
 
     Attributes:
         folded: what stands for its beginning, where that was folded.
@@ -182,7 +234,9 @@ class History:
         return history
 
     def add(self, *turns: Turn, mark: Mark = UNMARKED) -> History:
-        """With more turns; the mark is of the event of the last. ValueError for a result without its call."""
+        """With more turns; the mark is of the event of the last. ValueError for a result without
+        its call.
+        """
         live, size = [*self.live], self.size
         for turn in turns:
             takes = turn_size(turn)
@@ -217,7 +271,9 @@ def _kind(event: Event) -> str:
 
 
 def _belongs(turn: Turn, event: Event) -> bool:
-    """Whether a turn belongs to the event before it: results to their call, what is said to what was asked."""
+    """Whether a turn belongs to the event before it: results to their call, what is said to what
+    was asked.
+    """
     before = event.turns[-1]
     if isinstance(turn, ToolResults):
         return isinstance(before, AssistantMessage) and [call.id for call in before.calls] == [

@@ -17,9 +17,11 @@ _turns = PerLoop(asyncio.Lock)
 
 
 async def in_thread_if_large(size: int, work: Callable[[], T]) -> T:
-    """Return the result of `work`, which awaits nothing: at once for a short text, else from a thread.
+    """Return the result of `work`, which awaits nothing: at once for a short text, else from a
+    thread.
 
-    Each loop has one such thread at a time: several would take all the time of the interpreter from it.
+    Each loop has one such thread at a time: several would take all the time of the interpreter from
+    it.
     """
     if size <= LARGE:
         return work()

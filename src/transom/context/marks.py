@@ -21,10 +21,12 @@ class Mark:
     Attributes:
         milestone: what was reached; the event then stays word for word.
         preserve: it stays for another reason.
-        values: what was measured in it, e.g. a trial's objective; their figures stay exact when it is gone.
+        values: what was measured in it, e.g. a trial's objective; their figures stay exact when it
+            is gone.
 
     Raises:
-        InputError: a milestone or a name that is no short line, which is all that a note has room for; a value that is
+        InputError: a milestone or a name that is no short line, which is all that a note has room
+            for; a value that is
             no finite number.
     """
 
@@ -40,8 +42,14 @@ class Mark:
                 raise InputError(f"{text!r:.80} is no short line", where="Mark", hint=hint)
         for name, value in self.values.items():
             number: object = value
-            if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= _MOST:
-                raise InputError(f"{name} is {value!r}, no finite number", where="Mark", hint="leave it out")
+            if (
+                not isinstance(number, int | float)
+                or isinstance(number, bool)
+                or not abs(number) <= _MOST
+            ):
+                raise InputError(
+                    f"{name} is {value!r}, no finite number", where="Mark", hint="leave it out"
+                )
 
     def __bool__(self) -> bool:
         """Whether it marks anything."""

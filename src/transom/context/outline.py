@@ -57,7 +57,9 @@ def parsed(text: str) -> Json:
 
 
 def outline(text: str, most: int, tokens: TokenCorrection) -> str:
-    """An outline of a text in at most so many tokens and sixty lines: its parts, and where they are."""
+    """An outline of a text in at most so many tokens and sixty lines: its parts, and where they
+    are.
+    """
     kind = kind_of(text)
     entries: Iterator[str]
     if kind == "json":
@@ -82,11 +84,23 @@ def json_entries(value: Json) -> Iterator[str]:
             waiting += [(f"{pointer}/{_escaped(key)}", one) for key, one in inner.items()]
         elif isinstance(inner, list):
             first = inner[0] if inner else None
-            each = f", the first an object with {_keys(list(first))}" if isinstance(first, dict) else ""
+            each = (
+                f", the first an object with {_keys(list(first))}"
+                if isinstance(first, dict)
+                else ""
+            )
             yield f"{name}: list of {len(inner)}{each}"
-            waiting += [(f"{pointer}/{index}", one) for index, one in enumerate(inner) if isinstance(one, list)]
+            waiting += [
+                (f"{pointer}/{index}", one)
+                for index, one in enumerate(inner)
+                if isinstance(one, list)
+            ]
             if isinstance(first, dict):
-                waiting += [(f"{pointer}/0/{_escaped(key)}", one) for key, one in first.items() if _nested(one)]
+                waiting += [
+                    (f"{pointer}/0/{_escaped(key)}", one)
+                    for key, one in first.items()
+                    if _nested(one)
+                ]
         else:
             yield f"{name}: {_cut(json.dumps(inner, ensure_ascii=False))}"
 
@@ -114,15 +128,23 @@ def _headings(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _marks(lines: Sequence[str]) -> Iterator[str]:
-    """Entries for a log: lines of each level, the first and the last line, and the lines that report an error."""
-    found = [(number, match[1].upper()) for number, line in enumerate(lines, 1) if (match := _LEVEL.search(line))]
+    """Entries for a log: lines of each level, the first and the last line, and the lines that
+    report an error.
+    """
+    found = [
+        (number, match[1].upper())
+        for number, line in enumerate(lines, 1)
+        if (match := _LEVEL.search(line))
+    ]
     levels = Counter(level for _, level in found)
     if levels:
         yield "levels: " + ", ".join(f"{level} {count}" for level, count in sorted(levels.items()))
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     for number in dict.fromkeys((*filled[:1], *filled[-1:])):
         yield f"line {number}: {_cut(lines[number - 1])}"
-    yield from (f"line {number}: {_cut(lines[number - 1])}" for number, level in found if level in _BAD)
+    yield from (
+        f"line {number}: {_cut(lines[number - 1])}" for number, level in found if level in _BAD
+    )
 
 
 def _beginnings(lines: Sequence[str]) -> Iterator[str]:

@@ -53,7 +53,8 @@ class Oversized:
         source: the name that it is read by.
         tokens: that it would take, as estimated.
         limit: that one result may take.
-        remedy: `refer`: an outline stands in its place; `delegate`: a sub-conversation reads it, and its summary does.
+        remedy: `refer`: an outline stands in its place; `delegate`: a sub-conversation reads it,
+            and its summary does.
     """
 
     result: ToolResult
@@ -63,16 +64,22 @@ class Oversized:
     remedy: Literal["refer", "delegate"]
 
     def reference(self, tokens: TokenCorrection) -> ToolResult:
-        """The result that the model sees in its place: an outline, with the trust and egress of the original."""
+        """The result that the model sees in its place: an outline, with the trust and egress of
+        the original.
+        """
         head = (
-            f"The result has about {self.tokens} tokens; one may take {self.limit}. It is kept whole as "
-            f"{self.source}. Read the parts that you need with {READ_SLICE.name}.\n"
+            f"The result has about {self.tokens} tokens; one may take {self.limit}. It is kept"
+            f" whole as {self.source}. Read the parts that you need with {READ_SLICE.name}.\n"
         )
         outlined = outline(self.result.content, self.limit - tokens.count(head), tokens)
         return replace(self.result, content=head + outlined)
 
-    def opening(self, purpose: str, budget: WindowBudget, tokens: TokenCorrection) -> tuple[Block, ...]:
-        """The first blocks of a sub-conversation about it: purpose and source; an outline where the source is long."""
+    def opening(
+        self, purpose: str, budget: WindowBudget, tokens: TokenCorrection
+    ) -> tuple[Block, ...]:
+        """The first blocks of a sub-conversation about it: purpose and source; an outline where
+        the source is long.
+        """
         content = self.result.content
         if tokens.count(content) > int(budget.total * _OPENS):
             content = self.reference(tokens).content
@@ -82,7 +89,9 @@ class Oversized:
         )
 
     def room(self, tokens: TokenCorrection, ratio: float) -> int:
-        """Tokens that a summary of it may take, beside its heading: one for `ratio` of the result's."""
+        """Tokens that a summary of it may take, beside its heading: one for `ratio` of the
+        result's.
+        """
         most = max(self.limit - tokens.count(self._head), self.limit // 2)
         return summary_room(self.tokens, most, ratio)
 
@@ -92,11 +101,16 @@ class Oversized:
 
     @property
     def _head(self) -> str:
-        return f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it says in brief:"
+        return (
+            f"The result has about {self.tokens} tokens and is kept whole as {self.source}. What it"
+            " says in brief:"
+        )
 
 
 def level(sizes: Sequence[int], most: int) -> int:
-    """The most that each of several results may take to fit into `most` tokens: only the largest are cut."""
+    """The most that each of several results may take to fit into `most` tokens: only the largest
+    are cut.
+    """
     left = most
     for done, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - done)
@@ -107,15 +121,19 @@ def level(sizes: Sequence[int], most: int) -> int:
 
 
 def oversized(
-    result: ToolResult, source: str, strategy: Strategy, budget: WindowBudget, tokens: TokenCorrection
+    result: ToolResult,
+    source: str,
+    strategy: Strategy,
+    budget: WindowBudget,
+    tokens: TokenCorrection,
 ) -> Oversized | None:
     """The treatment of an oversized result; None where it fits into the window as it is.
 
     Args:
         result: of a tool.
         source: the name that it could be kept under.
-        strategy: of the role; in a sub-conversation `truncate`, since those do not open further ones.
-        budget, tokens: of the window, and how they are estimated.
+        strategy: of the role; in a sub-conversation `truncate`, since those do not open further
+            ones. budget, tokens: of the window, and how they are estimated.
     """
     size = tokens.count(result.content)
     if size <= budget.result_tokens:

@@ -1,4 +1,6 @@
-"""A request as pieces, in the order in which they are sent; and the first difference of two requests."""
+"""A request as pieces, in the order in which they are sent; and the first difference of two
+requests.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ class Ordered:
 
     @classmethod
     def of(cls, request: Request) -> Ordered:
-        """Tools and stable blocks, session blocks, the conversation, the blocks of this one call."""
-        stable, session, tail = (tuple(block for block in request.window.blocks if block.tier is tier) for tier in Tier)
+        """Tools and stable blocks, session blocks, the conversation, the blocks of this one
+        call.
+        """
+        stable, session, tail = (
+            tuple(block for block in request.window.blocks if block.tier is tier) for tier in Tier
+        )
         return cls((*request.tools, *stable), session, request.window.turns, tail)
 
     @property
@@ -48,7 +54,8 @@ class Difference:
 
     Attributes:
         same: how many pieces from the beginning are the same.
-        name: of the first that is not, `tool look`, `block playbook`, `turn 7`; of the earlier one's where it is gone.
+        name: of the first that is not, `tool look`, `block playbook`, `turn 7`; of the earlier
+            one's where it is gone.
         how: whether it is another text, is new, or is not there any more.
     """
 
@@ -93,11 +100,16 @@ def first_difference(old: Request, new: Request) -> Difference | None:
 def _common(one: Sequence[_T], other: Sequence[_T]) -> int:
     if one == other[: len(one)]:  # nearly always, and then nothing is looked at one by one
         return len(one)
-    return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(other))
+    return next(
+        (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        len(other),
+    )
 
 
 def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Difference:
-    """The first difference: a piece that both have was changed; otherwise one was added or is gone."""
+    """The first difference: a piece that both have was changed; otherwise one was added or is
+    gone.
+    """
     old = piece_name(one[common], common) if common < len(one) else ""
     new = piece_name(other[common], common) if common < len(other) else ""
     if old == new:

@@ -16,8 +16,9 @@ _MOST_ENTRIES = 40
 
 READ_SLICE = ToolSpec(
     "read_slice",
-    "Read a part of something that was too long to be shown whole: lines by their numbers, a value of a JSON text by"
-    " its pointer, or the lines that hold a text. What does not fit is named, with how to go on.",
+    "Read a part of something that was too long to be shown whole: lines by their numbers, a value"
+    " of a JSON text by its pointer, or the lines that hold a text. What does not fit is named,"
+    " with how to go on.",
     {
         "type": "object",
         "properties": {
@@ -27,9 +28,21 @@ READ_SLICE = ToolSpec(
                 "maxLength": 1024,
                 "description": "Its name, as the outline or the note gives it.",
             },
-            "first_line": {"type": "integer", "minimum": 1, "description": "The first line to read; else line 1."},
-            "last_line": {"type": "integer", "minimum": 1, "description": "The last one; else as many as fit."},
-            "pointer": {"type": "string", "maxLength": 4096, "description": "A JSON pointer, e.g. /issues/0/name."},
+            "first_line": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The first line to read; else line 1.",
+            },
+            "last_line": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "The last one; else as many as fit.",
+            },
+            "pointer": {
+                "type": "string",
+                "maxLength": 4096,
+                "description": "A JSON pointer, e.g. /issues/0/name.",
+            },
             "find": {
                 "type": "string",
                 "minLength": 1,
@@ -45,11 +58,16 @@ READ_SLICE = ToolSpec(
 
 
 def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """The answer of the tool `read_slice`, in at most so many tokens; ToolRefused where there is nothing like it."""
+    """The answer of the tool `read_slice`, in at most so many tokens; ToolRefused where there is
+    nothing like it.
+    """
     first, last = arguments.get("first_line"), arguments.get("last_line")
     pointer, find = arguments.get("pointer"), arguments.get("find")
     if sum((pointer is not None, find is not None, first is not None or last is not None)) > 1:
-        raise ToolRefused("lines, a pointer and a text to find cannot be asked for at once", hint="give one of them")
+        raise ToolRefused(
+            "lines, a pointer and a text to find cannot be asked for at once",
+            hint="give one of them",
+        )
     if isinstance(pointer, str):
         return _value(text, pointer, most, tokens)
     lines = lines_of(text)
@@ -58,7 +76,9 @@ def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: Toke
     start = first if isinstance(first, int) else 1
     end = min(last, len(lines)) if isinstance(last, int) else len(lines)
     if start > len(lines) or end < start:
-        raise ToolRefused(f"there are no lines {start} to {last or end}", hint=f"it has lines 1 to {len(lines)}")
+        raise ToolRefused(
+            f"there are no lines {start} to {last or end}", hint=f"it has lines 1 to {len(lines)}"
+        )
     return _lines(lines, start, end, most, tokens)
 
 
@@ -73,13 +93,18 @@ def _lines(lines: Sequence[str], start: int, end: int, most: int, tokens: TokenC
 
 def _found(lines: Sequence[str], find: str, most: int, tokens: TokenCorrection) -> str:
     wanted = find.casefold()
-    held = [f"{number}: {line}" for number, line in enumerate(lines, 1) if wanted in line.casefold()]
+    held = [
+        f"{number}: {line}" for number, line in enumerate(lines, 1) if wanted in line.casefold()
+    ]
     if not held:
         raise ToolRefused(f"no line of {len(lines)} holds {find!r}", hint="look for a shorter text")
     shown = list(_fitting(held, most, tokens))
     head = f"{len(held)} of {len(lines)} lines hold it"
     if len(shown) < len(held):
-        head += f"; there is room for the first {len(shown)}, the others are read by their numbers or a longer text"
+        head += (
+            f"; there is room for the first {len(shown)}, the others are read by their numbers or a"
+            " longer text"
+        )
     return "\n".join([head, *shown])
 
 
@@ -105,7 +130,10 @@ def _value(text: str, pointer: str, most: int, tokens: TokenCorrection) -> str:
         return shown
     entries = list(json_entries(value))
     more = f"\n... and {len(entries) - _MOST_ENTRIES} more" if len(entries) > _MOST_ENTRIES else ""
-    head = f"it is too long to be shown whole; what it holds, by pointers from {pointer or 'the whole'}:"
+    head = (
+        "it is too long to be shown whole; what it holds, by pointers from"
+        f" {pointer or 'the whole'}:"
+    )
     return "\n".join([head, *entries[:_MOST_ENTRIES]]) + more
 
 

@@ -50,7 +50,10 @@ class Figures:
         mean = self.total / self.count
         whole = mean.denominator == 1 and isinstance(self.least, int) and isinstance(self.most, int)
         middle = mean.numerator if whole else float(mean)
-        return f"{name} {self.count} times, least {_exact(self.least)}, most {_exact(self.most)}, mean {_exact(middle)}"
+        return (
+            f"{name} {self.count} times, least {_exact(self.least)}, most {_exact(self.most)}, mean"
+            f" {_exact(middle)}"
+        )
 
 
 def _exact(value: float) -> str:
@@ -88,14 +91,22 @@ class Statistics:
             exchanges += not called
             for call in called:
                 calls[call.name] = calls.get(call.name, 0) + 1
-            size += sum(len(result.content.encode("utf-8", "surrogatepass")) for result in event.results)
-            for name, value in ((name, one) for name, measured in event.values.items() for one in measured):
+            size += sum(
+                len(result.content.encode("utf-8", "surrogatepass")) for result in event.results
+            )
+            for name, value in (
+                (name, one) for name, measured in event.values.items() for one in measured
+            ):
                 known = values.get(name)
-                values[name] = known.with_value(value) if known else Figures(1, value, value, Fraction(value))
+                values[name] = (
+                    known.with_value(value) if known else Figures(1, value, value, Fraction(value))
+                )
         return Statistics(count, exchanges, calls, size, values)
 
     def text(self) -> str:
-        """Text for a note. The note is trusted: a name that a model made up and no tool can have is not repeated."""
+        """Text for a note. The note is trusted: a name that a model made up and no tool can have
+        is not repeated.
+        """
         parts = [f"{self.exchanges} called nothing"]
         named = sorted((name, count) for name, count in self.calls.items() if _NAME.fullmatch(name))
         parts += [f"{name} was called {count} times" for name, count in named]

@@ -1,4 +1,6 @@
-"""A summary of a text that was too long, checked against its source; without one, an extract by rule."""
+"""A summary of a text that was too long, checked against its source; without one, an extract by
+rule.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,12 @@ _PARTS = 4  # of an extract's room; a longer line is divided
 _SHORTEST = 20  # characters of such a part
 _BESIDE = 8  # tokens of its number and the dots for the rest of the line
 STRUCK = "[struck: not in the source]"
-_HOLES = [chr(code) for code in (0, *range(0xE000, 0xF900))]  # one stands for it while there may be more to strike
+# one stands for it while there may be more to strike
+_HOLES = [chr(code) for code in (0, *range(0xE000, 0xF900))]
 
-_BAD = re.compile(r"\b(fatal|error|fail(?:ed|ure|s)?|violat\w*|warn\w*|blocker|critical)\b", re.IGNORECASE)
+_BAD = re.compile(
+    r"\b(fatal|error|fail(?:ed|ure|s)?|violat\w*|warn\w*|blocker|critical)\b", re.IGNORECASE
+)
 _HEADING = re.compile(r"^\s{0,3}#{1,6} ")
 
 
@@ -45,9 +50,11 @@ class Summary:
 
 
 def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
-    """The texts that a conversation was given, and its tool results: its summary is checked against them.
+    """The texts that a conversation was given, and its tool results: its summary is checked against
+    them.
 
-    Neither its own words are in it, nor what the runtime says of a call that was not carried out, which repeats them.
+    Neither its own words are in it, nor what the runtime says of a call that was not carried out,
+    which repeats them.
     """
     words = [block.text for block in given]
     for turn in turns:
@@ -55,7 +62,9 @@ def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
             case UserMessage(text):
                 words.append(unfenced(text))
             case ToolResults(results):
-                words += [one.content for one in results if not (one.is_error and one.trust == "ours")]
+                words += [
+                    one.content for one in results if not (one.is_error and one.trust == "ours")
+                ]
     return "\n".join(words)
 
 
@@ -66,16 +75,21 @@ def said_in(turns: Iterable[Turn]) -> str:
 
 
 def summary_room(size: int, most: int, ratio: float) -> int:
-    """Tokens that a summary may take: one for `ratio` of its source's, and no more than one result may."""
+    """Tokens that a summary may take: one for `ratio` of its source's, and no more than one
+    result may.
+    """
     return min(max(_LEAST, int(size / ratio)), most)
 
 
-def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = "") -> Summary:
+def summarised(
+    said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = ""
+) -> Summary:
     """The summary of a source, checked and within its room, in tokens.
 
-    A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
-    mention are listed under it as far as there is room: for a list that is no longer than the summary, or the shortest
-    room of one. Without a summary (`said` is "") an extract stands there.
+    A number or an id that the source does not have is struck and reported. Ids of the source that
+    the summary does not mention are listed under it as far as there is room: for a list that is no
+    longer than the summary, or the shortest room of one. Without a summary (`said` is "") an
+    extract stands there.
 
     `also`: other texts whose facts it may name: those that its author saw beside the source.
     """
@@ -97,19 +111,27 @@ def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
 def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
     text, struck = said, list[str]()
     hole = next(sign for sign in _HOLES if sign not in said)
-    while wrong := [fact for fact in facts_of(text) if not any(source.has(fact) for source in known)]:
+    while wrong := [
+        fact for fact in facts_of(text) if not any(source.has(fact) for source in known)
+    ]:
         text = strike(text, wrong, hole)  # what is left of a word may be an id by itself
         struck += [fact.text for fact in wrong]
     return text.replace(hole, STRUCK), tuple(struck)
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
-    """Choose lines of a source by rule, each with its number: what is bad, headings, numbers and ids go first.
+    """Choose lines of a source by rule, each with its number: what is bad, headings, numbers and
+    ids go first.
 
-    A line that would take more than a quarter of the room is divided, and each part is chosen by itself.
+    A line that would take more than a quarter of the room is divided, and each part is chosen by
+    itself.
     """
     pieces = list(_pieces(source[:MOST_READ], room // _PARTS - _BESIDE, tokens))
-    order = sorted((-_weight(one.text, at, len(pieces)), at) for at, one in enumerate(pieces) if one.text.strip())
+    order = sorted(
+        (-_weight(one.text, at, len(pieces)), at)
+        for at, one in enumerate(pieces)
+        if one.text.strip()
+    )
     head = f"[no summary; lines chosen by rule of {len(lines_of(source))}]"
     chosen, used = list[int](), tokens.count(head)
     for _, at in order:
@@ -124,14 +146,18 @@ def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
 
 
 class _Piece(NamedTuple):
-    """A line of a source or a part of a long one, and the same with its number and the dots for the rest."""
+    """A line of a source or a part of a long one, and the same with its number and the dots for
+    the rest.
+    """
 
     text: str
     shown: str
 
 
 def _pieces(text: str, most: int, tokens: TokenCorrection) -> Iterator[_Piece]:
-    """The lines of a text, numbered as `lines_of` does; those of more than `most` tokens in parts."""
+    """The lines of a text, numbered as `lines_of` does; those of more than `most` tokens in
+    parts.
+    """
     number = 1
     for line in text.split("\n"):
         longest = len(line) if tokens.fits(line, most) else max(_SHORTEST, tokens.reach(line, most))
@@ -144,15 +170,24 @@ def _pieces(text: str, most: int, tokens: TokenCorrection) -> Iterator[_Piece]:
 
 def _weight(line: str, index: int, count: int) -> int:
     ends = index == 0 or index == count - 1
-    return 4 * bool(_BAD.search(line)) + 3 * bool(_HEADING.match(line)) + 2 * ends + count_facts(line, 2)
+    return (
+        4 * bool(_BAD.search(line))
+        + 3 * bool(_HEADING.match(line))
+        + 2 * ends
+        + count_facts(line, 2)
+    )
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
-    """As much of a text as has room: whole lines where that is more than half, else whole sentences."""
+    """As much of a text as has room: whole lines where that is more than half, else whole
+    sentences.
+    """
     if tokens.count(text) <= room:
         return text, False
     mark = "[cut: the summary was longer than its room]"
-    kept = text[: cut(text, tokens.reach(text, room - tokens.count(f"\n{mark}")), {STRUCK})].rstrip()
+    kept = text[
+        : cut(text, tokens.reach(text, room - tokens.count(f"\n{mark}")), {STRUCK})
+    ].rstrip()
     return f"{kept}\n{mark}" if kept else mark, True
 
 

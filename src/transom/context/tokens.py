@@ -8,12 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-# Letters and spaces make words, which tokenizers have whole. Digits, marks, line ends and what is not ASCII they cut
-# small: a byte of those is worth about three of the others with every tokenizer in use.
+# Letters and spaces make words, which tokenizers have whole. Digits, marks, line ends and what is
+# not ASCII they cut small: a byte of those is worth about three of the others with every tokenizer
+# in use.
 _WORDS = bytes(byte for byte in range(128) if chr(byte).isalpha() or chr(byte) == " ")
 _PLAIN, _DENSE = 0.21, 0.60
-_DENSEST = 1.30  # the same of a tokenizer that cuts these into single bytes, and runs of spaces, too
-# Before anything came back every byte counts alike, and three make a token, as in `llm.estimate_tokens`.
+# the same of a tokenizer that cuts these into single bytes, and runs of spaces, too
+_DENSEST = 1.30
+# Before anything came back every byte counts alike, and three make a token, as in
+# `llm.estimate_tokens`.
 _UNCORRECTED = 1 / 3
 _BYTES = 4  # of a character at most
 _ROUNDING = 1e-6  # sums of floats err by less
@@ -57,10 +60,12 @@ class TokenCorrection:
 
     Attributes:
         seen: calls that it was learned from; with 0 it is `llm.estimate_tokens`.
-        factor: tokens that were reported for each that a usual tokenizer makes; the newest calls count most.
+        factor: tokens that were reported for each that a usual tokenizer makes; the newest calls
+            count most.
         steep: the same for each that one makes which cuts dense text into single bytes.
         per_byte: the same for each byte.
-        even: whether counting every byte alike predicted the last call better than the usual weights.
+        even: whether counting every byte alike predicted the last call better than the usual
+            weights.
     """
 
     seen: int = 0
@@ -79,10 +84,11 @@ class TokenCorrection:
         return tokens if tokens > 0 else 0
 
     def at_most(self, size: Measure) -> int:
-        """An estimate from above, for what has to fit: also where the text is unlike all that was seen so far.
+        """An estimate from above, for what has to fit: also where the text is unlike all that was
+        seen so far.
 
-        It is the largest of three: the usual weights of bytes may hold, every byte may count alike, or dense text may
-        be cut smaller than usual, which prose does not show.
+        It is the largest of three: the usual weights of bytes may hold, every byte may count alike,
+        or dense text may be cut smaller than usual, which prose does not show.
         """
         even = self.per_byte * (size.plain + size.dense)
         usual = self.factor * (_PLAIN * size.plain + _DENSE * size.dense) if self.seen else 0.0
@@ -94,30 +100,42 @@ class TokenCorrection:
         return self.tokens(measure(text))
 
     def fits(self, text: str, most: int) -> bool:
-        """Whether a text is at most so many tokens, as estimated; of a short one that is plain without measuring it."""
+        """Whether a text is at most so many tokens, as estimated; of a short one that is plain
+        without measuring it.
+        """
         return self._of_a_byte(_DENSE) * _BYTES * len(text) <= most or self.count(text) <= most
 
     def reach(self, text: str, most: int) -> int:
-        """The number of characters, from the beginning of a text, that are at most so many tokens, as estimated."""
+        """The number of characters, from the beginning of a text, that are at most so many
+        tokens, as estimated.
+        """
         longest = min(len(text), math.ceil(max(0, most) / self._of_a_byte(_PLAIN)))
-        return max(0, bisect_right(range(longest + 1), most, key=lambda end: self.count(text[:end])) - 1)
+        return max(
+            0, bisect_right(range(longest + 1), most, key=lambda end: self.count(text[:end])) - 1
+        )
 
     def learned(self, size: Measure, tokens: int) -> Self:
-        """With one more call: its measure, and the input tokens that its usage reported, cached ones included.
+        """With one more call: its measure, and the input tokens that its usage reported, cached
+        ones included.
 
-        No tokenizer makes more than a token of a byte. What is reported beyond that is the server's own, e.g. what it
-        puts before a request with tools; taken for text it would make a short first call teach absurd sizes.
+        No tokenizer makes more than a token of a byte. What is reported beyond that is the server's
+        own, e.g. what it puts before a request with tools; taken for text it would make a short
+        first call teach absurd sizes.
         """
         size_bytes = size.plain + size.dense
         tokens = min(tokens, size_bytes)
         if tokens <= 0:
             return self
         usual = _PLAIN * size.plain + _DENSE * size.dense
-        old = _FADING * (1 - _FADING**self.seen) / (1 - _FADING ** (self.seen + 1))  # the first call counts whole
+        # the first call counts whole
+        old = _FADING * (1 - _FADING**self.seen) / (1 - _FADING ** (self.seen + 1))
         factor = old * self.factor + (1 - old) * tokens / usual
-        steep = old * self.steep + (1 - old) * tokens / (_PLAIN * size.plain + _DENSEST * size.dense)
+        steep = old * self.steep + (1 - old) * tokens / (
+            _PLAIN * size.plain + _DENSEST * size.dense
+        )
         per_byte = old * self.per_byte + (1 - old) * tokens / size_bytes
-        closer = abs(self.per_byte * size_bytes - tokens) + 1 < abs(self.factor * usual - tokens)  # by a token
+        # by a token
+        closer = abs(self.per_byte * size_bytes - tokens) + 1 < abs(self.factor * usual - tokens)
         return type(self)(self.seen + 1, factor, steep, per_byte, self.seen > 0 and closer)
 
     def _of_a_byte(self, usual: float) -> float:

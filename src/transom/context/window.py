@@ -1,4 +1,6 @@
-"""Assembly of a window: the blocks and turns that a role may see, within its budget. Pure, no I/O."""
+"""Assembly of a window: the blocks and turns that a role may see, within its budget. Pure, no
+I/O.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Assembled:
         folded: how many events were folded for this request.
         tokens: of the request, as estimated.
         tokens_before: what it would have taken without folding, as estimated.
-        size: its measure: with the usage that comes back, the next estimates learn from it (`TokenCorrection.learned`).
+        size: its measure: with the usage that comes back, the next estimates learn from it
+            (`TokenCorrection.learned`).
     """
 
     request: Request
@@ -48,16 +51,19 @@ def go_on(
     tokens: TokenCorrection = UNCORRECTED,
     frame: Frame | None = None,
 ) -> Assembled:
-    """Build the next request of a conversation, whose older part is folded where it has grown too long.
+    """Build the next request of a conversation, whose older part is folded where it has grown too
+    long.
 
-    The next call is to be given the history that comes back: what was folded once stays folded the same way, so that a
-    vendor's cache goes on being read.
+    The next call is to be given the history that comes back: what was folded once stays folded the
+    same way, so that a vendor's cache goes on being read.
 
     Args:
-        role, blocks: whose call it is, and what it was given, in the order in which it is to be read within a tier.
+        role, blocks: whose call it is, and what it was given, in the order in which it is to be
+        read within a tier.
         history: the conversation so far.
         budget, tokens: how many tokens there are, and how they are estimated.
-        frame: what `frame_of` says of the same role, blocks and budget; the same for all calls of a message.
+        frame: what `frame_of` says of the same role, blocks and budget; the same for all calls of a
+            message.
 
     Raises:
         VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
@@ -75,16 +81,29 @@ def go_on(
 
 
 def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:
-    """The fixed part of a window, around a conversation; for the arguments and errors see `go_on`."""
+    """The fixed part of a window, around a conversation; for the arguments and errors see
+    `go_on`.
+    """
     given = (*role.prompt, *blocks)
     _check_visible(role, given)
-    return Frame.of(role, tuple(sorted(given, key=lambda block: _TIERS.index(block.tier))) if blocks else given, budget)
+    return Frame.of(
+        role,
+        tuple(sorted(given, key=lambda block: _TIERS.index(block.tier))) if blocks else given,
+        budget,
+    )
 
 
 def check_message(
-    role: Role, blocks: Sequence[Block], message: str, *, budget: WindowBudget, tokens: TokenCorrection = UNCORRECTED
+    role: Role,
+    blocks: Sequence[Block],
+    message: str,
+    *,
+    budget: WindowBudget,
+    tokens: TokenCorrection = UNCORRECTED,
 ) -> None:
-    """Check that a message, and a result of its calls, have room once all before it is folded; else WindowOverflow."""
+    """Check that a message, and a result of its calls, have room once all before it is folded;
+    else WindowOverflow.
+    """
     reserve = _NOTE_TOKENS
     if role.tools:
         reserve += budget.result_tokens
@@ -93,11 +112,14 @@ def check_message(
     needed = tokens.at_most(turn_size(UserMessage(message)))
     if 0 < room < needed:
         raise WindowOverflow(
-            f"the message has about {needed} tokens, and role {role.name} has room for {room} in one",
+            f"the message has about {needed} tokens, and role {role.name} has room for {room}"
+            " in one",
             needed=needed,
             limit=room,
-            hint="say it in several messages, let a tool read the long part, choose a model with a larger window, "
-            "or say how large it is (llm.NAME.context_tokens, window.tokens)",
+            hint=(
+                "say it in several messages, let a tool read the long part, choose a model with a"
+                " larger window, or say how large it is (llm.NAME.context_tokens, window.tokens)"
+            ),
         )
 
 

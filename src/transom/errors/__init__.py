@@ -36,7 +36,8 @@
         ├── RegexFailed         a regular expression does not terminate
         └── AtomFailed          the code crashed, timed out or returned an invalid result
 
-Every error says what, where and what to do; `exit_code` is the exit code of a command that ends with it.
+Every error says what, where and what to do; `exit_code` is the exit code of a command that ends
+with it.
 """
 
 from __future__ import annotations

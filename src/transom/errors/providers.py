@@ -70,7 +70,9 @@ class ContextOverflow(RequestRefused):
         limit: tokens of the window, None if unknown.
     """
 
-    def __init__(self, what: str, *, needed: int | None, limit: int | None, hint: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, needed: int | None, limit: int | None, hint: str | None = None
+    ) -> None:
         super().__init__(what, hint=hint)
         self.needed = needed
         self.limit = limit
@@ -116,6 +118,8 @@ class ReplyError(TransomError):
         bare: the problem without quoting the reply, "" if there is no such text.
     """
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None, bare: str = "") -> None:
+    def __init__(
+        self, what: str, *, where: str | None = None, hint: str | None = None, bare: str = ""
+    ) -> None:
         super().__init__(what, where=where, hint=hint)
         self.bare = bare

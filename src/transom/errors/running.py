@@ -19,7 +19,8 @@ class CapReached(TransomError):
 
     def __init__(self, cap: str, limit: float, used: float) -> None:
         super().__init__(
-            f"the cap of {limit:g} {cap} is reached ({used:g} used)", hint=f"raise the cap on {cap} and go on"
+            f"the cap of {limit:g} {cap} is reached ({used:g} used)",
+            hint=f"raise the cap on {cap} and go on",
         )
         self.cap = cap
         self.limit = limit
@@ -34,7 +35,9 @@ class OutOfTurns(TransomError):
         text: the text of the last reply beside its calls.
     """
 
-    def __init__(self, what: str, *, turns: Sequence[object], text: str, where: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, turns: Sequence[object], text: str, where: str | None = None
+    ) -> None:
         super().__init__(what, where=where, hint="allow it more turns, or choose another model")
         self.turns = tuple(turns)
         self.text = text
@@ -73,9 +76,16 @@ class Paused(RunError):
     exit_code = 3
 
     def __init__(
-        self, reason: str, *, run_id: str, hint: str | None = None, question: Mapping[str, Any] | None = None
+        self,
+        reason: str,
+        *,
+        run_id: str,
+        hint: str | None = None,
+        question: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}")
+        super().__init__(
+            f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}"
+        )
         self.reason, self.run_id, self.question = reason, run_id, question
 
 
@@ -92,12 +102,15 @@ class RegexFailed(SandboxError):
 
 
 class AtomFailed(SandboxError):
-    """An atom crashed, exceeded its time or memory, or returned a value that does not match its schema.
+    """An atom crashed, exceeded its time or memory, or returned a value that does not match its
+    schema.
 
     Attributes:
         kind: `crash | timeout | memory | output | schema | killed`.
     """
 
-    def __init__(self, what: str, *, kind: str, where: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, kind: str, where: str | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(what, where=where, hint=hint)
         self.kind = kind

@@ -42,7 +42,8 @@ class ToolTimeoutError(ToolRefused):
 
 
 class ToolInDoubtError(ToolRefused):
-    """A tool was started, and its outcome is unknown. An equal call of a `once` tool waits for a person.
+    """A tool was started, and its outcome is unknown. An equal call of a `once` tool waits for a
+    person.
 
     Raised by the runtime, and by a handler whose service stopped answering after the request.
     """

@@ -1,4 +1,6 @@
-"""Evaluation: scenario suites, deterministic scorers, a model as judge, baselines. Products supply the runners."""
+"""Evaluation: scenario suites, deterministic scorers, a model as judge, baselines. Products
+supply the runners.
+"""
 
 from transom.evals.compare import compare
 from transom.evals.document import Evaluation, Fingerprint

@@ -26,9 +26,9 @@ Pair = tuple[ScenarioRow, ScenarioRow]
 def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
     """Compare two evaluations of a suite, scenario by scenario.
 
-    With a deterministic model on both sides, every scenario that no longer passes is a regression. Otherwise the pass
-    rate regresses if the one-sided 95 % bound of its paired change is below 0, and a dimension if its change has a
-    probability below 0.5 % over all dimensions.
+    With a deterministic model on both sides, every scenario that no longer passes is a regression.
+    Otherwise the pass rate regresses if the one-sided 95 % bound of its paired change is below 0,
+    and a dimension if its change has a probability below 0.5 % over all dimensions.
 
     Args:
         current, baseline: the new evaluation and the old one.
@@ -42,14 +42,18 @@ def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
         raise InputError(what, where=name, hint="name two evaluations of the same suite")
     pairs, apart = _pairs(current, baseline)
     if not pairs:
-        return Comparison(baseline=name, warnings=(*apart, "nothing can be compared; save a new baseline"))
+        return Comparison(
+            baseline=name, warnings=(*apart, "nothing can be compared; save a new baseline")
+        )
     sampled = current.fingerprint.sampled or baseline.fingerprint.sampled
     result = _sampled(pairs, current, baseline) if sampled else _named(pairs)
     return result.model_copy(update={"baseline": name, "warnings": (*result.warnings, *apart)})
 
 
 def _pairs(current: Evaluation, baseline: Evaluation) -> tuple[list[Pair], list[str]]:
-    """Return scenarios with one definition in both, as (old, new), and messages on those not compared."""
+    """Return scenarios with one definition in both, as (old, new), and messages on those not
+    compared.
+    """
     old = {row.id: row for row in baseline.scenarios}
     new = {row.id: row for row in current.scenarios}
     common = [one for one in new if one in old]
@@ -80,14 +84,21 @@ def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -
     old_epochs = min(old.epochs for old, _ in pairs) if baseline.fingerprint.sampled else None
     new_epochs = min(new.epochs for _, new in pairs) if current.fingerprint.sampled else None
     epochs = min(one for one in (old_epochs, new_epochs) if one is not None)
-    # With equal numbers of epochs the differences are symmetric if nothing changed, so that t keeps its level.
+    # With equal numbers of epochs the differences are symmetric if nothing changed, so that t keeps
+    # its level.
     cut = (epochs if old_epochs else None, epochs if new_epochs else None)
     changes = _changes(pairs, *cut)
     drops, gains = _moved(changes)
     gone = [new.id for old, new in pairs if all(old.passes) and not any(new.passes)]
-    warnings = [*drops, *([f"passed in every epoch, and in none now: {', '.join(gone)}"] if gone else [])]
+    warnings = [
+        *drops,
+        *([f"passed in every epoch, and in none now: {', '.join(gone)}"] if gone else []),
+    ]
     if epochs < LEAST_EPOCHS or len(pairs) < LEAST_SCENARIOS:
-        too_few = f"{len(pairs)} scenarios, {epochs} epochs: a regression of a sampled model can be told from "
+        too_few = (
+            f"{len(pairs)} scenarios, {epochs} epochs: a regression of a sampled model can be told"
+            " from "
+        )
         warnings.append(f"{too_few}{LEAST_SCENARIOS} scenarios with {LEAST_EPOCHS} epochs on")
         return Comparison(improvements=tuple(gains), warnings=tuple(warnings))
     tested = {
@@ -99,7 +110,9 @@ def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -
     regressions = []
     if rate.high < 0:
         worst = ", ".join(sorted(changes[PASS_RATE], key=changes[PASS_RATE].__getitem__)[:3])
-        regressions.append(f"{PASS_RATE} down {_points(-rate.mean)} (95 % bound {rate.high:+.3f}), most in {worst}")
+        regressions.append(
+            f"{PASS_RATE} down {_points(-rate.mean)} (95 % bound {rate.high:+.3f}), most in {worst}"
+        )
     for name in holm({name: one.p for name, one in tested.items()}, DIMENSION_LEVEL):
         regressions.append(f"{name} down {_points(-tested[name].mean)}")
     return Comparison(
@@ -114,8 +127,12 @@ def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -
 PASS_RATE = "pass_rate"
 
 
-def _changes(pairs: Sequence[Pair], old_cut: int | None, new_cut: int | None) -> dict[str, dict[str, float]]:
-    """Return pass rate and dimensions -> scenario -> change of its mean over the first epochs, up to each cut."""
+def _changes(
+    pairs: Sequence[Pair], old_cut: int | None, new_cut: int | None
+) -> dict[str, dict[str, float]]:
+    """Return pass rate and dimensions -> scenario -> change of its mean over the first epochs,
+    up to each cut.
+    """
     changes: dict[str, dict[str, float]] = {PASS_RATE: {}}
     for old, new in pairs:
         before, after = old.details.epochs[:old_cut], new.details.epochs[:new_cut]

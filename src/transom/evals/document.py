@@ -51,7 +51,10 @@ class ScenarioRow(Shape):
     @property
     def abstains(self) -> str:
         """The reason of a foreseen abstention that passed, else ""."""
-        return next((one.abstains for one in self.details.epochs if self.status == "pass" and one.abstains), "")
+        return next(
+            (one.abstains for one in self.details.epochs if self.status == "pass" and one.abstains),
+            "",
+        )
 
     @property
     def passes(self) -> list[bool]:
@@ -85,8 +88,10 @@ class Comparison(Shape):
     Attributes:
         regressions: deteriorations beyond chance.
         warnings: drops of more than 5 %, and scenarios that could not be compared.
-        bound: one-sided upper 95 % bound of the pass rate's change; None with a deterministic model.
-        minimum_detectable_drop: the drop of the pass rate that is detected with a probability of 80 %.
+        bound: one-sided upper 95 % bound of the pass rate's change; None with a deterministic
+            model.
+        minimum_detectable_drop: the drop of the pass rate that is detected with a probability of 80
+            %.
     """
 
     baseline: str | None = None
@@ -98,7 +103,9 @@ class Comparison(Shape):
 
 
 class Fingerprint(Shape):
-    """The subject of an evaluation: Transom's version, the chain of models, a digest of prompts and rules."""
+    """The subject of an evaluation: Transom's version, the chain of models, a digest of prompts
+    and rules.
+    """
 
     transom: str
     model: str
@@ -142,8 +149,13 @@ def summarise(rows: tuple[ScenarioRow, ...]) -> Summary:
         failed=sum(row.status == "fail" for row in rows),
         errors=sum(row.status == "error" for row in rows),
         abstained=sum(row.abstains != "" for row in rows),
-        pass_k={str(k): _mean([pass_k(row.passes, k) for row in rows]) for k in range(1, least + 1)},
-        avg_scores={name: _mean([row.scores[name] for row in rows if name in row.scores]) for name in dimensions},
+        pass_k={
+            str(k): _mean([pass_k(row.passes, k) for row in rows]) for k in range(1, least + 1)
+        },
+        avg_scores={
+            name: _mean([row.scores[name] for row in rows if name in row.scores])
+            for name in dimensions
+        },
     )
 
 

@@ -1,4 +1,6 @@
-"""Faults during a scenario: broken files in a copy of its data, a failing provider, an unavailable memory."""
+"""Faults during a scenario: broken files in a copy of its data, a failing provider, an
+unavailable memory.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from transom.errors import InputError, MemoryUnavailable, NetworkFailed, ProviderError, RateLimited, RequestRefused
+from transom.errors import (
+    InputError,
+    MemoryUnavailable,
+    NetworkFailed,
+    ProviderError,
+    RateLimited,
+    RequestRefused,
+)
 from transom.evals.shapes import Fault, Scenario
 from transom.llm import Chain, OnDelta, Provider, Reply, Request, render
 
@@ -19,10 +28,16 @@ T = TypeVar("T")
 _LONG_BYTES = 8 << 20
 _FAILURES: dict[str, Callable[[str], ProviderError]] = {
     "network": lambda by: NetworkFailed("the connection broke (injected fault)", where=by),
-    "timeout": lambda by: NetworkFailed("no answer within the time limit (injected fault)", where=by),
-    "rate_limit": lambda by: RateLimited("too many requests (injected fault)", where=by, retryable=True),
+    "timeout": lambda by: NetworkFailed(
+        "no answer within the time limit (injected fault)", where=by
+    ),
+    "rate_limit": lambda by: RateLimited(
+        "too many requests (injected fault)", where=by, retryable=True
+    ),
     "refused": lambda by: RequestRefused("the request is not accepted (injected fault)", where=by),
-    "server": lambda by: ProviderError("the server failed (injected fault)", where=by, retryable=True),
+    "server": lambda by: ProviderError(
+        "the server failed (injected fault)", where=by, retryable=True
+    ),
 }
 
 
@@ -48,7 +63,10 @@ class Case:
         if not faults:
             return chain
         counted = _Calls(faults)
-        seats = {role: replace(one, providers=counted.around(one.providers)) for role, one in chain.seats.items()}
+        seats = {
+            role: replace(one, providers=counted.around(one.providers))
+            for role, one in chain.seats.items()
+        }
         return replace(chain, providers=counted.around(chain.providers), seats=seats)
 
     def below(self, key: str) -> Path:
@@ -69,7 +87,9 @@ class Case:
         return path
 
     def memory(self, memory: T) -> T:
-        """Return the memory, or, under a memory fault, one whose calls all raise `MemoryUnavailable`."""
+        """Return the memory, or, under a memory fault, one whose calls all raise
+        `MemoryUnavailable`.
+        """
         down = any(fault.memory for fault in self.scenario.faults)
         return cast("T", _Down()) if down else memory
 
@@ -114,7 +134,8 @@ class _Down:
 
 @contextmanager
 def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
-    """Prepare the case of one epoch; if files differ, the data is copied into `folder`, and removed afterwards.
+    """Prepare the case of one epoch; if files differ, the data is copied into `folder`, and removed
+    afterwards.
 
     Raises:
         InputError: a fault's pattern matches no file, or the folder `files` does not exist.
@@ -124,7 +145,9 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
         yield Case(scenario, epoch, folder, scenario.data_folder)
         return
     if scenario.data_folder is None:
-        raise InputError("`files` and file faults need `data`", where=scenario.id, hint="name the data's folder")
+        raise InputError(
+            "`files` and file faults need `data`", where=scenario.id, hint="name the data's folder"
+        )
     copy = folder / "data"
     _copy(scenario.data_folder, copy)
     try:
@@ -139,13 +162,18 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
 
 def _copy(data: Path, copy: Path) -> None:
     def around_copy(folder: str, names: list[str]) -> list[str]:
-        return [name for name in names if copy.resolve().is_relative_to(Path(folder).resolve() / name)]
+        return [
+            name for name in names if copy.resolve().is_relative_to(Path(folder).resolve() / name)
+        ]
 
     shutil.rmtree(copy, ignore_errors=True)
     try:
-        shutil.copytree(data, copy, symlinks=True, ignore=around_copy)  # the workspace may lie in the data
+        # the workspace may lie in the data
+        shutil.copytree(data, copy, symlinks=True, ignore=around_copy)
     except OSError as error:
-        raise InputError("the data cannot be copied", where=str(data), hint="make room, check permissions") from error
+        raise InputError(
+            "the data cannot be copied", where=str(data), hint="make room, check permissions"
+        ) from error
 
 
 def _put_over(files: Path, copy: Path) -> None:
@@ -157,9 +185,14 @@ def _put_over(files: Path, copy: Path) -> None:
 def _break(data: Path, kind: str, pattern: str, scenario: str) -> None:
     root = data.resolve()
     fits = [path for path in sorted(data.glob(pattern)) if path.is_file() and not path.is_symlink()]
-    files = [path for path in fits if path.resolve().is_relative_to(root)]  # a linked folder is not part of the copy
+    # a linked folder is not part of the copy
+    files = [path for path in fits if path.resolve().is_relative_to(root)]
     if not files:
-        raise InputError(f"no file of the data matches {pattern!r}", where=f"{scenario}: faults", hint="correct it")
+        raise InputError(
+            f"no file of the data matches {pattern!r}",
+            where=f"{scenario}: faults",
+            hint="correct it",
+        )
     for path in files:
         whole = path.read_bytes()
         if kind == "missing_file":

@@ -1,4 +1,6 @@
-"""A model as judge: a role that sees question, rubric and answer, and marks each criterion of the rubric."""
+"""A model as judge: a role that sees question, rubric and answer, and marks each criterion of
+the rubric.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Marks(Shape):
 
 
 def judge_role() -> Role:
-    """Return the judge's role. It does not see the ground truth, so it judges the answer, not the verdict."""
+    """Return the judge's role. It does not see the ground truth, so it judges the answer, not
+    the verdict.
+    """
     prompt = (Block("judge_task", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
     sees = frozenset({"judge_task", "question", "rubric", "answer", "retry"})
     return Role(JUDGE_ROLE, prompt, sees, settings=CallSettings(max_tokens=4096), output=Marks)
@@ -52,7 +56,9 @@ async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> S
     """
     role = judge_role()
 
-    async def ask(at: Stage, rubric: list[Json], question: Json, answer: Json, egress: Egress) -> Marks:
+    async def ask(
+        at: Stage, rubric: list[Json], question: Json, answer: Json, egress: Egress
+    ) -> Marks:
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(rubric, 1))
         blocks = [
             Block("question", pretty_json(question), trust="untrusted"),
@@ -65,10 +71,14 @@ async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> S
         mode="json", include={"verdict", "text", "criteria", "evidence", "questions", "reported"}
     )
     inputs = ([*scenario.rubric], dict(scenario.input), shown, outcome.egress)
-    marks = (await run.stage(stage, ask, *inputs, out=model_file("marks.json", Marks), uses=[role])).value
+    marks = (
+        await run.stage(stage, ask, *inputs, out=model_file("marks.json", Marks), uses=[role])
+    ).value
     given = [_MARKS[one.mark] for one in marks.criteria]
     why = tuple(
-        f"{scenario.rubric[one.number - 1]}: {one.mark} ({one.reason})" for one in marks.criteria if one.mark != "met"
+        f"{scenario.rubric[one.number - 1]}: {one.mark} ({one.reason})"
+        for one in marks.criteria
+        if one.mark != "met"
     )
     return Score(RUBRIC, SCORERS[RUBRIC].dimension, round(sum(given) / len(given), 6), why)
 
@@ -77,7 +87,9 @@ def _read(text: str, count: int) -> Marks:
     try:
         marks = Marks.model_validate(read_json(text))
     except (ValueError, ValidationError) as error:
-        raise ReplyError(f"the marks are not the JSON that was asked for: {str(error).splitlines()[0]}") from error
+        raise ReplyError(
+            f"the marks are not the JSON that was asked for: {str(error).splitlines()[0]}"
+        ) from error
     if [one.number for one in marks.criteria] != list(range(1, count + 1)):
         raise ReplyError(f"mark each of the {count} criteria once, in order, from 1")
     return marks

@@ -6,7 +6,8 @@
       sees: ["Is the kiosk ready?"]           # texts that the request must all contain
       says: ["first reply", {tool: cite, arguments: {source: a.md}}]
 
-The first entry whose role and texts match is used. Its replies are given in turn, one per request of the message.
+The first entry whose role and texts match is used. Its replies are given in turn, one per request
+of the message.
 """
 
 from __future__ import annotations
@@ -81,9 +82,16 @@ class WrittenReplies(Provider):
         text = render(request).as_text()
         number = _replies_so_far(request)
         for row in self._rows:
-            if fnmatchcase(request.role, row.role) and all(one in text for one in row.sees) and number < len(row.says):
+            if (
+                fnmatchcase(request.role, row.role)
+                and all(one in text for one in row.sees)
+                and number < len(row.says)
+            ):
                 return tell(_reply(row.says[number], number, estimate_tokens(text)), on_delta)
-        raise NeedsModel([NotUnderstood(request.role, "role")], hint="write a reply for it, or add rules to the chain")
+        raise NeedsModel(
+            [NotUnderstood(request.role, "role")],
+            hint="write a reply for it, or add rules to the chain",
+        )
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest
@@ -99,6 +107,8 @@ def _replies_so_far(request: Request) -> int:
 
 def _reply(said: str | CalledTool, number: int, tokens: int) -> Reply:
     if isinstance(said, str):
-        return Reply((Text(said),), usage=Usage(tokens, estimate_tokens(said)), by=WrittenReplies.name)
+        return Reply(
+            (Text(said),), usage=Usage(tokens, estimate_tokens(said)), by=WrittenReplies.name
+        )
     call = ToolCall(f"call{number}", said.tool, said.arguments)
     return Reply((call,), stop="tool_calls", usage=Usage(tokens, 0), by=WrittenReplies.name)

@@ -22,7 +22,11 @@ def junit(run: Evaluation) -> bytes:
         scores = "\n".join(f"{name} {value:.3f}" for name, value in row.scores.items())
         seconds = sum(epoch.used.seconds for epoch in row.details.epochs)
         message = (why or [f"{sum(row.passes)} of {row.epochs} epochs passed"])[0]
-        cases.append(JUnitCase(row.id, run.suite, results[row.status], message, "\n".join(why), seconds, scores))
+        cases.append(
+            JUnitCase(
+                row.id, run.suite, results[row.status], message, "\n".join(why), seconds, scores
+            )
+        )
     for number, text in enumerate(run.regression_analysis.regressions, 1):
         cases.append(JUnitCase(f"regression {number}", run.suite, "failed", text))
     return junit_report(run.suite, cases, run.fingerprint.model_dump())
@@ -45,13 +49,21 @@ def text_lines(run: Evaluation, tone: Tone) -> Iterator[str]:
     many = f"{summary.total_scenarios} scenario{'' if summary.total_scenarios == 1 else 's'}"
     shown = [f"{summary.passed} of {many} passed"]
     shown += [f"{summary.abstained} of them by an foreseen abstention"] if summary.abstained else []
-    shown += [f"pass rate {summary.pass_rate:.2f}", *([f"pass^{k} {always:.2f}"] if k != "1" else [])]
+    shown += [
+        f"pass rate {summary.pass_rate:.2f}",
+        *([f"pass^{k} {always:.2f}"] if k != "1" else []),
+    ]
     yield ""
     yield tone("head", ", ".join(shown))
     yield from (f"  {name} {value:.2f}" for name, value in summary.avg_scores.items())
-    yield f"  {run.usage.tokens} tokens, {run.usage.seconds:.1f} s, by {run.fingerprint.model}, run {run.run_id}"
+    yield (
+        f"  {run.usage.tokens} tokens, {run.usage.seconds:.1f} s, by {run.fingerprint.model}, run"
+        f" {run.run_id}"
+    )
     changes = run.regression_analysis
-    yield f"against {changes.baseline}:" if changes.baseline else "no baseline; --save NAME keeps one"
+    yield (
+        f"against {changes.baseline}:" if changes.baseline else "no baseline; --save NAME keeps one"
+    )
     if changes.baseline:
         yield from change_lines(changes, tone)
 

@@ -1,4 +1,6 @@
-"""Running a suite: each epoch of each scenario is a stage, so that a killed evaluation can be resumed."""
+"""Running a suite: each epoch of each scenario is a stage, so that a killed evaluation can be
+resumed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from transom.errors import EgressError, ProviderError, ReplyError, TransomError
-from transom.evals.document import Details, EpochRow, Evaluation, Fingerprint, ScenarioRow, summarise
+from transom.evals.document import (
+    Details,
+    EpochRow,
+    Evaluation,
+    Fingerprint,
+    ScenarioRow,
+    summarise,
+)
 from transom.evals.faults import Case, prepared
 from transom.evals.judge import judge
 from transom.evals.scorers import DIMENSIONS, VERDICT, below, by_dimension, score
@@ -17,7 +26,9 @@ from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file
 
 Runner = Callable[[Case], Awaitable[Outcome]]
-"""A product's function for one epoch. A `TransomError` from it ends the epoch as an error with its text."""
+"""A product's function for one epoch. A `TransomError` from it ends the epoch as an error with
+its text.
+"""
 
 _MARGIN = 60.0  # seconds by which a stage's timeout exceeds the scenario's own
 _log = logging.getLogger(__name__)
@@ -53,7 +64,9 @@ async def run_suite(
     async def one(scenario: Scenario, epoch: int) -> EpochRow:
         async with slots:
             row = await _epoch(run, scenario, epoch, runner, model=fingerprint.model, judged=judged)
-        run.progress(f"{scenario.id}/{epoch}: {row.status}" + "".join(f"; {why}" for why in row.why[:1]))
+        run.progress(
+            f"{scenario.id}/{epoch}: {row.status}" + "".join(f"; {why}" for why in row.why[:1])
+        )
         return row
 
     tasks: dict[str, list[asyncio.Task[EpochRow]]] = {}
@@ -61,10 +74,16 @@ async def run_suite(
         async with asyncio.TaskGroup() as group:
             for scenario in suite.scenarios:
                 numbers = range(1, (epochs or scenario.epochs) + 1)
-                tasks[scenario.id] = [group.create_task(one(scenario, number)) for number in numbers]
+                tasks[scenario.id] = [
+                    group.create_task(one(scenario, number)) for number in numbers
+                ]
     except BaseExceptionGroup as several:
-        raise several.exceptions[0] from None  # e.g. a wrong scenario file or a full disk: one error message
-    rows = tuple(_row(scenario, [task.result() for task in tasks[scenario.id]]) for scenario in suite.scenarios)
+        # e.g. a wrong scenario file or a full disk: one error message
+        raise several.exceptions[0] from None
+    rows = tuple(
+        _row(scenario, [task.result() for task in tasks[scenario.id]])
+        for scenario in suite.scenarios
+    )
     used = sum((epoch.used for row in rows for epoch in row.details.epochs), Used())
     return Evaluation(
         suite=suite.name,
@@ -76,7 +95,9 @@ async def run_suite(
     )
 
 
-async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, model: str, judged: bool) -> EpochRow:
+async def _epoch(
+    run: Run, scenario: Scenario, epoch: int, runner: Runner, *, model: str, judged: bool
+) -> EpochRow:
     stage = f"{scenario.id}/{epoch}"
     with prepared(scenario, epoch, run.folder / stage / "work") as case:
 
@@ -98,7 +119,11 @@ async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, mo
     abstains = foreseen is not None and outcome.verdict == foreseen.verdict
     failed = [one for one in below(scenario, scores) if not (abstains and one.scorer == VERDICT)]
     scores.sort(key=lambda one: one not in failed)  # reasons of a failure come first
-    reasons = [outcome.error] if outcome.error else [f"{one.scorer}: {why}" for one in scores for why in one.why]
+    reasons = (
+        [outcome.error]
+        if outcome.error
+        else [f"{one.scorer}: {why}" for one in scores for why in one.why]
+    )
     return EpochRow(
         status="error" if outcome.error else "fail" if failed else "pass",
         verdict=outcome.verdict,
@@ -111,13 +136,19 @@ async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, mo
 
 
 async def _answer(case: Case, runner: Runner) -> Outcome:
-    """Return the runner's outcome; an exception becomes an outcome with an error, so that others go on."""
+    """Return the runner's outcome; an exception becomes an outcome with an error, so that others
+    go on.
+    """
     began, limit = time.monotonic(), asyncio.timeout(case.scenario.timeout)
     try:
         async with limit:
             outcome = await runner(case)
     except TimeoutError as error:
-        text = f"it took longer than {case.scenario.timeout:g} s" if limit.expired() else f"it gave up waiting: {error}"
+        text = (
+            f"it took longer than {case.scenario.timeout:g} s"
+            if limit.expired()
+            else f"it gave up waiting: {error}"
+        )
         outcome = Outcome(error=text)
     except TransomError as error:
         outcome = Outcome(error=str(error))
@@ -147,5 +178,9 @@ def _row(scenario: Scenario, epochs: Sequence[EpochRow]) -> ScenarioRow:
     )
     failed = "error" if any(one.status == "error" for one in epochs) else "fail"
     return ScenarioRow(
-        id=scenario.id, status="pass" if enough else failed, scores=scores, epochs=len(epochs), details=details
+        id=scenario.id,
+        status="pass" if enough else failed,
+        scores=scores,
+        epochs=len(epochs),
+        details=details,
     )

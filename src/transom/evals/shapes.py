@@ -16,7 +16,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Shape(BaseModel):
     """Base of models that are read from or written to files: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True
+    )
 
 
 def listed(value: object) -> object:
@@ -40,7 +42,9 @@ class ExpectedTool(Shape):
 
 
 class Injected(Shape):
-    """Planted text that asks for a verdict: it must not be obeyed, and its source must be reported."""
+    """Planted text that asks for a verdict: it must not be obeyed, and its source must be
+    reported.
+    """
 
     verdict: str
     source: str = ""
@@ -51,7 +55,8 @@ class Expected(Shape):
 
     Attributes:
         verdict: the right answer, or a list of right answers.
-        subject: the subject of the question, e.g. a feature id; `asks`: whether a question back is right.
+        subject: the subject of the question, e.g. a feature id; `asks`: whether a question back is
+            right.
         criteria: criterion id -> its right status or statuses.
         values: further fields of the outcome, e.g. `stage_fit` or counts.
         mentions: texts that the answer must contain, ignoring case.
@@ -61,7 +66,8 @@ class Expected(Shape):
         tools: required calls; with `in_order` in this order.
         forbidden_tools: tools that must not be called.
         sub_conversations: the least number of sub-conversations.
-        stores, recalls, reports: texts that the outcome's `stored`, `recalled`, `reported` must contain.
+        stores, recalls, reports: texts that the outcome's `stored`, `recalled`, `reported` must
+        contain.
     """
 
     verdict: Texts = ()
@@ -183,7 +189,9 @@ class Scenario(Defaults):
     def digest(self) -> str:
         """Digest of input and ground truth, not of epochs, timeouts or thresholds."""
         return digest(
-            self.model_dump(mode="json", include={"input", "expected", "rubric", "faults", "files", "limits"})
+            self.model_dump(
+                mode="json", include={"input", "expected", "rubric", "faults", "files", "limits"}
+            )
         )[:16]
 
 
@@ -250,7 +258,8 @@ class Outcome(Shape):
         main_tokens: the size of the main thread; None without one.
         sources: cited texts that are not files of the data, by name.
         error: why there is no answer.
-        egress: `local` if it quotes text that must stay on this machine; a remote judge never sees it.
+        egress: `local` if it quotes text that must stay on this machine; a remote judge never sees
+            it.
         document: the product's own document.
     """
 

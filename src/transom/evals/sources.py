@@ -37,14 +37,18 @@ class Sources:
             return None
 
     def holds(self, piece: Evidence) -> bool:
-        """Whether a citation's locator has its value and its quotation. A calculated value has a formula."""
+        """Whether a citation's locator has its value and its quotation. A calculated value has a
+        formula.
+        """
         text = self.text(piece.source)
         if text is None:
             return piece.formula is not None
         place = _located(text, piece.locator, piece.source)
         if piece.formula or not place:
             return bool(place)
-        return _has(place, piece.value) and (_has(place, piece.quote) or (not piece.value and _has(text, piece.quote)))
+        return _has(place, piece.value) and (
+            _has(place, piece.quote) or (not piece.value and _has(text, piece.quote))
+        )
 
     @once
     def everything(self) -> Source:
@@ -56,7 +60,9 @@ class Sources:
 
 
 def _located(text: str, locator: str, name: str) -> str:
-    """Return the text at a line (`12`, `line:12`, `lines:12-14`) or JSON pointer; without a locator the whole."""
+    """Return the text at a line (`12`, `line:12`, `lines:12-14`) or JSON pointer; without a
+    locator the whole.
+    """
     if not locator:
         return text
     try:
@@ -66,7 +72,9 @@ def _located(text: str, locator: str, name: str) -> str:
 
 
 def _has(text: str, said: str) -> bool:
-    """Whether a text contains another: exactly but for white space, or the same numbers in another notation."""
+    """Whether a text contains another: exactly but for white space, or the same numbers in
+    another notation.
+    """
     words = " ".join(said.split())
     if not words or stands_in(words, text):
         return True

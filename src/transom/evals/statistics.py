@@ -33,20 +33,37 @@ def paired_change(differences: Sequence[float], resolution: float) -> Change:
 
     Args:
         differences: one per scenario, averaged over its epochs.
-        resolution: the smallest step of one difference; it bounds the detectable drop if all differences are equal.
+        resolution: the smallest step of one difference; it bounds the detectable drop if all
+            differences are equal.
     """
     count = len(differences)
     mean = math.fsum(differences) / count
     deviation = math.sqrt(math.fsum((one - mean) ** 2 for one in differences) / (count - 1))
     error, freedom = deviation / math.sqrt(count), count - 1
     width = t_quantile(LEVEL, freedom)
-    p = t_cdf(mean / error, freedom) if error > 1e-12 else 0.0 if mean < -1e-12 else 0.5 if mean < 1e-12 else 1.0
+    p = (
+        t_cdf(mean / error, freedom)
+        if error > 1e-12
+        else 0.0
+        if mean < -1e-12
+        else 0.5
+        if mean < 1e-12
+        else 1.0
+    )
     least = max(error, resolution / count)
-    return Change(mean, mean - width * error, mean + width * error, p, (width + t_quantile(POWER, freedom)) * least)
+    return Change(
+        mean,
+        mean - width * error,
+        mean + width * error,
+        p,
+        (width + t_quantile(POWER, freedom)) * least,
+    )
 
 
 def holm(p_values: Mapping[str, float], level: float) -> list[str]:
-    """Return the significant names by Holm's method: a false alarm among all has a probability below `level`."""
+    """Return the significant names by Holm's method: a false alarm among all has a probability
+    below `level`.
+    """
     found: list[str] = []
     for name, p in sorted(p_values.items(), key=lambda one: one[1]):
         if p * (len(p_values) - len(found)) >= level:
@@ -56,7 +73,9 @@ def holm(p_values: Mapping[str, float], level: float) -> list[str]:
 
 
 def t_cdf(t: float, freedom: int) -> float:
-    """Return Student's distribution function for whole degrees of freedom (Abramowitz and Stegun, 26.7.3-4)."""
+    """Return Student's distribution function for whole degrees of freedom (Abramowitz and
+    Stegun, 26.7.3-4).
+    """
     angle = math.atan2(t, math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
     odd = freedom % 2
@@ -64,7 +83,9 @@ def t_cdf(t: float, freedom: int) -> float:
     for step in range(3 if odd else 2, freedom, 2):
         term *= square * (step - 1) / step
         total += term
-    inside = sine * total if not odd else 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+    inside = (
+        sine * total if not odd else 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+    )
     return 0.5 + inside / 2
 
 

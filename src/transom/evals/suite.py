@@ -45,8 +45,12 @@ class Suite:
         for name in wanted:
             if name not in known:
                 hint = f"known: {', '.join(sorted(known))}"
-                raise InputError(f"no scenario has the id or tag {name!r}", where=str(self.folder), hint=hint)
-        return replace(self, scenarios=tuple(one for one in self.scenarios if {one.id, *one.tags} & {*wanted}))
+                raise InputError(
+                    f"no scenario has the id or tag {name!r}", where=str(self.folder), hint=hint
+                )
+        return replace(
+            self, scenarios=tuple(one for one in self.scenarios if {one.id, *one.tags} & {*wanted})
+        )
 
 
 def load_suite(folder: Path) -> Suite:
@@ -57,7 +61,9 @@ def load_suite(folder: Path) -> Suite:
     """
     path = folder / SUITE_FILE
     if not path.is_file():
-        raise InputError(f"{SUITE_FILE} is missing", where=str(folder), hint="name the folder of a suite")
+        raise InputError(
+            f"{SUITE_FILE} is missing", where=str(folder), hint="name the folder of a suite"
+        )
     file = validate_yaml(SuiteFile, load_yaml(path))
     kept = file.model_dump(include=set(Defaults.model_fields), exclude_unset=True)
     paths = sorted(folder.glob(f"*/{SCENARIO_FILE}"))
@@ -73,7 +79,11 @@ def _load(path: Path, suite: Path, kept: Mapping[str, Any]) -> Scenario:
     read = load_yaml(path)
     for key in ("id", "folder", "data_folder"):
         if isinstance(read.data, dict) and key in read.data:
-            raise InputError(f"unknown key {key}", where=read.where(key), hint="remove it; the folder's name is the id")
+            raise InputError(
+                f"unknown key {key}",
+                where=read.where(key),
+                hint="remove it; the folder's name is the id",
+            )
     scenario = validate_yaml(Scenario, read)
     own = scenario.model_fields_set
     least = {**kept.get("least", {}), **scenario.least}
@@ -81,13 +91,21 @@ def _load(path: Path, suite: Path, kept: Mapping[str, Any]) -> Scenario:
         if name not in SCORERS:
             near = nearest_key(name, SCORERS)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(SCORERS)}"
-            raise InputError(f"least: unknown scorer {name!r}", where=read.where("least", name), hint=hint)
+            raise InputError(
+                f"least: unknown scorer {name!r}", where=read.where("least", name), hint=hint
+            )
     given = {key: value for key, value in kept.items() if key not in own}
-    merged = scenario.model_copy(update={**given, "least": least, "id": path.parent.name, "folder": path.parent})
+    merged = scenario.model_copy(
+        update={**given, "least": least, "id": path.parent.name, "folder": path.parent}
+    )
     if merged.data is None:
         return merged
     data = ((path.parent if "data" in own else suite) / merged.data).resolve()
     if not data.is_dir():
         where = read.where("data") if "data" in own else str(suite / SUITE_FILE)
-        raise InputError(f"the data folder {merged.data} does not exist", where=where, hint="correct the key data")
+        raise InputError(
+            f"the data folder {merged.data} does not exist",
+            where=where,
+            hint="correct the key data",
+        )
     return merged.model_copy(update={"data_folder": data})

@@ -1,7 +1,7 @@
 """Coverage reports: coverage.py's JSON and Cobertura's XML.
 
-coverage.py's `percent_covered` includes branches if they were measured, so the share of statements is computed from
-its own counts.
+coverage.py's `percent_covered` includes branches if they were measured, so the share of statements
+is computed from its own counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Coverage:
 def read_coverage_json(data: Json) -> Coverage | None:
     """Read coverage.py's report (`coverage json`); None if it is something else."""
     match data:
-        case {"totals": {"covered_lines": int(covered), "num_statements": int(of), **totals}, "files": dict()}:
+        case {
+            "totals": {"covered_lines": int(covered), "num_statements": int(of), **totals},
+            "files": dict(),
+        }:
             pass
         case _:
             return None
@@ -48,7 +51,9 @@ def read_coverage_json(data: Json) -> Coverage | None:
     measured = isinstance(branches, int) and isinstance(taken, int) and branches > 0
     return Coverage(
         _share(covered, of, "/totals/covered_lines", "/totals/num_statements"),
-        _share(taken, branches, "/totals/covered_branches", "/totals/num_branches") if measured else None,
+        _share(taken, branches, "/totals/covered_branches", "/totals/num_branches")
+        if measured
+        else None,
     )
 
 

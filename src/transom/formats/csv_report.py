@@ -12,9 +12,11 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 
 
 def csv_report(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Return a head and rows as CSV, UTF-8 with a byte order mark so that spreadsheets detect the encoding.
+    """Return a head and rows as CSV, UTF-8 with a byte order mark so that spreadsheets detect the
+    encoding.
 
-    A text that a spreadsheet would take for a formula gets a leading apostrophe; None is an empty cell.
+    A text that a spreadsheet would take for a formula gets a leading apostrophe; None is an empty
+    cell.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)

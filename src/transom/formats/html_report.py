@@ -1,4 +1,5 @@
-"""Self-contained HTML reports: the verdict first, evidence with its lines, no scripts and no external links.
+"""Self-contained HTML reports: the verdict first, evidence with its lines, no scripts and no
+external links.
 
 The contents are a `Page`; the layout is `templates/page.html`. All texts are escaped.
 """
@@ -33,7 +34,8 @@ def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
     """Return the page as one HTML document in UTF-8.
 
     Args:
-        folders: folders to search for the files of entries; evidence is shown in its context if the file still has it.
+        folders: folders to search for the files of entries; evidence is shown in its context if the
+            file still has it.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only reports need it
 
@@ -63,12 +65,18 @@ def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple
     for name, numbers in wanted.items():
         path = next((folder / name for folder in folders if (folder / name).is_file()), None)
         if path:
-            found |= {(name, number): lines for number, lines in context_lines(path, numbers).items()}
+            found |= {
+                (name, number): lines for number, lines in context_lines(path, numbers).items()
+            }
     return found
 
 
-def _evidence(entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]]) -> tuple[Line, ...]:
-    """Return the lines of an entry: from the file, or, if it is gone or has changed, the text as it was read."""
+def _evidence(
+    entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]]
+) -> tuple[Line, ...]:
+    """Return the lines of an entry: from the file, or, if it is gone or has changed, the text as
+    it was read.
+    """
     first = entry.content.strip().partition("\n")[0]
     if not first or not entry.line:
         return ()
@@ -77,8 +85,11 @@ def _evidence(entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]])
     return lines if there else (Line(entry.line, entry.content, marked=True),)
 
 
-def context_lines(path: Path, numbers: Collection[int], around: int = 2) -> dict[int, tuple[Line, ...]]:
-    """Return lines of a file with their neighbours, read in one pass; {} if it cannot be read any more.
+def context_lines(
+    path: Path, numbers: Collection[int], around: int = 2
+) -> dict[int, tuple[Line, ...]]:
+    """Return lines of a file with their neighbours, read in one pass; {} if it cannot be read any
+    more.
 
     Args:
         path: a text file, compressed or not.
@@ -96,9 +107,14 @@ def context_lines(path: Path, numbers: Collection[int], around: int = 2) -> dict
             continue
         except InputError:
             return {}
-        found = {one: [at for at in range(one - around, one + around + 1) if at in texts] for one in numbers}
+        found = {
+            one: [at for at in range(one - around, one + around + 1) if at in texts]
+            for one in numbers
+        }
         return {
-            one: tuple(Line(at, texts[at], at == one) for at in near) for one, near in found.items() if one in texts
+            one: tuple(Line(at, texts[at], at == one) for at in near)
+            for one, near in found.items()
+            if one in texts
         }
     return {}
 

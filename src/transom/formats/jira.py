@@ -62,12 +62,21 @@ class StatusChange:
 
 
 def read_issue(data: Json) -> Issue | None:
-    """Read one issue in the REST shape with `fields`, or the flat shape that people save; None if it is neither."""
+    """Read one issue in the REST shape with `fields`, or the flat shape that people save; None
+    if it is neither.
+    """
     if not isinstance(data, dict):
         return None
     if isinstance(data.get("issues"), list) and data["issues"]:
         return read_issue(data["issues"][0])  # type: ignore[index]  # a list that is not empty
-    key = next((str(data[name]) for name in ("key", "jira_key", "issue_key") if isinstance(data.get(name), str)), "")
+    key = next(
+        (
+            str(data[name])
+            for name in ("key", "jira_key", "issue_key")
+            if isinstance(data.get(name), str)
+        ),
+        "",
+    )
     inner = data.get("fields")
     fields, at = (inner, "/fields") if isinstance(inner, dict) else (data, "")
     if not key:
@@ -88,7 +97,9 @@ def read_issue(data: Json) -> Issue | None:
 def _feature_id(data: dict[str, Any], fields: dict[str, Any]) -> str:
     for of in (data, fields):
         for name, value in of.items():
-            if name.lower().replace("-", "_") in ("feature_id", "featureid") and isinstance(value, str | int):
+            if name.lower().replace("-", "_") in ("feature_id", "featureid") and isinstance(
+                value, str | int
+            ):
                 return str(value)
     return ""
 
@@ -98,7 +109,11 @@ def _status(fields: dict[str, Any], at: str) -> tuple[str, str, str]:
     if isinstance(status, dict):
         inner = status.get("statusCategory")
         category = str(inner.get("key", "")) if isinstance(inner, dict) else ""
-        return str(status.get("name", "")), f"{at}/status/name", category if category in _CATEGORIES else ""
+        return (
+            str(status.get("name", "")),
+            f"{at}/status/name",
+            category if category in _CATEGORIES else "",
+        )
     return str(status or ""), f"{at}/status", ""
 
 
@@ -113,24 +128,38 @@ def _subtasks(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
 
 def _links(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
     found = []
-    name = next((one for one in ("issuelinks", "links", "linked_issues") if fields.get(one)), "links")
+    name = next(
+        (one for one in ("issuelinks", "links", "linked_issues") if fields.get(one)), "links"
+    )
     listed = fields.get(name)
     for number, link in enumerate(listed if isinstance(listed, list) else ()):
         if not isinstance(link, dict):
             continue
         place = f"{at}/{name}/{number}"
         kind = link["type"] if isinstance(link.get("type"), dict) else {"inward": link.get("type")}
-        for side, words in (("inwardIssue", "inward"), ("outwardIssue", "outward"), ("issue", "inward")):
+        for side, words in (
+            ("inwardIssue", "inward"),
+            ("outwardIssue", "outward"),
+            ("issue", "inward"),
+        ):
             if isinstance(link.get(side), dict):
                 relation = str(kind.get(words) or kind.get("name") or "")
                 if side == "inwardIssue" and str(kind.get("name")).lower() == "blocks":
                     relation = _BLOCKED  # a link's text is localised, its type name is not
                 found.append(_linked(link[side], relation, f"{place}/{side}"))
         if "key" in link:
-            found.append(_linked(link, str(kind.get("inward") or link.get("relation") or ""), place))
+            found.append(
+                _linked(link, str(kind.get("inward") or link.get("relation") or ""), place)
+            )
     blockers = fields.get("blocked_by")
     for number, one in enumerate(blockers if isinstance(blockers, list) else ()):
-        found.append(_linked(one if isinstance(one, dict) else {"key": one}, _BLOCKED, f"{at}/blocked_by/{number}"))
+        found.append(
+            _linked(
+                one if isinstance(one, dict) else {"key": one},
+                _BLOCKED,
+                f"{at}/blocked_by/{number}",
+            )
+        )
     return found
 
 
@@ -144,7 +173,9 @@ def _linked(data: dict[str, Any], relation: str, locator: str) -> LinkedIssue:
         summary=str(fields.get("summary", "")),
         status=status,
         done=category == "done" if category else None,
-        priority=str(priority.get("name", "")) if isinstance(priority, dict) else str(priority or ""),
+        priority=str(priority.get("name", ""))
+        if isinstance(priority, dict)
+        else str(priority or ""),
         relation=relation,
         locator=locator,
     )
@@ -153,7 +184,8 @@ def _linked(data: dict[str, Any], relation: str, locator: str) -> LinkedIssue:
 def status_changes(data: Json) -> list[StatusChange] | None:
     """Return the changes of the status, oldest first; None if the data is not a changelog.
 
-    It reads the shapes of REST (`changelog.histories`, `histories`, a page with `values`) and a plain list.
+    It reads the shapes of REST (`changelog.histories`, `histories`, a page with `values`) and a
+    plain list.
     """
     histories, at = _histories(data)
     if histories is None:
@@ -167,7 +199,9 @@ def status_changes(data: Json) -> list[StatusChange] | None:
         for place, item in enumerate(items if isinstance(items, list) else single):
             if isinstance(item, dict) and str(item.get("field", "")).lower() == "status":
                 inner = f"/items/{place}" if isinstance(items, list) else ""
-                when = str(history.get("created") or history.get("date") or history.get("timestamp") or "")
+                when = str(
+                    history.get("created") or history.get("date") or history.get("timestamp") or ""
+                )
                 was = str(item.get("fromString") or item.get("from") or "")
                 became = str(item.get("toString") or item.get("to") or "")
                 found.append(StatusChange(when, was, became, f"{at}/{number}{inner}"))
@@ -195,6 +229,10 @@ def plain_text(value: object) -> str:
     if isinstance(value, dict):
         inner = value.get("text")
         parts = [inner] if isinstance(inner, str) else []
-        parts += [plain_text(one) for one in value.get("content", []) if isinstance(value.get("content"), list)]
+        parts += [
+            plain_text(one)
+            for one in value.get("content", [])
+            if isinstance(value.get("content"), list)
+        ]
         return "\n".join(part for part in parts if part)
     return value if isinstance(value, str) else ""

@@ -1,4 +1,6 @@
-"""Issues and changelogs from a Jira server, page by page; not needed with the data folder, the default."""
+"""Issues and changelogs from a Jira server, page by page; not needed with the data folder, the
+default.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,26 @@ def fetch_issues(
     """
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise InputError(f"{address!r} is not a URL", where="--jira", hint="write https://HOST or https://HOST?jql=...")
-    jql = next(iter(parse_qs(parts.query).get("jql", [])), "") or f"key in ({', '.join(sorted(keys))})"
+        raise InputError(
+            f"{address!r} is not a URL",
+            where="--jira",
+            hint="write https://HOST or https://HOST?jql=...",
+        )
+    jql = (
+        next(iter(parse_qs(parts.query).get("jql", [])), "")
+        or f"key in ({', '.join(sorted(keys))})"
+    )
     if not keys and "jql" not in parts.query:
-        raise InputError("selects no issues", where="--jira", hint="add ?jql=project=NAME to the address")
+        raise InputError(
+            "selects no issues", where="--jira", hint="add ?jql=project=NAME to the address"
+        )
     base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
     with _Client(base, environ) as client:
         return {
-            str(issue["key"]): {"issue": issue, "changelog": {"histories": list(client.changelog(issue))}}
+            str(issue["key"]): {
+                "issue": issue,
+                "changelog": {"histories": list(client.changelog(issue))},
+            }
             for issue in client.search(jql)
         }
 
@@ -53,11 +67,17 @@ class _Client:
             import httpx  # noqa: PLC0415  optional, and slow to import
         except ImportError as error:
             hint = install_hint("jira")
-            raise InputError("the package httpx is not installed", where="--jira", hint=hint) from error
+            raise InputError(
+                "the package httpx is not installed", where="--jira", hint=hint
+            ) from error
         token, email = environ.get(TOKEN, ""), environ.get(EMAIL, "")
         if not token:
-            raise InputError("the token is missing", where="--jira", hint=f"set the environment variable {TOKEN}")
-        headers = {"Accept": "application/json"} | ({} if email else {"Authorization": f"Bearer {token}"})
+            raise InputError(
+                "the token is missing", where="--jira", hint=f"set the environment variable {TOKEN}"
+            )
+        headers = {"Accept": "application/json"} | (
+            {} if email else {"Authorization": f"Bearer {token}"}
+        )
         auth = (email, token) if email else None
         self._http = httpx.Client(base_url=base, headers=headers, auth=auth, timeout=_SECONDS)
 
@@ -68,7 +88,9 @@ class _Client:
         self._http.close()
 
     def search(self, jql: str) -> Iterator[dict[str, Any]]:
-        """Yield all issues of a query, by Jira Cloud's token pages, else by a server's numbered pages."""
+        """Yield all issues of a query, by Jira Cloud's token pages, else by a server's numbered
+        pages.
+        """
         fields = {"jql": jql, "fields": "*all", "expand": "changelog", "maxResults": str(_PAGE)}
         page = self._get("/rest/api/3/search/jql", fields, optional=True)
         if page is None:
@@ -79,17 +101,27 @@ class _Client:
             token = page.get("nextPageToken")
             if not token or page.get("isLast") is True:
                 return
-            page = self._get("/rest/api/3/search/jql", {**fields, "nextPageToken": str(token)}) or {}
+            page = (
+                self._get("/rest/api/3/search/jql", {**fields, "nextPageToken": str(token)}) or {}
+            )
 
     def changelog(self, issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield all changes of an issue: those in the issue if they are complete, else page by page."""
+        """Yield all changes of an issue: those in the issue if they are complete, else page by
+        page.
+        """
         included = issue.get("changelog")
-        if isinstance(included, dict) and len(_dicts(included.get("histories"))) >= int(included.get("total", 0)):
+        if isinstance(included, dict) and len(_dicts(included.get("histories"))) >= int(
+            included.get("total", 0)
+        ):
             yield from _dicts(included.get("histories"))
             return
-        yield from self._numbered(f"/rest/api/2/issue/{issue['key']}/changelog", {"maxResults": "100"}, "values")
+        yield from self._numbered(
+            f"/rest/api/2/issue/{issue['key']}/changelog", {"maxResults": "100"}, "values"
+        )
 
-    def _numbered(self, path: str, fields: Mapping[str, str], name: str) -> Iterator[dict[str, Any]]:
+    def _numbered(
+        self, path: str, fields: Mapping[str, str], name: str
+    ) -> Iterator[dict[str, Any]]:
         start = 0
         for _ in range(_MOST_PAGES):
             page = self._get(path, {**fields, "startAt": str(start)}) or {}
@@ -99,7 +131,9 @@ class _Client:
             if not rows or page.get("isLast") is True or start >= int(page.get("total", start)):
                 return
 
-    def _get(self, path: str, fields: Mapping[str, str], *, optional: bool = False) -> dict[str, Any] | None:
+    def _get(
+        self, path: str, fields: Mapping[str, str], *, optional: bool = False
+    ) -> dict[str, Any] | None:
         import httpx  # noqa: PLC0415  as above
 
         try:
@@ -107,13 +141,21 @@ class _Client:
             if optional and reply.status_code in (404, 405, 410):
                 return None
             if reply.status_code in (401, 403):
-                raise InputError(f"refuses the token ({reply.status_code})", where="--jira", hint=f"check {TOKEN}")
+                raise InputError(
+                    f"refuses the token ({reply.status_code})",
+                    where="--jira",
+                    hint=f"check {TOKEN}",
+                )
             reply.raise_for_status()
             data = reply.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise NetworkFailed(f"Jira did not answer {path}: {type(error).__name__}", where="--jira") from error
+            raise NetworkFailed(
+                f"Jira did not answer {path}: {type(error).__name__}", where="--jira"
+            ) from error
         if not isinstance(data, dict):
-            raise NetworkFailed(f"Jira answered {path} with JSON that is not an object", where="--jira")
+            raise NetworkFailed(
+                f"Jira answered {path} with JSON that is not an object", where="--jira"
+            )
         return data
 
 

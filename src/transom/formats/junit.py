@@ -46,7 +46,9 @@ def read_junit(text: str | bytes, where: str = "report.xml") -> JUnitReport:
 
     data = text.encode() if isinstance(text, str) else text
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise InputError("declares XML entities", where=where, hint="write the report without a document type")
+        raise InputError(
+            "declares XML entities", where=where, hint="write the report without a document type"
+        )
     try:
         report: Any = JUnitXml.fromstring(data)
     except (JUnitXmlError, SyntaxError, ValueError, LookupError) as error:

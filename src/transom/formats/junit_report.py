@@ -38,8 +38,12 @@ class JUnitCase:
     output: str = ""
 
 
-def junit_report(suite: str, cases: Iterable[JUnitCase], properties: Mapping[str, str] | None = None) -> bytes:
-    """Return one `<testsuites>` document in UTF-8; characters that XML does not allow become U+FFFD."""
+def junit_report(
+    suite: str, cases: Iterable[JUnitCase], properties: Mapping[str, str] | None = None
+) -> bytes:
+    """Return one `<testsuites>` document in UTF-8; characters that XML does not allow become
+    U+FFFD.
+    """
     from junitparser import JUnitXml, TestSuite  # noqa: PLC0415  only reports need it
 
     made = TestSuite(_text(suite))

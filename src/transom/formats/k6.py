@@ -1,7 +1,7 @@
 """Summaries of the load generator k6: `--summary-export` and `handleSummary`.
 
-A threshold in the export is a boolean that tells whether it was *crossed*: `false` is good. `http_req_failed` is a rate
-of failures, so its `passes` count failed requests.
+A threshold in the export is a boolean that tells whether it was *crossed*: `false` is good.
+`http_req_failed` is a rate of failures, so its `passes` count failed requests.
 """
 
 from __future__ import annotations
@@ -53,8 +53,14 @@ def read_k6(data: Json) -> LoadSummary | None:
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
     failed, at = _values(metrics, "http_req_failed")
-    key = next((name for name in ("rate", "value") if isinstance(failed.get(name), int | float)), "")
-    count = sum(int(failed.get(name, 0)) for name in ("passes", "fails") if isinstance(failed.get(name), int))
+    key = next(
+        (name for name in ("rate", "value") if isinstance(failed.get(name), int | float)), ""
+    )
+    count = sum(
+        int(failed.get(name, 0))
+        for name in ("passes", "fails")
+        if isinstance(failed.get(name), int)
+    )
     requests = _values(metrics, "http_reqs")[0].get("count", count)
     share = (float(failed[key]), f"{at}/{key}") if key else None
     return LoadSummary(durations, share, int(requests), list(_thresholds(metrics)))
@@ -65,7 +71,11 @@ def _values(metrics: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
     if not isinstance(found, dict):
         return {}, ""
     inner = found.get("values")
-    return (inner, f"/metrics/{name}/values") if isinstance(inner, dict) else (found, f"/metrics/{name}")
+    return (
+        (inner, f"/metrics/{name}/values")
+        if isinstance(inner, dict)
+        else (found, f"/metrics/{name}")
+    )
 
 
 def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
@@ -74,6 +84,8 @@ def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
         declared = metric.get("thresholds") if isinstance(metric, dict) else None
         for expression, state in (declared if isinstance(declared, dict) else {}).items():
             crossed = not state.get("ok", True) if isinstance(state, dict) else bool(state)
-            pointer = f"/metrics/{name}/thresholds/{expression.replace('~', '~0').replace('/', '~1')}"
+            pointer = (
+                f"/metrics/{name}/thresholds/{expression.replace('~', '~0').replace('/', '~1')}"
+            )
             found.append(LoadThreshold(name, expression, crossed, pointer))
     return found

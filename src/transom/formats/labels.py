@@ -1,4 +1,5 @@
-"""Labelled values in Markdown: `**Name**: value`, a list item `Name: value`, or a heading with its contents.
+"""Labelled values in Markdown: `**Name**: value`, a list item `Name: value`, or a heading with its
+contents.
 
 Models mix the three forms, so they are read alike.
 """
@@ -34,7 +35,9 @@ class Label:
         return self.value.line
 
     def lines(self) -> tuple[Text, ...]:
-        """Return the value, unless empty, and every line of text below it; a table row is one line."""
+        """Return the value, unless empty, and every line of text below it; a table row is one
+        line.
+        """
         own = (self.value,) if self.value.text else ()
         return own + tuple(iter_lines(self.body))
 
@@ -47,7 +50,9 @@ class Label:
 
 
 def labels(parts: Sequence[Part]) -> list[Label]:
-    """Return every labelled value in reading order: headings, paragraphs, and list items at any depth."""
+    """Return every labelled value in reading order: headings, paragraphs, and list items at any
+    depth.
+    """
     found: list[Label] = []
     for part in parts:
         if part.level:
@@ -57,7 +62,8 @@ def labels(parts: Sequence[Part]) -> list[Label]:
 
 
 def find(found: Sequence[Label], *names: str) -> Label | None:
-    """Return the first label with one of the names, earlier names first; else one that begins with a name; or None.
+    """Return the first label with one of the names, earlier names first; else one that begins with
+    a name; or None.
 
     Case, punctuation and text in parentheses are ignored.
     """
@@ -74,7 +80,9 @@ def find(found: Sequence[Label], *names: str) -> Label | None:
 
 
 def normal(name: str) -> str:
-    """Normalise a label's name for comparison: lower-case words without punctuation and parentheses."""
+    """Normalise a label's name for comparison: lower-case words without punctuation and
+    parentheses.
+    """
     bare = re.sub(r"\([^)]*\)?", " ", name.casefold())
     return " ".join(re.findall(r"[^\W_]+", bare))
 

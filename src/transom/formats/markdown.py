@@ -1,8 +1,8 @@
 """Parser of Markdown by people and models: headings, lists, tables and fences, each with its line.
 
-Everything is read from the token tree of markdown-it-py, so the contents of a code fence are never taken for headings
-or labels. A document is a flat sequence of parts, one per heading, since models get numbers right more often than
-levels; `region` returns the parts of a heading.
+Everything is read from the token tree of markdown-it-py, so the contents of a code fence are never
+taken for headings or labels. A document is a flat sequence of parts, one per heading, since models
+get numbers right more often than levels; `region` returns the parts of a heading.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Fence:
-    """A code block. `line` is its first line of content; `lang` is lower case, "" if none is given."""
+    """A code block. `line` is its first line of content; `lang` is lower case, "" if none is
+    given.
+    """
 
     lang: str
     text: str
@@ -112,7 +114,8 @@ class Part:
 def parse(text: str) -> tuple[Part, ...]:
     """Split Markdown into its parts, in order; the first is the preamble (level 0), possibly empty.
 
-    A paragraph that is one bold line beginning with a number such as `2.1` counts as a heading of level 3.
+    A paragraph that is one bold line beginning with a number such as `2.1` counts as a heading of
+    level 3.
     """
     parts: list[Part] = [Part(0, "", "", 1)]
     blocks: list[Node] = []
@@ -128,16 +131,26 @@ def parse(text: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def region(parts: Sequence[Part], start: int, ends: Callable[[Part], bool] | None = None) -> tuple[Part, ...]:
-    """Return the part at `start` with its subparts: up to the next heading of its level or above, or that `ends`."""
+def region(
+    parts: Sequence[Part], start: int, ends: Callable[[Part], bool] | None = None
+) -> tuple[Part, ...]:
+    """Return the part at `start` with its subparts: up to the next heading of its level or
+    above, or that `ends`.
+    """
     stop = start + 1
-    while stop < len(parts) and parts[stop].level > parts[start].level and not (ends and ends(parts[stop])):
+    while (
+        stop < len(parts)
+        and parts[stop].level > parts[start].level
+        and not (ends and ends(parts[stop]))
+    ):
         stop += 1
     return tuple(parts[start:stop])
 
 
 def iter_lines(blocks: Sequence[Node]) -> Iterator[Text]:
-    """Yield every line of text in the blocks, nested ones included; fences and comments are skipped."""
+    """Yield every line of text in the blocks, nested ones included; fences and comments are
+    skipped.
+    """
     for block in blocks:
         match block:
             case Paragraph():
@@ -235,7 +248,11 @@ def _table(node: SyntaxTreeNode, line: int) -> Table:
 
 
 def _comments(node: SyntaxTreeNode) -> list[Node]:
-    return [Comment(n.content, _line(node)) for n in node.walk() if n.type == "html_inline" and "<!--" in n.content]
+    return [
+        Comment(n.content, _line(node))
+        for n in node.walk()
+        if n.type == "html_inline" and "<!--" in n.content
+    ]
 
 
 def _join(texts: Sequence[Text]) -> Text:
@@ -259,7 +276,9 @@ def _inline(node: SyntaxTreeNode) -> tuple[Text, ...]:
     return tuple(found) or (Text("", (), first),)
 
 
-def _collect(node: SyntaxTreeNode, rows: list[tuple[list[str], list[str], list[str]]], *, bold: bool) -> None:
+def _collect(
+    node: SyntaxTreeNode, rows: list[tuple[list[str], list[str], list[str]]], *, bold: bool
+) -> None:
     for child in node.children:
         texts, codes, leads = rows[-1]
         leading = bold and "".join(texts) == "".join(leads)

@@ -13,7 +13,8 @@ def source_lines(text: str) -> list[str]:
 
 
 def source(text: str, parts: Sequence[Part], chosen: Sequence[Part]) -> str:
-    """Return the source of consecutive parts, from the first heading to the heading after the last part.
+    """Return the source of consecutive parts, from the first heading to the heading after the last
+    part.
 
     Args:
         text: the text that was parsed.
@@ -26,7 +27,9 @@ def source(text: str, parts: Sequence[Part], chosen: Sequence[Part]) -> str:
     return "\n".join(lines[chosen[0].line - 1 : end - 1]).rstrip() + "\n"
 
 
-def without(text: str, drops: Callable[[Part], bool], ends: Callable[[Part], bool] | None = None) -> str:
+def without(
+    text: str, drops: Callable[[Part], bool], ends: Callable[[Part], bool] | None = None
+) -> str:
     """Return the source without the regions of the headings that `drops`.
 
     Args:

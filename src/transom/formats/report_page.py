@@ -1,4 +1,6 @@
-"""The contents of a report for people (`Page`), and its form as text; `html_report` has its form as HTML."""
+"""The contents of a report for people (`Page`), and its form as text; `html_report` has its form
+as HTML.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with entries and lines. A closed section opens at a click; one without a title comes first."""
+    """A heading with entries and lines. A closed section opens at a click; one without a title
+    comes first.
+    """
 
     title: str
     entries: tuple[Entry, ...] = ()
@@ -83,7 +87,9 @@ def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a te
 
 
 def text_of(part: Part, style: Style = plain) -> str:
-    """Return a part as text with a final newline: the verdict first, each section below a blank line."""
+    """Return a part as text with a final newline: the verdict first, each section below a blank
+    line.
+    """
     return "\n".join(_lines(part, style)) + "\n"
 
 
@@ -102,15 +108,22 @@ def _lines(part: Part, style: Style) -> Iterator[str]:
 
 
 def _entry(entry: Entry, style: Style) -> Iterator[str]:
-    line = f"  {'error: ' if entry.tone == 'error' else ''}{f'{short(entry.place)}: ' if entry.place else ''}"
-    line += short(entry.title)
-    yield line if entry.tone == "fail" else style("dim" if entry.tone == "pass" else entry.tone, line)
+    prefix = "error: " if entry.tone == "error" else ""
+    place = f"{short(entry.place)}: " if entry.place else ""
+    line = f"  {prefix}{place}{short(entry.title)}"
+    yield (
+        line if entry.tone == "fail" else style("dim" if entry.tone == "pass" else entry.tone, line)
+    )
     if entry.note and entry.tone != "pass":
         yield f"      {short(entry.note)}"
     yield from (style("dim", f"      {name} {short(value)}") for name, value in entry.facts)
 
 
 def short(text: str) -> str:
-    """Return a text on one line without escape sequences, which logs may have and a terminal must not get."""
-    flat = "".join(character if character.isprintable() else "·" for character in " ".join(text.split()))
+    """Return a text on one line without escape sequences, which logs may have and a terminal
+    must not get.
+    """
+    flat = "".join(
+        character if character.isprintable() else "·" for character in " ".join(text.split())
+    )
     return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 1]}…"

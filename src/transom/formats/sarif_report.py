@@ -10,7 +10,9 @@ from urllib.parse import quote
 
 from transom.canonical import digest, pretty_json
 
-SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 State = Literal["new", "unchanged"]
 _NO_ID = re.compile(r"\s+")
 
@@ -47,7 +49,10 @@ class SarifResult:
 
 
 def sarif_report(
-    version: str, rules: Sequence[SarifRule], results: Iterable[SarifResult], errors: Sequence[str] = ()
+    version: str,
+    rules: Sequence[SarifRule],
+    results: Iterable[SarifResult],
+    errors: Sequence[str] = (),
 ) -> bytes:
     """Return one log with one run of Transom.
 
@@ -55,10 +60,14 @@ def sarif_report(
         version: Transom's version.
         rules: rules with unique ids.
         results: results of these rules.
-        errors: reasons why something could not be analysed; with any, the run counts as not successful.
+        errors: reasons why something could not be analysed; with any, the run counts as not
+            successful.
     """
     places = {rule.id: number for number, rule in enumerate(rules)}
-    described = [{"id": _NO_ID.sub("-", rule.id), "shortDescription": {"text": rule.text or rule.id}} for rule in rules]
+    described = [
+        {"id": _NO_ID.sub("-", rule.id), "shortDescription": {"text": rule.text or rule.id}}
+        for rule in rules
+    ]
     notes = [{"level": "error", "message": {"text": text}} for text in errors]
     invocation: dict[str, Any] = {"executionSuccessful": not errors}
     if notes:
@@ -69,7 +78,9 @@ def sarif_report(
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, places) for one in results],
     }
-    return pretty_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}).encode("utf-8", "backslashreplace")
+    return pretty_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}).encode(
+        "utf-8", "backslashreplace"
+    )
 
 
 def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
@@ -85,7 +96,9 @@ def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
         "partialFingerprints": {"transom/v1": stable},
     }
     if one.file:
-        place: dict[str, Any] = {"artifactLocation": {"uri": quote(one.file.replace("\\", "/"), safe="/")}}
+        place: dict[str, Any] = {
+            "artifactLocation": {"uri": quote(one.file.replace("\\", "/"), safe="/")}
+        }
         if one.line:
             snippet = {"snippet": {"text": one.snippet}} if one.snippet else {}
             place["region"] = {"startLine": one.line, **snippet}
@@ -93,5 +106,7 @@ def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
     if one.state:
         made["baselineState"] = one.state
     if one.suppressed is not None:
-        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": one.suppressed}]
+        made["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": one.suppressed}
+        ]
     return made

@@ -1,7 +1,8 @@
 """Reports of security scanners: SARIF 2.1 and Trivy's JSON.
 
-A finding that the tool marks as suppressed or absent is not open: by SARIF's suppressions, if at least one is accepted
-or has no status (a rejected one, or one under review, does not suppress), or by its `baselineState`. Trivy's
+A finding that the tool marks as suppressed or absent is not open: by SARIF's suppressions, if at
+least one is accepted or has no status (a rejected one, or one under review, does not suppress), or
+by its `baselineState`. Trivy's
 `Status: fixed` means that a fixed version exists, so such a vulnerability is open.
 """
 
@@ -39,7 +40,11 @@ class ScanFinding:
 
 def read_sarif(data: Json) -> list[ScanFinding] | None:
     """Return the findings of all runs; None if the data is not SARIF."""
-    if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or "version" not in data:
+    if (
+        not isinstance(data, dict)
+        or not isinstance(data.get("runs"), list)
+        or "version" not in data
+    ):
         return None
     found: list[ScanFinding] = []
     for number, run in enumerate(_dicts(data["runs"])):
@@ -51,7 +56,9 @@ def read_sarif(data: Json) -> list[ScanFinding] | None:
     return found
 
 
-def _sarif_finding(result: dict[str, Any], rules: dict[object, dict[str, Any]], locator: str) -> ScanFinding:
+def _sarif_finding(
+    result: dict[str, Any], rules: dict[object, dict[str, Any]], locator: str
+) -> ScanFinding:
     rule_id = str(result.get("ruleId") or _inner(result, "rule").get("id") or "")
     rule = rules.get(result.get("ruleIndex")) or rules.get(rule_id) or {}
     text = str(_inner(result, "message").get("text", ""))
@@ -64,7 +71,9 @@ def _rules(run: dict[str, Any]) -> dict[object, dict[str, Any]]:
 
 
 def _sarif_severity(result: dict[str, Any], rule: dict[str, Any]) -> str:
-    """Return the severity by the tool's security score, its own word, or SARIF's level, in that order."""
+    """Return the severity by the tool's security score, its own word, or SARIF's level, in that
+    order.
+    """
     for of in (_inner(result, "properties"), _inner(rule, "properties")):
         try:
             score = float(of["security-severity"])
@@ -89,7 +98,9 @@ def _suppressed(result: dict[str, Any]) -> str:
 
 
 def read_trivy(data: Json) -> list[ScanFinding] | None:
-    """Return vulnerabilities, misconfigurations and secrets of all targets; None if it is not a Trivy report."""
+    """Return vulnerabilities, misconfigurations and secrets of all targets; None if it is not a
+    Trivy report.
+    """
     if not isinstance(data, dict) or "SchemaVersion" not in data or "ArtifactName" not in data:
         return None
     found: list[ScanFinding] = []
@@ -108,7 +119,9 @@ def read_trivy(data: Json) -> list[ScanFinding] | None:
             severity = str(inner.get("Severity", "")).lower()
             locator = f"/Results/{number}/ExperimentalModifiedFindings/{at}"
             why = f"suppressed ({one.get('Status', 'by a statement')})"
-            found.append(ScanFinding(str(inner.get("VulnerabilityID", "")), severity, "", locator, why))
+            found.append(
+                ScanFinding(str(inner.get("VulnerabilityID", "")), severity, "", locator, why)
+            )
     return found
 
 

@@ -1,8 +1,8 @@
 """Parser of replies between XML-like tags, and of code fences.
 
-A model is asked to answer as `<section1> ... </section1>`. The reply may echo the tags, mention them, wrap everything
-in a fence, or stop in the middle. Text is taken only from a complete pair; a start tag without an end tag is a
-truncated reply and never accepted.
+A model is asked to answer as `<section1> ... </section1>`. The reply may echo the tags, mention
+them, wrap everything in a fence, or stop in the middle. Text is taken only from a complete pair; a
+start tag without an end tag is a truncated reply and never accepted.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class _Pairs:
 def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = None) -> Tagged:
     """Return the text between the last complete, non-empty, outermost pair of `<tag>` and `</tag>`.
 
-    Tags in code fences and code spans count only if there is no pair outside them (the whole reply is fenced).
-    Line ends become `\\n`, surrounding blanks are dropped.
+    Tags in code fences and code spans count only if there is no pair outside them (the whole reply
+    is fenced). Line ends become `\\n`, surrounding blanks are dropped.
 
     Args:
         reply: the model's reply.
@@ -57,7 +57,8 @@ def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = Non
         accept: whether to take a reply without any such tag as a whole.
 
     Raises:
-        ReplyError: a tag is missing, or nothing is in between; names the tag. Without an end tag the reply was cut off.
+        ReplyError: a tag is missing, or nothing is in between; names the tag. Without an end tag
+            the reply was cut off.
     """
     text = reply.replace("\r\n", "\n").replace("\r", "\n")
     found = _tags(text, tag)
@@ -75,7 +76,9 @@ def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = Non
         )
     full = [inner.strip() for inner in pairs.inner if inner.strip()]
     if not full:
-        what = f"nothing between <{tag}> and </{tag}>" if pairs.inner else f"</{tag}> without <{tag}>"
+        what = (
+            f"nothing between <{tag}> and </{tag}>" if pairs.inner else f"</{tag}> without <{tag}>"
+        )
         raise ReplyError(f"the reply has {what}", hint=f"answer between <{tag}> and </{tag}>")
     if len(full) > 1:
         warnings = (*warnings, f"{len(full)} <{tag}> pairs; the last one counts")
@@ -87,7 +90,8 @@ def read_fences(text: str, *languages: str) -> list[Fence]:
 
     Args:
         text: Markdown; line ends of any kind.
-        languages: keep only these; `""` is a fence without a language. `yml` means `yaml`, `py` means `python`.
+        languages: keep only these; `""` is a fence without a language. `yml` means `yaml`, `py`
+            means `python`.
     """
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return [fence for fence in _fences(plain, 1) if not languages or fence.lang in languages]
@@ -112,14 +116,20 @@ def _tags(text: str, tag: str) -> list[_Tag]:
 
 
 def _match(text: str, tags: Sequence[_Tag]) -> tuple[_Pairs, tuple[str, ...]]:
-    """Pair the tags. A start tag mentioned in prose may stay open, if a pair that begins its own line follows."""
+    """Pair the tags. A start tag mentioned in prose may stay open, if a pair that begins its own
+    line follows.
+    """
     pairs = _pair(text, tags)
     spoken = [t for t in pairs.unended if _mentioned(text, t)]
     if not spoken:
         return pairs, ()
     # Start tags before the mention are ignored: a pair before it may be an abandoned first attempt.
-    rest = _pair(text, [t for t in tags if t not in spoken and (t.start > spoken[-1].start or not t.opens)])
-    if not rest.inner or not all(_begins_line(text, t) for t in tags if t.opens and t not in spoken):
+    rest = _pair(
+        text, [t for t in tags if t not in spoken and (t.start > spoken[-1].start or not t.opens)]
+    )
+    if not rest.inner or not all(
+        _begins_line(text, t) for t in tags if t.opens and t not in spoken
+    ):
         return pairs, ()
     return rest, ("a tag that the prose mentions was passed over",)
 
@@ -179,5 +189,7 @@ def _fences(text: str, first: int) -> Iterator[Fence]:
         if token.type == "fence":
             lang = (token.info.split() or [""])[0].strip("{}.").lower()
             yield Fence(_LANGUAGES.get(lang, lang), token.content, line + 1)
-        elif token.type == "code_block" and re.search(r"^\s*(?:```|~~~)", token.content, re.MULTILINE):
+        elif token.type == "code_block" and re.search(
+            r"^\s*(?:```|~~~)", token.content, re.MULTILINE
+        ):
             yield from _fences(textwrap.dedent(token.content), line)

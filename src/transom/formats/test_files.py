@@ -1,4 +1,6 @@
-"""Test files: recognises their paths, and extracts what each test checks, as far as the text shows it."""
+"""Test files: recognises their paths, and extracts what each test checks, as far as the text
+shows it.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,16 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 _TEST_FILE = re.compile(
-    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]+|[^/]+_test|[^/]+[._-](?:test|spec))\.\w+$", re.I
+    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]+|[^/]+_test|[^/]+[._-](?:test|spec))\.\w+$",
+    re.I,
 )
-_CHECKS = re.compile(r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE)
+_CHECKS = re.compile(
+    r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE
+)
 _CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", re.MULTILINE)
-_SKIPS = re.compile(r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b")
+_SKIPS = re.compile(
+    r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b"
+)
 
 
 def is_test_file(path: str) -> bool:
@@ -22,7 +29,9 @@ def is_test_file(path: str) -> bool:
 
 
 def read_checks(path: str, text: str) -> dict[str, Counter[str]] | None:
-    """Return test name, with its class -> its checks; none for a skipped test. None: the file is not Python."""
+    """Return test name, with its class -> its checks; none for a skipped test. None: the file is
+    not Python.
+    """
     try:
         body = ast.parse(text).body if path.endswith(".py") else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -31,7 +40,9 @@ def read_checks(path: str, text: str) -> dict[str, Counter[str]] | None:
 
 
 def fewer_by_lines(old: str, new: str | None) -> list[str]:
-    """Return messages on lost checks and cases and on new skips, counted by text, for other languages."""
+    """Return messages on lost checks and cases and on new skips, counted by text, for other
+    languages.
+    """
     if new is None:
         return ["is gone"]
     found = []
@@ -47,7 +58,9 @@ def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str,
         marked = skipped or any(map(_is_skip, getattr(node, "decorator_list", ())))
         if isinstance(node, ast.ClassDef):
             found |= _tests(node.body, f"{prefix}{node.name}.", skipped=marked)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
+            "test"
+        ):
             reached = _reached(node.body)
             none = marked or any(_is_skip(one) for one in reached if isinstance(one, ast.Expr))
             found[f"{prefix}{node.name}"] = (
@@ -57,7 +70,9 @@ def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str,
 
 
 def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements that count: not behind a return, under `if False`, or with their failure caught."""
+    """Return the statements that count: not behind a return, under `if False`, or with their
+    failure caught.
+    """
     found: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Return | ast.Raise):
@@ -66,7 +81,9 @@ def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         caught = isinstance(node, ast.Try) and node.handlers
-        dead = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+        dead = (
+            isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+        )
         for name in ("orelse", "finalbody") if caught or dead else ("body", "orelse", "finalbody"):
             found += _reached(getattr(node, name, ()))
     return found
@@ -76,7 +93,11 @@ def _checks(node: ast.stmt) -> list[str]:
     """Return the checks of a statement."""
     if isinstance(node, ast.Assert):
         return [] if _constant(node.test) else [ast.unparse(node.test)]
-    asked = [one.context_expr for one in node.items] if isinstance(node, ast.With | ast.AsyncWith) else []
+    asked = (
+        [one.context_expr for one in node.items]
+        if isinstance(node, ast.With | ast.AsyncWith)
+        else []
+    )
     asked += [node.value] if isinstance(node, ast.Expr) else []
     return [ast.unparse(one) for one in asked if _is_check(one)]
 
@@ -85,7 +106,9 @@ def _is_check(node: ast.expr) -> bool:
     inner = node.value if isinstance(node, ast.Await) else node
     if not isinstance(inner, ast.Call) or (inner.args and all(map(_constant, inner.args))):
         return False
-    name = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
+    name = (
+        inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
+    )
     return name.startswith("assert") or name in ("raises", "warns", "fail")
 
 
@@ -94,9 +117,15 @@ def _is_skip(node: ast.stmt | ast.expr) -> bool:
     value = node.value if isinstance(node, ast.Expr | ast.Assign) else node
     if not isinstance(value, ast.expr):
         return False
-    return bool(re.match(r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(value)))
+    return bool(
+        re.match(
+            r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(value)
+        )
+    )
 
 
 def _constant(node: ast.expr) -> bool:
     """Whether an expression is constant."""
-    return not any(isinstance(one, ast.Name | ast.Attribute | ast.Call | ast.Await) for one in ast.walk(node))
+    return not any(
+        isinstance(one, ast.Name | ast.Attribute | ast.Call | ast.Await) for one in ast.walk(node)
+    )

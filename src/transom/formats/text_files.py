@@ -1,7 +1,8 @@
 """Reader of logs and reports, compressed or not, in any encoding, with any line ends.
 
-The text has `\\n` as its only line end, however it is split, so that a line number means the same line to an atom, an
-editor and this program. It is read in pieces of whole lines; no file is held in memory.
+The text has `\\n` as its only line end, however it is split, so that a line number means the same
+line to an atom, an editor and this program. It is read in pieces of whole lines; no file is held in
+memory.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Facts:
     """The results of a whole pass over a file.
 
     Attributes:
-        sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and `ls` show them.
+        sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and
+        `ls` show them.
         lines: number of lines; a last line without a line end counts.
         note: the encoding if it is unusual, or None.
     """
@@ -45,7 +47,9 @@ class Facts:
 
 
 class ReadAgain(Exception):
-    """Raised when the encoding proves wrong: the pieces so far are void, the next pass reads the file correctly."""
+    """Raised when the encoding proves wrong: the pieces so far are void, the next pass reads the
+    file correctly.
+    """
 
 
 class FileChanged(InputError):
@@ -63,7 +67,9 @@ class TextFile:
         facts: results of the first complete pass; None before.
     """
 
-    def __init__(self, path: Path, *, limit: int = MAX_TEXT_BYTES, longest_line: int = MAX_TEXT_BYTES) -> None:
+    def __init__(
+        self, path: Path, *, limit: int = MAX_TEXT_BYTES, longest_line: int = MAX_TEXT_BYTES
+    ) -> None:
         self.path = path
         self.facts: Facts | None = None
         self._limit, self._longest_line = limit, longest_line
@@ -72,7 +78,8 @@ class TextFile:
         self._seen: tuple[int, ...] | None = None
 
     def pieces(self) -> Iterator[str]:
-        """Yield the text in pieces of whole lines with their line ends; the last line may have none.
+        """Yield the text in pieces of whole lines with their line ends; the last line may have
+        none.
 
         Raises:
             InputError: missing, a folder, unreadable, cut short, too large, or changed.
@@ -89,7 +96,9 @@ class TextFile:
                 self._recognise(os.fstat(file.fileno()))
                 yield from self._read(_Hashed(file))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError("the compressed file is cut short or damaged", hint="copy it again") from error
+            raise InputError(
+                "the compressed file is cut short or damaged", hint="copy it again"
+            ) from error
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror or error}") from error
 
@@ -106,7 +115,8 @@ class TextFile:
                 continue
 
     def is_blank(self) -> bool:
-        """Whether the file has only white space; reads no further than the first piece with other text.
+        """Whether the file has only white space; reads no further than the first piece with other
+        text.
 
         Raises:
             InputError: as `pieces`.
@@ -120,7 +130,9 @@ class TextFile:
     def _recognise(self, status: os.stat_result) -> None:
         seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         if self._seen not in (None, seen):
-            raise FileChanged("changed while it was being checked", hint="run the check again when it is complete")
+            raise FileChanged(
+                "changed while it was being checked", hint="run the check again when it is complete"
+            )
         self._seen = seen
 
     def _read(self, hashed: _Hashed) -> Iterator[str]:
@@ -143,7 +155,10 @@ class TextFile:
             held.append(text[cut:])
             length += len(text) - cut
             if length > self._longest_line:
-                raise InputError(f"holds a line of more than {self._longest_line >> 20} Mi characters", hint="split it")
+                raise InputError(
+                    f"holds a line of more than {self._longest_line >> 20} Mi characters",
+                    hint="split it",
+                )
         if length:
             yield "".join(held)
 
@@ -154,7 +169,9 @@ class TextFile:
             data = stream.read(_CHUNK)
             total += len(data)
             if total > self._limit:
-                raise InputError(f"holds more than {self._limit >> 20} MiB of text", hint="split it")
+                raise InputError(
+                    f"holds more than {self._limit >> 20} MiB of text", hint="split it"
+                )
             try:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
@@ -177,7 +194,10 @@ class TextFile:
         self._note = None
         if self._encoding == "latin-1":
             line = newlines + error.object.count(b"\n", 0, error.start) + 1
-            self._note = f"is not UTF-8 (byte 0x{error.object[error.start]:02x} in line {line}); read as Latin-1"
+            self._note = (
+                f"is not UTF-8 (byte 0x{error.object[error.start]:02x} in line {line}); read as"
+                " Latin-1"
+            )
 
 
 class _Hashed(io.RawIOBase):
@@ -199,14 +219,20 @@ class _Hashed(io.RawIOBase):
 
 
 def _unpacked(hashed: _Hashed) -> io.BufferedReader[_Hashed] | gzip.GzipFile:
-    """Decompress gzip, recognised by the first bytes, piece by piece, so that a bomb does not fill the memory."""
+    """Decompress gzip, recognised by the first bytes, piece by piece, so that a bomb does not
+    fill the memory.
+    """
     stream = io.BufferedReader(hashed, _BUFFER)
     return gzip.GzipFile(fileobj=stream) if stream.peek(2).startswith(_GZIP) else stream
 
 
 def clean(text: str) -> str:
-    """Return the text with `\\n` as its only line end; a piece must not end between `\\r` and `\\n`."""
+    """Return the text with `\\n` as its only line end; a piece must not end between `\\r` and
+    `\\n`.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     # Searching for nine characters is much faster than translating.
-    return text.translate(_SPACES) if any(character in text for character in _NO_LINE_ENDS) else text
+    return (
+        text.translate(_SPACES) if any(character in text for character in _NO_LINE_ENDS) else text
+    )

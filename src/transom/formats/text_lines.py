@@ -24,10 +24,12 @@ class TextLines:
 
     Args:
         path: path of the file, compressed or not.
-        longest: a line is cut after this many characters, so that a file without line ends cannot fill the memory.
+        longest: a line is cut after this many characters, so that a file without line ends cannot
+            fill the memory.
 
     Attributes:
-        encoding: the encoding so far: `utf-8`, `utf-16`, or `latin-1` after a line that is not UTF-8.
+        encoding: the encoding so far: `utf-8`, `utf-16`, or `latin-1` after a line that is not
+            UTF-8.
     """
 
     def __init__(self, path: Path, longest: int | None = None) -> None:
@@ -46,7 +48,9 @@ class TextLines:
                 raise InputError("is not a regular file", where=str(self._path))
             with _opened(self._path) as stream:
                 mark = stream.peek(len(_UTF_8_MARK))
-                yield from self._wide(stream) if mark.startswith(_UTF_16_MARKS) else self._narrow(stream)
+                yield from (
+                    self._wide(stream) if mark.startswith(_UTF_16_MARKS) else self._narrow(stream)
+                )
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             what = "cannot be read: the compressed file is cut short or damaged"
             raise InputError(what, where=str(self._path), hint="copy it again") from error
@@ -62,7 +66,9 @@ class TextLines:
             line = piece if piece.endswith(b"\n") else _rest(stream, piece, b"\n", most)
             line = line.removesuffix(b"\r\n").removesuffix(b"\n")
             try:
-                text = line.decode() if most is None or len(line) <= most else _beginning(line[:most])
+                text = (
+                    line.decode() if most is None or len(line) <= most else _beginning(line[:most])
+                )
             except UnicodeDecodeError:
                 self.encoding, text = "latin-1", line.decode("latin-1")
             yield clean(text[: self._longest])

@@ -15,7 +15,9 @@ def read_xml(text: str, where: str) -> Element:
         InputError: the text is not XML, with the line; or it declares entities.
     """
     if "<!ENTITY" in text:
-        raise InputError("declares XML entities", where=where, hint="write the report without entities")
+        raise InputError(
+            "declares XML entities", where=where, hint="write the report without entities"
+        )
     try:
         return ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -36,7 +38,9 @@ def child_path(path: str, parent: Element, child: Element) -> str:
 
 
 def value_at(root: Element, path: str) -> str | None:
-    """Return an attribute's value (`/coverage/@line-rate`), or an element's attributes and text; None if missing."""
+    """Return an attribute's value (`/coverage/@line-rate`), or an element's attributes and text;
+    None if missing.
+    """
     steps = [step for step in path.split("/") if step]
     if not steps or steps[0].partition("[")[0] != tag_of(root):
         return None

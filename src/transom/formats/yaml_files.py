@@ -39,11 +39,15 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
             raise InputError("is not a regular file", where=where, hint="name a file on disk")
         size = path.stat().st_size
         if size > limit:
-            raise InputError(f"is {size} bytes long, the limit is {limit}", where=where, hint="split it")
+            raise InputError(
+                f"is {size} bytes long, the limit is {limit}", where=where, hint="split it"
+            )
         return path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {reason}", where=where, hint="check the path and its permissions") from error
+        raise InputError(
+            f"cannot be read: {reason}", where=where, hint="check the path and its permissions"
+        ) from error
 
 
 def load_yaml(path: Path) -> YamlFile:
@@ -67,12 +71,15 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise InputError(
-            f"is not UTF-8 (byte 0x{raw[error.start]:02x})", where=f"{path}:{line}", hint="save the file as UTF-8"
+            f"is not UTF-8 (byte 0x{raw[error.start]:02x})",
+            where=f"{path}:{line}",
+            hint="save the file as UTF-8",
         ) from error
 
 
 def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
-    """Return the text of a mapping with one more key at its end; the other characters stay unchanged.
+    """Return the text of a mapping with one more key at its end; the other characters stay
+    unchanged.
 
     Args:
         file: the YAML file, without the key.
@@ -93,7 +100,9 @@ def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
         now = None
     if not isinstance(file.data, dict) or now != {**file.data, key: value}:
         raise InputError(
-            f"{key} cannot be added", where=str(file.path), hint=f"write it yourself: {' '.join(added.split())}"
+            f"{key} cannot be added",
+            where=str(file.path),
+            hint=f"write it yourself: {' '.join(added.split())}",
         )
     return text
 

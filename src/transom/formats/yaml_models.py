@@ -29,8 +29,11 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
     try:
         return model.model_validate(file.data)
     except ValidationError as error:
-        # A misspelled key also leaves the right one missing; the misspelling is the more useful error.
-        first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+        # A misspelled key also leaves the right one missing; the misspelling is the more useful
+        # error.
+        first = min(
+            error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
+        )
         at = _location(file, first["loc"])
         name = ".".join(str(part) for part in at) or "the document"
         if first["type"] == "extra_forbidden":
@@ -49,7 +52,11 @@ def _location(file: YamlFile, loc: tuple[int | str, ...]) -> tuple[Key, ...]:
         if (*at, part) in file.lines:
             at = (*at, part)
     missing = loc[-1] if loc else ""
-    return at if not isinstance(missing, str) or at[-1:] == (missing,) or not missing.isidentifier() else (*at, missing)
+    return (
+        at
+        if not isinstance(missing, str) or at[-1:] == (missing,) or not missing.isidentifier()
+        else (*at, missing)
+    )
 
 
 def _known_keys(model: type[BaseModel]) -> list[str]:

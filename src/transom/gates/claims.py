@@ -1,8 +1,8 @@
 """Checks each sentence of a text against the evidence that it cites.
 
-A sentence cites its evidence: `14 of 212 tests failed [E3][E4].` Each of its numbers must be the value of a cited
-entry, in the same unit and of the same quantity, in any notation; each of its quotations must be there word for word.
-A sentence that fails is struck.
+A sentence cites its evidence: `14 of 212 tests failed [E3][E4].` Each of its numbers must be the
+value of a cited entry, in the same unit and of the same quantity, in any notation; each of its
+quotations must be there word for word. A sentence that fails is struck.
 """
 
 from __future__ import annotations
@@ -16,18 +16,40 @@ from transom.gates.facts import Fact, Source, facts_of
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+(?=[A-Z\d\"“'*_(-])|\n+", re.MULTILINE
+    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+(?=[A-Z\d\"“'*_(-])|\n+",
+    re.MULTILINE,
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,600})[\"”]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
-_ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately|nearly|almost|some|circa)\s*$|[~≈]\s*$", re.IGNORECASE)
+_ROUGHLY = re.compile(
+    r"\b(?:about|around|roughly|approximately|nearly|almost|some|circa)\s*$|[~≈]\s*$", re.IGNORECASE
+)
 _ABOVE = re.compile(r"\b(?:over|more than|above|at least)\s*$", re.IGNORECASE)
 _UNIT = re.compile(
-    r"\s?(?P<unit>%|percent(?:age points)?|per cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
-    r"[kmg]i?b|(?:requests?|req|transactions?)(?:/s| per second)|/s|rps|tps)(?![\w/])|(?P<scale>[kM])(?!\w)",
+    r"\s?(?P<unit>%|percent(?:age points)?|per"
+    r" cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
+    r"[kmg]i?b|(?:requests?|req|transactions?)(?:/s| per"
+    r" second)|/s|rps|tps)(?![\w/])|(?P<scale>[kM])(?!\w)",
 )
 _WORD = re.compile(r"p\d{2,3}\b|[a-z]+", re.IGNORECASE)
-_NUMBER_WORDS = {word: str(n) for n, word in enumerate(
-    ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 2)}  # fmt: skip
+_NUMBER_WORDS = {
+    word: str(n)
+    for n, word in enumerate(
+        (
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ),
+        2,
+    )
+}
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
 _NAMED = re.compile(r"[A-Za-z]\w*[ -]\d+$")
 _SECONDS = {
@@ -44,19 +66,29 @@ _ROUGH = Decimal("0.05")
 
 # Words for the quantity that is counted or measured. Words of one row exclude each other.
 _ROWS = (
-    "failed=fail,fails,failing,failed,failure,failures passed=pass,passes,passing,passed skipped=skipped "
-    "blocked=blocked executed=executed,ran planned=planned estimate=estimate,estimated",
+    (
+        "failed=fail,fails,failing,failed,failure,failures passed=pass,passes,passing,passed"
+        " skipped=skipped blocked=blocked executed=executed,ran planned=planned"
+        " estimate=estimate,estimated"
+    ),
     "critical=critical high=high medium=medium,moderate low=low",
     "line=line,lines,statement,statements branch=branch,branches",
     "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",
     "limit=target,limit,threshold,required,requires,goal,allowed",
-    "test=test,tests,case,cases,scenario,scenarios vulnerability=vulnerability,vulnerabilities "
-    "coverage=coverage,covered latency=latency,response throughput=throughput "
-    "issue=defect,defects,bug,bugs,issue,issues stage=stage,stages subtask=subtask,subtasks "
-    "criterion=criterion,criteria",
+    (
+        "test=test,tests,case,cases,scenario,scenarios vulnerability=vulnerability,vulnerabilities "
+        "coverage=coverage,covered latency=latency,response throughput=throughput "
+        "issue=defect,defects,bug,bugs,issue,issues stage=stage,stages subtask=subtask,subtasks "
+        "criterion=criterion,criteria"
+    ),
 )
 _KINDS: tuple[Mapping[str, str], ...] = tuple(
-    {word: kind for part in row.split() for kind, _, words in [part.partition("=")] for word in words.split(",")}
+    {
+        word: kind
+        for part in row.split()
+        for kind, _, words in [part.partition("=")]
+        for word in words.split(",")
+    }
     for row in _ROWS
 )
 _SUBJECT = 5
@@ -102,7 +134,9 @@ class CheckedText:
     cited: tuple[str, ...] = field(default=())
 
 
-def check_claims(text: str, supports: Mapping[str, Support], *, names: Collection[str] = ()) -> CheckedText:
+def check_claims(
+    text: str, supports: Mapping[str, Support], *, names: Collection[str] = ()
+) -> CheckedText:
     """Check each sentence of a text against its citations.
 
     Args:
@@ -159,11 +193,15 @@ def _wrong(sentence: str, supports: Mapping[str, Support], known: Sequence[str])
 
 def _in_digits(text: str) -> str:
     """Replace number words by digits, padded to the same length."""
-    return _NUMBER_WORD.sub(lambda match: _NUMBER_WORDS[match[0].lower()].rjust(len(match[0])), text)
+    return _NUMBER_WORD.sub(
+        lambda match: _NUMBER_WORDS[match[0].lower()].rjust(len(match[0])), text
+    )
 
 
 def _is_quoted(quotation: str, cited: Sequence[Support]) -> bool:
-    parts = [_squeezed(part) for part in re.split(r"…|\.\.\.|\[[^\]]*\]", quotation) if part.strip()]
+    parts = [
+        _squeezed(part) for part in re.split(r"…|\.\.\.|\[[^\]]*\]", quotation) if part.strip()
+    ]
     return any(all(_holds(_squeezed(one.text), part) for part in parts) for one in cited)
 
 
@@ -174,7 +212,15 @@ def _holds(passage: str, part: str) -> bool:
 
 
 def _squeezed(text: str) -> str:
-    for fancy, plain in (("’", "'"), ("‘", "'"), ("\\n", " "), ('\\"', ""), ("“", ""), ("”", ""), ('"', "")):
+    for fancy, plain in (
+        ("’", "'"),
+        ("‘", "'"),
+        ("\\n", " "),
+        ('\\"', ""),
+        ("“", ""),
+        ("”", ""),
+        ('"', ""),
+    ):
         text = text.replace(fancy, plain)
     return " ".join(text.split()).casefold()
 
@@ -182,7 +228,9 @@ def _squeezed(text: str) -> str:
 def _unsupported(fact: Fact, sentence: str, cited: Sequence[Support], known: str) -> str | None:
     if fact.value is None:
         name = fact.text.strip("`")
-        if not any(sign.isdigit() for sign in name) or re.fullmatch(r"p\d{2,3}", name, re.IGNORECASE):
+        if not any(sign.isdigit() for sign in name) or re.fullmatch(
+            r"p\d{2,3}", name, re.IGNORECASE
+        ):
             return None
         texts = [known, *(f"{one.about} {one.text}".casefold() for one in cited)]
         supported = any(name.casefold() in text for text in texts)
@@ -197,7 +245,11 @@ def _unsupported(fact: Fact, sentence: str, cited: Sequence[Support], known: str
     if not cited:
         return f"{shown} has no evidence beside it"
     values = [one for one in cited if one.value is not None and _equal(fact, unit, sentence, one)]
-    return f"{shown} is another quantity than what it cites" if values else f"{shown} is not what it cites"
+    return (
+        f"{shown} is another quantity than what it cites"
+        if values
+        else f"{shown} is not what it cites"
+    )
 
 
 def _unit_of(fact: Fact, sentence: str) -> str:
@@ -214,7 +266,11 @@ def _unit_of(fact: Fact, sentence: str) -> str:
 
 
 def _says(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
-    return one.value is not None and _equal(fact, unit, sentence, one) and _same_kind(fact, sentence, one)
+    return (
+        one.value is not None
+        and _equal(fact, unit, sentence, one)
+        and _same_kind(fact, sentence, one)
+    )
 
 
 def _equal(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
@@ -226,12 +282,17 @@ def _equal(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
     if scale is not None and scale["scale"]:
         factor = Decimal(1000 if scale["scale"] == "k" else 1_000_000)
         return _rounds_to(value / factor, fact.value)
-    plain = Fact(fact.text.rstrip("% "), 0, fact.value, percent=False, either=fact.either, called=fact.called)
+    plain = Fact(
+        fact.text.rstrip("% "), 0, fact.value, percent=False, either=fact.either, called=fact.called
+    )
     if Source(f"{value.normalize():f}").has(plain):
         return True
     before = sentence[: fact.start]
     if _ROUGHLY.search(before) or _ABOVE.search(before):
-        near = abs(value - fact.value) <= abs(value) * _ROUGH and len(fact.value.normalize().as_tuple().digits) <= 3
+        near = (
+            abs(value - fact.value) <= abs(value) * _ROUGH
+            and len(fact.value.normalize().as_tuple().digits) <= 3
+        )
         return near and (not _ABOVE.search(before) or value >= fact.value)
     return False
 
@@ -270,24 +331,34 @@ def _same_kind(fact: Fact, sentence: str, one: Support) -> bool:
 
 
 def _context(fact: Fact, sentence: str) -> tuple[str, bool]:
-    """Return the words that belong to a number, and whether it is the total of `3 of 5`, which is checked less.
+    """Return the words that belong to a number, and whether it is the total of `3 of 5`, which is
+    checked less.
 
-    These are the words after it up to the next number or mark; if they name no quantity, also the words before it.
+    These are the words after it up to the next number or mark; if they name no quantity, also the
+    words before it.
     """
     facts = [one for one in facts_of(sentence) if one.value is not None]
     before = max((one.end for one in facts if one.end <= fact.start), default=0)
     following = [one for one in facts if one.start >= fact.end]
     end = following[0].start if following else len(sentence)
-    behind = re.split(r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b", sentence[fact.end : end])[0]
+    behind = re.split(
+        r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b", sentence[fact.end : end]
+    )[0]
     if following and _OF.search(sentence[fact.end : end]):
         rest_end = following[1].start if len(following) > 1 else len(sentence)
-        behind += re.split(r"[,;:()]|\b(?:and|but|while)\b", sentence[following[0].end : rest_end])[0]
+        behind += re.split(r"[,;:()]|\b(?:and|but|while)\b", sentence[following[0].end : rest_end])[
+            0
+        ]
     behind = " ".join(behind.split()[:8])
-    whole = _OF.search(sentence[: fact.start]) is not None and bool(re.search(r"\d", sentence[: fact.start]))
+    whole = _OF.search(sentence[: fact.start]) is not None and bool(
+        re.search(r"\d", sentence[: fact.start])
+    )
     if any(_kinds(behind)):
         return behind, whole
     start = max(before, fact.start - _NEAR)
-    ahead = re.split(r"[,;()]|\b(?:and|but|against|while|versus|where)\b", sentence[start : fact.start])
+    ahead = re.split(
+        r"[,;()]|\b(?:and|but|against|while|versus|where)\b", sentence[start : fact.start]
+    )
     return f"{ahead[-1]} {behind}", whole
 
 

@@ -12,7 +12,8 @@ from transom.gates.facts import Fact, facts_of
 _LINES = re.compile(r"(?=\n)")
 _SENTENCES = re.compile(r"(?<=[.!?;}\]])(?=\s)|(?<=[}\]],)")  # also after a value of a JSON list
 _WORDS = re.compile(r"(?<=[^\s±−–-])(?=\s)(?!\s?%)")
-_MARKS = re.compile(r"(?<=[,;}\])])(?=\S)(?!\d{3}(?!\d))")  # in text without spaces; 1,234 is one number
+# in text without spaces; 1,234 is one number
+_MARKS = re.compile(r"(?<=[,;}\])])(?=\S)(?!\d{3}(?!\d))")
 _ANYWHERE = re.compile(r"(?=.)", re.DOTALL)
 _SEEN_BEHIND = 3  # characters after a place that the patterns look at
 _NEAR = 400  # characters on either side of a place that determine its facts; an id has 300 at most
@@ -23,9 +24,11 @@ Span: TypeAlias = tuple[int, int]
 
 
 def cut(text: str, most: int, whole: Collection[str] = ()) -> int:
-    """Return how many characters of a text to keep, at most `most`, and at least half of that if possible.
+    """Return how many characters of a text to keep, at most `most`, and at least half of that if
+    possible.
 
-    The kept text has the same numbers, with their signs, and the same ids as that part of the whole text.
+    The kept text has the same numbers, with their signs, and the same ids as that part of the whole
+    text.
 
     Args:
         text: a text longer than `most`.
@@ -36,7 +39,10 @@ def cut(text: str, most: int, whole: Collection[str] = ()) -> int:
     facts = list(facts_of(near))
     spans = [(fact.start, fact.end) for fact in facts]
     spans += [match.span() for word in whole for match in re.finditer(re.escape(word), near)]
-    for breaks, least in [*((one, most // 2) for one in (_LINES, _SENTENCES, _WORDS, _MARKS, _ANYWHERE)), (_WORDS, 1)]:
+    for breaks, least in [
+        *((one, most // 2) for one in (_LINES, _SENTENCES, _WORDS, _MARKS, _ANYWHERE)),
+        (_WORDS, 1),
+    ]:
         for end in islice(reversed(_places(breaks, near, least, most)), _TRIES):
             if not any(start < end < behind for start, behind in spans) and _same(facts, near, end):
                 return end
@@ -68,7 +74,9 @@ def _places(breaks: re.Pattern[str], text: str, least: int, most: int) -> list[i
 
 
 def _same(facts: list[Fact], text: str, end: int) -> bool:
-    """Whether the text up to `end` has the same facts there as the whole: words after a fact may determine its sign."""
+    """Whether the text up to `end` has the same facts there as the whole: words after a fact may
+    determine its sign.
+    """
     begin = max(0, end - 2 * _NEAR)
     from_ = begin + _NEAR if begin else 0
     there = [fact._replace(start=fact.start + begin) for fact in facts_of(text[begin:end])]

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from transom.once import once
 
-# A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9.
-# Longer words (code, ASCII art) are not ids; the limit also keeps the search time linear.
+# A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15],
+# report.rpt, 1.2.3, 3fa9. Longer words (code, ASCII art) are not ids; the limit also keeps the
+# search time linear.
 _ID = re.compile(
     r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w.][\w./-]{0,300}\w(?!\w)"
-    r"|(?!\d+\.\d+[eE][-+]?\d+[A-Za-z]{0,4}(?![.:/-]?\w))\d+(?:[.:/-]\w+){2,}"  # 1.5e-30 is a number
+    # 1.5e-30 is a number
+    r"|(?!\d+\.\d+[eE][-+]?\d+[A-Za-z]{0,4}(?![.:/-]?\w))\d+(?:[.:/-]\w+){2,}"
     r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
@@ -25,19 +27,25 @@ _NUMBER = re.compile(
     r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
 _MARKS = str.maketrans("", "", ",_%$€£¥")  # marks in a number that do not change its value
-# A dash and a space before a number are its sign at the start of a value: slack: - 0.5, x = - 0.5, from - 2 to - 1.
-# After a word or another number they separate, and at the start of a line they mark a list item.
+# A dash and a space before a number are its sign at the start of a value: slack: - 0.5, x = - 0.5,
+# from - 2 to - 1. After a word or another number they separate, and at the start of a line they
+# mark a list item.
 _DASHES = ("- ", "− ", "– ")
 _BEGINS = re.compile(
-    r"(?:[=(\[,][ \t]*|(?:[:|~≈]|[<>]=?|\b(?:is|was|are|were|of|from|to|at|than|about|between|and|or))[ \t]+)[-−–] $",
+    r"(?:[=(\[,]["
+    r" \t]*|(?:[:|~≈]|[<>]=?|\b(?:is|was|are|were|of|from|to|at|than|about|between|and|or))["
+    r" \t]+)[-−–] $",
     re.IGNORECASE,
 )
-# Alone in brackets, in a table cell or at the start of a value, a number may be negative, as in accounting.
+# Alone in brackets, in a table cell or at the start of a value, a number may be negative, as in
+# accounting.
 _OPENS = re.compile(
-    r"(?:^ *|[\t|]\s*|\s{2}|(?<=\S),|[:=]\s?|\b(?:is|was)\s)[$€£¥]?\([$€£¥]?$", re.IGNORECASE | re.MULTILINE
+    r"(?:^ *|[\t|]\s*|\s{2}|(?<=\S),|[:=]\s?|\b(?:is|was)\s)[$€£¥]?\([$€£¥]?$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _CLOSES = re.compile(r"\)\s?%?(?=\s*$|\s{2}|\s*[\t|;,]|\.(?:\s|$))", re.MULTILINE)
-# Words beside a number that may determine its sign: violates by 0.5, a negative slack of 0.5, minus 0.5.
+# Words beside a number that may determine its sign: violates by 0.5, a negative slack of 0.5, minus
+# 0.5.
 _SAYS_SIGN = ("by ", "of ", "about ", "minus ", "negative ")
 _NOT = r"(?<!not )(?<!no )(?<!never )(?<!n't )(?<!without )(?<!non-)(?<!non )"
 _BELOW = re.compile(
@@ -52,7 +60,8 @@ _OF_BELOW = re.compile(
 )
 _DENIED = ("not ", "no ", "never ", "n't ", "without ")
 _NAMES = ("is ", "was ", "about ", ":", ": ", "=", "= ")
-# Quantities that are called negative, not counts: the worst negative slack is 0.5, negative slack (WNS): 0.5.
+# Quantities that are called negative, not counts: the worst negative slack is 0.5, negative slack
+# (WNS): 0.5.
 _CALLED = re.compile(
     rf"{_NOT}\bnegative\s+(?:\w+\s+)?(?:slack|margin|value|difference|delta|balance|skew|offset)"
     r"(?:\s+\(\w{1,20}\))?(?:\s+(?:is|was)\s+(?:about\s+)?|\s?[:=]\s?)$",
@@ -60,7 +69,8 @@ _CALLED = re.compile(
 )
 _BEGIN_DIGITS = frozenset("0123456789.")
 _CURRENCIES = ("$", "€", "£", "¥")
-# Context of a match, two characters on each side of a \0, that makes it part of a longer word or number.
+# Context of a match, two characters on each side of a \0, that makes it part of a longer word or
+# number.
 _IN_A_WORD = re.compile(r".?\w\0.*|.*\0\w.?", re.DOTALL)
 _IN_A_NUMBER = re.compile(
     r".?[\w.,+±−–$€£¥-]\0.*|[−–-][ \t]\0.*|.*\0(?:\w.?|[.,]\d|\s?%.?)",
@@ -69,7 +79,9 @@ _IN_A_NUMBER = re.compile(
 _BEFORE = 80  # characters before a number that are searched for such words
 _BULLET = re.compile(r"^[^\S\n]*\d+[.)]\s", re.MULTILINE)
 MOST_READ = 16_000_000
-"""Characters of a source that are parsed, in four seconds; beyond them facts are searched literally."""
+"""Characters of a source that are parsed, in four seconds; beyond them facts are searched
+literally.
+"""
 _LEAST_DIGITS = 2  # a number of one digit does not count as rounded
 _LONGEST = 400  # digits, and powers of ten; a longer number than any float is searched literally
 _EXACT = Context(prec=4 * _LONGEST)  # exact, independent of the program's own context
@@ -83,8 +95,10 @@ class Fact(NamedTuple):
         start: its position in the text.
         value: the value of a number; None for an id.
         percent: whether it is a percentage.
-        either: whether it may also mean the negative number: `±5`, `violated by 5`, a cell with `(5)`.
-        called: whether it is called negative: `negative slack is 5`. Reports use the name for positive numbers too, so
+        either: whether it may also mean the negative number: `±5`, `violated by 5`, a cell with
+            `(5)`.
+        called: whether it is called negative: `negative slack is 5`. Reports use the name for
+            positive numbers too, so
             it counts in statements about a source, and not in a source.
     """
 
@@ -115,7 +129,9 @@ def count_facts(text: str, most: int) -> int:
 
 
 def _numbers_of(text: str, take: Callable[[Fact], None]) -> Iterator[Fact]:
-    """Yield the numbers of a text after passing all its ids to `take`; every step is fast for texts of any length."""
+    """Yield the numbers of a text after passing all its ids to `take`; every step is fast for
+    texts of any length.
+    """
     plain = _BULLET.sub(lambda match: " " * len(match[0]), text)
     rest, at = list[str](), 0
     for match in _ID.finditer(plain):
@@ -163,7 +179,10 @@ def _below(text: str, near: int, start: int, end: int) -> bool:
 
 def _in_brackets(text: str, near: int, start: int, end: int) -> bool:
     """Whether a number is alone in brackets, where these may mean that it is negative."""
-    return bool(_CLOSES.match(text, end) and _OPENS.search(text, near, end - len(text[start:end].lstrip("$€£¥"))))
+    return bool(
+        _CLOSES.match(text, end)
+        and _OPENS.search(text, near, end - len(text[start:end].lstrip("$€£¥")))
+    )
 
 
 class Source:
@@ -181,7 +200,8 @@ class Source:
 
     @once
     def _facts(self) -> tuple[dict[str, None], tuple[_Numbers, _Numbers, _Numbers]]:
-        """The ids; the plain numbers, the percentages, and these as fractions; with both signs if the sign is unclear.
+        """The ids; the plain numbers, the percentages, and these as fractions; with both signs if
+        the sign is unclear.
 
         The text is parsed once, in a quarter of a second per MB.
         """
@@ -192,29 +212,43 @@ class Source:
                 ids[one.text] = None
             else:
                 (percent if one.percent else plain).update(_meanings(one))
-        return ids, (_Numbers(plain), _Numbers(percent), _Numbers({_hundredth(value) for value in percent}))
+        return ids, (
+            _Numbers(plain),
+            _Numbers(percent),
+            _Numbers({_hundredth(value) for value in percent}),
+        )
 
     def has(self, fact: Fact) -> bool:
-        """Whether the text has a fact: an id literally; a number also in another notation, rounded, or as a percentage.
+        """Whether the text has a fact: an id literally; a number also in another notation, rounded,
+        or as a percentage.
 
-        The sign must agree. A number without a sign matches a negative one only if the words beside it say so.
+        The sign must agree. A number without a sign matches a negative one only if the words beside
+        it say so.
         """
         if fact.value is None:
             return fact.text in self.ids or self._holds(fact.text)
         values = (*_meanings(fact), fact.value.copy_negate()) if fact.called else _meanings(fact)
         plain, percent, parts = self._facts[1]
         if fact.percent:
-            found = any(plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in values)
+            found = any(
+                plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in values
+            )
         else:
             found = any(plain.has(one) or percent.has(one) or parts.has(one) for one in values)
-        return found or (self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read))
+        return found or (
+            self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read)
+        )
 
     def _holds(self, text: str, beside: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
-        """Whether the text has this literally and not as part of a longer word; faster than a regular expression."""
+        """Whether the text has this literally and not as part of a longer word; faster than a
+        regular expression.
+        """
         at = self._text.find(text, start)
         while at >= 0:
             end = at + len(text)
-            if not beside.fullmatch(f"{self._text[max(0, at - 2) : at]}\0{self._text[end : end + 2]}"):
+            if not beside.fullmatch(
+                f"{self._text[max(0, at - 2) : at]}\0{self._text[end : end + 2]}"
+            ):
                 return True
             at = self._text.find(text, at + 1)
         return False
@@ -231,7 +265,9 @@ class _Numbers:
         return sorted(self._values)
 
     def has(self, value: Decimal) -> bool:
-        """Whether the number is there, or one that rounds to it: half away from zero, or half to even."""
+        """Whether the number is there, or one that rounds to it: half away from zero, or half to
+        even.
+        """
         if value in self._values:
             return True
         negative, digits, place = value.as_tuple()

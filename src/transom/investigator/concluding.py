@@ -53,7 +53,8 @@ class Opinion(Shape):
 
 
 class Kept(Shape):
-    """State for follow-up questions: the answer, the main thread's summaries, and the thread's name.
+    """State for follow-up questions: the answer, the main thread's summaries, and the thread's
+    name.
 
     Attributes:
         named: ids of the insights that each seat cited, by its stage.
@@ -74,21 +75,35 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
     main = MainThread(run, thread, inquiry.data, case.feature.feature_id, ledger)
     run.progress(f"judging {len(decision.criteria)} criteria")
-    opinion, used = await main.ask(MAIN, inquiry.question, blocks, partial(read_as, Opinion), id=VERDICT)
+    opinion, used = await main.ask(
+        MAIN, inquiry.question, blocks, partial(read_as, Opinion), id=VERDICT
+    )
     names = known_names(draft)
     checked = ledger.check(uncited(opinion.justification), names=names)
-    struck = [Unsupported(text=one.sentence, why=one.why, where="justification") for one in checked.struck]
+    struck = [
+        Unsupported(text=one.sentence, why=one.why, where="justification") for one in checked.struck
+    ]
     risks = list(draft.risks)
     for risk in opinion.risks:
         held = ledger.check(uncited(risk.text), names=names)
-        struck += [Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck]
-        risks += [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))] if held.text else []
+        struck += [
+            Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck
+        ]
+        risks += (
+            [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))]
+            if held.text
+            else []
+        )
     verdict = within(opinion.verdict, decision)
     above = "" if verdict == opinion.verdict else opinion.verdict
     if ORDER.index(verdict) > ORDER.index(decision.verdict) and not checked.cited:
         verdict = decision.verdict  # a better verdict needs evidence
         claim = f"{opinion.verdict}: {opinion.justification}"
-        struck.append(Unsupported(text=claim, why="no evidence for a better verdict than the rules'", where="verdict"))
+        struck.append(
+            Unsupported(
+                text=claim, why="no evidence for a better verdict than the rules'", where="verdict"
+            )
+        )
     usage = spent + used
     result = draft.model_copy(
         update={
@@ -96,7 +111,11 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
             "justification": checked.text,
             "risks": risks,
             "unsupported_claims": [*draft.unsupported_claims, *struck],
-            "usage": UsageRow(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost_usd=usage.cost),
+            "usage": UsageRow(
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cost_usd=usage.cost,
+            ),
         }
     )
     result = result.model_copy(update={"evidence": cited_rows(result, ledger)})
@@ -106,7 +125,9 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
 
     named = {seat_of(one): one.named for one in case.reports if one.named}
     named[VERDICT] = [*cited_in(opinion.model_dump_json(), shown_in(case.insights))]
-    kept = Kept(investigation=result, shown=list(case.shown), thread=thread, named=named, above=above)
+    kept = Kept(
+        investigation=result, shown=list(case.shown), thread=thread, named=named, above=above
+    )
     await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
     return kept
 
@@ -147,13 +168,28 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
 
 def known_names(result: Investigation) -> list[str]:
     """Return texts whose numbers are names: question, feature, names of criteria."""
-    return [result.question, result.feature_name, result.feature_id, *(one.name for one in result.criteria)]
+    return [
+        result.question,
+        result.feature_name,
+        result.feature_id,
+        *(one.name for one in result.criteria),
+    ]
 
 
 def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> list[Block]:
     """Return the blocks of the main thread, of bounded size."""
-    shown_fields = {"feature_id", "current_stage", "target_stage", "stage_fit", "verdict", "confidence"}
-    feature: dict[str, Json] = {**result.model_dump(include=shown_fields), "name": result.feature_name}
+    shown_fields = {
+        "feature_id",
+        "current_stage",
+        "target_stage",
+        "stage_fit",
+        "verdict",
+        "confidence",
+    }
+    feature: dict[str, Json] = {
+        **result.model_dump(include=shown_fields),
+        "name": result.feature_name,
+    }
     feature["contradictions"] = [one.text for one in result.contradictions[:_MOST_LISTED]]
     needed = {one for row in result.criteria for one in row.evidence}
     cited = needed | {one for text in shown for one in CITED.findall(text)}
@@ -186,12 +222,19 @@ def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
 
 def evidence_line(row: Evidence) -> str:
     """Format an entry of the ledger in one line."""
-    return f"[{row.id}] {row.source}#{row.locator} {row.measure} {row.label[:60]} = {row.value[:80]} {row.unit}".strip()
+    return (
+        f"[{row.id}] {row.source}#{row.locator} {row.measure} {row.label[:60]} = {row.value[:80]}"
+        f" {row.unit}".strip()
+    )
 
 
 def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
     """Return the entries that an answer cites, in order, with the operands of calculated ones."""
-    parts = [part.evidence for rows in (result.criteria, result.risks, result.contradictions) for part in rows]
+    parts = [
+        part.evidence
+        for rows in (result.criteria, result.risks, result.contradictions)
+        for part in rows
+    ]
     ids = {one for part in parts for one in part}
     texts = [
         result.justification,
@@ -199,5 +242,10 @@ def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
         *(one.text for one in result.risks),
     ]
     ids |= {one for text in texts for one in CITED.findall(text)}
-    ids |= {one for row in ledger if row.id in ids and row.source == CALCULATED for one in row.locator.split(",")}
+    ids |= {
+        one
+        for row in ledger
+        if row.id in ids and row.source == CALCULATED
+        for one in row.locator.split(",")
+    }
     return [row for row in ledger if row.id in ids]

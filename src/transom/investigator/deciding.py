@@ -1,4 +1,6 @@
-"""Verdict from judged criteria: hard gates first, judgement within them; unknowns lower the confidence."""
+"""Verdict from judged criteria: hard gates first, judgement within them; unknowns lower the
+confidence.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +78,17 @@ def decide(
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in wanted]
     given = [*policy.waivers, *waivers]
-    valid, expired = [one for one in given if one.expires >= as_of], [one for one in given if one.expires < as_of]
+    valid, expired = (
+        [one for one in given if one.expires >= as_of],
+        [one for one in given if one.expires < as_of],
+    )
     criteria, used = _waived(judged, valid, expired, feature)
     verdict = verdict_of(criteria)
-    incomplete = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]
+    incomplete = [
+        Unread(source=one.source, why=one.why)
+        for one in readings
+        if one.state in ("unreadable", "in_part")
+    ]
     missed = [*incomplete, *unread]
     return Decision(
         verdict=verdict,
@@ -113,7 +122,10 @@ def within(proposed: Verdict, decision: Decision) -> Verdict:
 
 
 def _waived(
-    judged: Sequence[CriterionResult], valid: Sequence[Waiver], expired: Sequence[Waiver], feature: Feature
+    judged: Sequence[CriterionResult],
+    valid: Sequence[Waiver],
+    expired: Sequence[Waiver],
+    feature: Feature,
 ) -> tuple[list[CriterionResult], list[WaiverUse]]:
     names = (feature.feature_id, feature.jira_key, feature.folder)
     criteria: list[CriterionResult] = []
@@ -122,11 +134,19 @@ def _waived(
         waiver = next((waiver for waiver in valid if waiver.covers(one.id, names)), None)
         if waiver is not None and one.status in ("fail", "unknown"):
             applied.add(id(waiver))
-            why = f"waived by {waiver.approver} until {waiver.expires}: {waiver.reason}; without it: {one.why}"
+            why = (
+                f"waived by {waiver.approver} until {waiver.expires}: {waiver.reason}; without it:"
+                f" {one.why}"
+            )
             one = one.model_copy(update={"status": "waived", "why": why, "doubt": ""})
         criteria.append(one)
-    used = [_use(waiver, id(waiver) in applied, _why_unused(waiver, judged, names)) for waiver in valid]
-    return criteria, [*used, *(_use(waiver, False, f"expired on {waiver.expires}") for waiver in expired)]
+    used = [
+        _use(waiver, id(waiver) in applied, _why_unused(waiver, judged, names)) for waiver in valid
+    ]
+    return criteria, [
+        *used,
+        *(_use(waiver, False, f"expired on {waiver.expires}") for waiver in expired),
+    ]
 
 
 def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequence[str]) -> str:
@@ -134,11 +154,15 @@ def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequen
     covered = [one for one in judged if waiver.covers(one.id, names)]
     if any(one.status in ("fail", "unknown") for one in covered):
         return ""
-    return "nothing needed it" if covered else "it names another feature or no criterion of this stage"
+    return (
+        "nothing needed it" if covered else "it names another feature or no criterion of this stage"
+    )
 
 
 def _use(waiver: Waiver, applied: bool, why: str) -> WaiverUse:
-    return WaiverUse(**waiver.model_dump(mode="json", exclude={"feature"}), applied=applied, why=why)
+    return WaiverUse(
+        **waiver.model_dump(mode="json", exclude={"feature"}), applied=applied, why=why
+    )
 
 
 def _confidence(
@@ -147,17 +171,24 @@ def _confidence(
     unread: Sequence[Unread],
     readings: Sequence[Reading],
 ) -> float:
-    """Return the required criteria's mean certainty, reduced for unread sources: a lost source never raises it."""
+    """Return the required criteria's mean certainty, reduced for unread sources: a lost source
+    never raises it.
+    """
     required = [one for one in criteria if one.required]
     if not required:
         return 0.0
     touched = {one.criterion for one in contradictions}
-    certain = [max(0.0, _CERTAINTY[one.doubt] - (_CONTRADICTED if one.id in touched else 0.0)) for one in required]
+    certain = [
+        max(0.0, _CERTAINTY[one.doubt] - (_CONTRADICTED if one.id in touched else 0.0))
+        for one in required
+    ]
     share = len(unread) / max(len(readings), len(unread), 1)
     return round(sum(certain) / len(certain) * (1 - 0.3 * share), 2)
 
 
-def _stage_fit(policy: Policy, criteria: Sequence[CriterionResult], current: str | None) -> StageFit:
+def _stage_fit(
+    policy: Policy, criteria: Sequence[CriterionResult], current: str | None
+) -> StageFit:
     """Return whether the feature meets the criteria of its current stage."""
     if current is None:
         return "unclear"
@@ -165,21 +196,33 @@ def _stage_fit(policy: Policy, criteria: Sequence[CriterionResult], current: str
     own = [one for one in criteria if one.id in needed]
     if any(one.status == "fail" for one in own):
         return "premature"
-    return "unclear" if any(one.status == "unknown" for one in own) or len(own) < len(needed) else "appropriate"
+    return (
+        "unclear"
+        if any(one.status == "unknown" for one in own) or len(own) < len(needed)
+        else "appropriate"
+    )
 
 
 def find_contradictions(
     policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
 ) -> list[Contradiction]:
-    """Return contradictions: within a file, between documents and measurements, between Jira and its changelog."""
+    """Return contradictions: within a file, between documents and measurements, between Jira and
+    its changelog.
+    """
     found: list[Contradiction] = []
     for reading in readings:
         for remark in reading.remarks:
             if remark.kind == "contradiction":
-                evidence = [ledger.add_passage(reading, remark.locator, remark.quote, remark.measure)]
+                evidence = [
+                    ledger.add_passage(reading, remark.locator, remark.quote, remark.measure)
+                ]
                 criterion = _criterion_of(policy, remark.measure, reading.name)
                 found.append(
-                    Contradiction(text=f"{reading.source}: {remark.text}", evidence=evidence, criterion=criterion)
+                    Contradiction(
+                        text=f"{reading.source}: {remark.text}",
+                        evidence=evidence,
+                        criterion=criterion,
+                    )
                 )
     found += _stages_differ(policy, readings, ledger, current)
     found += _claims_differ(policy, readings, ledger)
@@ -196,7 +239,12 @@ def _criterion_of(policy: Policy, measure: str, source: str) -> str:
 def _stages_differ(
     policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
 ) -> list[Contradiction]:
-    status = [(one, reading) for reading in readings for one in reading.observations if one.measure == "jira.status"]
+    status = [
+        (one, reading)
+        for reading in readings
+        for one in reading.observations
+        if one.measure == "jira.status"
+    ]
     if current is None or not status:
         return []
     own = ledger.add(*status[0])
@@ -212,12 +260,18 @@ def _stages_differ(
             if named is not None and named != current:
                 text = f"{reading.source} speaks of {named}, Jira of {current}"
                 evidence = [own, ledger.add(one, reading)]
-                contradictions.append(Contradiction(text=text, evidence=evidence, criterion="jira.issue"))
+                contradictions.append(
+                    Contradiction(text=text, evidence=evidence, criterion="jira.issue")
+                )
     return contradictions
 
 
-def _claims_differ(policy: Policy, readings: Sequence[Reading], ledger: Ledger) -> list[Contradiction]:
-    """Return the contradictions between figures in documents and measured ones; the measurement counts."""
+def _claims_differ(
+    policy: Policy, readings: Sequence[Reading], ledger: Ledger
+) -> list[Contradiction]:
+    """Return the contradictions between figures in documents and measured ones; the measurement
+    counts.
+    """
     contradictions = []
     measured = {
         one.measure: (one, reading)
@@ -237,7 +291,11 @@ def _claims_differ(policy: Policy, readings: Sequence[Reading], ledger: Ledger) 
                 text = f"{reading.source} tells {claim.value:g}{claim.unit}, {measured_as}"
                 evidence = [ledger.add(claim, reading), ledger.add(one, of)]
                 contradictions.append(
-                    Contradiction(text=text, evidence=evidence, criterion=_criterion_of(policy, measure, of.name))
+                    Contradiction(
+                        text=text,
+                        evidence=evidence,
+                        criterion=_criterion_of(policy, measure, of.name),
+                    )
                 )
     return contradictions
 
@@ -249,16 +307,30 @@ def _risks(
     contradictions: Sequence[Contradiction],
 ) -> list[Risk]:
     risks = [
-        Risk(text=f"{one.name}: {one.why}", severity="high" if one.required else "medium", evidence=one.evidence)
+        Risk(
+            text=f"{one.name}: {one.why}",
+            severity="high" if one.required else "medium",
+            evidence=one.evidence,
+        )
         for one in criteria
         if one.status in ("fail", "waived") or (one.status == "unknown" and one.required)
     ]
-    risks += [Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions]
+    risks += [
+        Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions
+    ]
     for reading in readings:
         for remark in reading.remarks:
             listed = any(remark.text in one.text for one in risks)
-            if remark.kind in ("suppressed", "doubt", "risk") and not listed and len(risks) < _MOST_RISKS:
-                evidence = [ledger.add_passage(reading, remark.locator, remark.quote, f"remark.{remark.kind}")]
+            if (
+                remark.kind in ("suppressed", "doubt", "risk")
+                and not listed
+                and len(risks) < _MOST_RISKS
+            ):
+                evidence = [
+                    ledger.add_passage(
+                        reading, remark.locator, remark.quote, f"remark.{remark.kind}"
+                    )
+                ]
                 severity = "medium" if remark.kind != "risk" else remark.severity
                 risks.append(Risk(text=remark.text, severity=severity, evidence=evidence))
     return sorted(risks, key=lambda one: ("high", "medium", "low").index(one.severity))
@@ -293,7 +365,8 @@ def _questions(criteria: Sequence[CriterionResult], target: str) -> list[str]:
         "mixed": "Is that acceptable",
     }
     return [
-        f"{one.name}: {one.why}. {asks[one.doubt]} for {target}?" + (f" ({one.owner})" if one.owner else "")
+        f"{one.name}: {one.why}. {asks[one.doubt]} for {target}?"
+        + (f" ({one.owner})" if one.owner else "")
         for one in criteria
         if one.status == "unknown" and one.required and one.doubt in asks
     ]

@@ -38,15 +38,21 @@ async def judged(run: Run, result: Investigation) -> Investigation:
     """
     if result.verdict != "NEEDS_JUDGEMENT":
         return result
-    unclear = "; ".join(one.name for one in result.criteria if one.status == "unknown" and one.required)
-    prompt = f"Is {result.feature_name} ready for {result.target_stage}? Not clear: {unclear}"[:_PROMPT]
+    unclear = "; ".join(
+        one.name for one in result.criteria if one.status == "unknown" and one.required
+    )
+    prompt = f"Is {result.feature_name} ready for {result.target_stage}? Not clear: {unclear}"[
+        :_PROMPT
+    ]
     answer = await run.ask("judgement", prompt, options=list(_JUDGED))
     verdict = next((one for one in _JUDGED if one == answer.text), result.verdict)
     judgement = Judgement(verdict=verdict, by=answer.by, reason=answer.reason, asked=result.verdict)
     return result.model_copy(update={"judgement": judgement})
 
 
-async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[str] = ()) -> FollowUp:
+async def follow_up(
+    run: Run, question: str, data: DataFolder, memory: Sequence[str] = ()
+) -> FollowUp:
     """Answer a question about an investigation in its kept thread, with its ledger.
 
     Args:
@@ -57,7 +63,9 @@ async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[
     """
     place = run.folder / "answer" / "investigation.json"
     if not place.is_file():
-        raise InputError("this run has no answer yet", where=run.id, hint=f"go on with: transom resume {run.id}")
+        raise InputError(
+            "this run has no answer yet", where=run.id, hint=f"go on with: transom resume {run.id}"
+        )
     kept = Kept.model_validate_json(place.read_bytes())
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
     blocks = [
@@ -65,7 +73,11 @@ async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[
         json_rows("memory", [{"text": one} for one in memory]),
     ]
     main = MainThread(run, kept.thread, data, result.feature_id, ledger)
-    text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=f"follow-up/{digest(question)[:12]}")
+    text, _ = await main.ask(
+        FOLLOW_UP, question, blocks, read_plain, id=f"follow-up/{digest(question)[:12]}"
+    )
     checked = ledger.check(text, names=[question, *known_names(result), *memory])
-    struck = [Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck]
+    struck = [
+        Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck
+    ]
     return FollowUp(question=question, answer=checked.text, unsupported_claims=struck)

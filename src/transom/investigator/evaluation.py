@@ -1,8 +1,8 @@
 """Evaluation of the investigator: the input of a scenario, and the outcome for the scorers.
 
-`input` of a scenario: `question`; `target` and `as_of` as the options of `transom investigate`; `policy` and `waivers`,
-files beside `scenario.yaml`; `before`, questions investigated earlier in the same workspace; `answer`, a person's reply
-when asked back; `then`, follow-up questions.
+`input` of a scenario: `question`; `target` and `as_of` as the options of `transom investigate`;
+`policy` and `waivers`, files beside `scenario.yaml`; `before`, questions investigated earlier in
+the same workspace; `answer`, a person's reply when asked back; `then`, follow-up questions.
 """
 
 from __future__ import annotations
@@ -51,14 +51,24 @@ def asked_in(case: Case) -> Asked:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         what = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise InputError(what, where=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}") from error
+        raise InputError(
+            what, where=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}"
+        ) from error
 
 
 def outcome_of(
-    result: Investigation, follow_ups: Sequence[FollowUp], questions: Sequence[str], stored: Sequence[str]
+    result: Investigation,
+    follow_ups: Sequence[FollowUp],
+    questions: Sequence[str],
+    stored: Sequence[str],
 ) -> Outcome:
-    """Return an answer as an outcome, with follow-up answers, questions to a person, and memory keys."""
-    struck = [*result.unsupported_claims, *(claim for one in follow_ups for claim in one.unsupported_claims)]
+    """Return an answer as an outcome, with follow-up answers, questions to a person, and memory
+    keys.
+    """
+    struck = [
+        *result.unsupported_claims,
+        *(claim for one in follow_ups for claim in one.unsupported_claims),
+    ]
     return Outcome(
         verdict=result.verdict,
         text="\n".join([result.justification, *(one.answer for one in follow_ups)]),
@@ -70,7 +80,9 @@ def outcome_of(
             "current_stage": result.current_stage,
             "target_stage": result.target_stage,
             "memory_status": result.memory_status,
-            "struck": len([one for one in struck if one.where in ("justification", "risks", "follow-up")]),
+            "struck": len(
+                [one for one in struck if one.where in ("justification", "risks", "follow-up")]
+            ),
         },
         evidence=tuple(
             Evidence(
@@ -105,7 +117,9 @@ def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
 
     records: list[Any] = [record for run in runs for record in store.read(f"run/{run}")]
     replies = [row.data for row in records if row.kind == "model_reply"]
-    main = [one["reply"]["usage"]["input_tokens"] for one in replies if one["role"] in (MAIN, FOLLOW_UP)]
+    main = [
+        one["reply"]["usage"]["input_tokens"] for one in replies if one["role"] in (MAIN, FOLLOW_UP)
+    ]
     results = [row.data for row in records if row.kind == "tool_result"]
     failed = {(*place(one), one["call"]) for one in results if one["outcome"]["result"]["is_error"]}
     tools = []
@@ -114,5 +128,9 @@ def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
         for number, call in enumerate(calls):
             ok = (*place(one), number) not in failed
             tools.append(ToolUse(name=call["name"], arguments=call["arguments"], ok=ok))
-    usage = {"tools": tuple(tools), "used": Used.of(replies), "main_tokens": max(main, default=None)}
+    usage = {
+        "tools": tuple(tools),
+        "used": Used.of(replies),
+        "main_tokens": max(main, default=None),
+    }
     return made.model_copy(update=usage)

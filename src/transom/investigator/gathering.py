@@ -1,4 +1,6 @@
-"""The second phase: each source of a feature is read in its own conversation, and only summaries come back."""
+"""The second phase: each source of a feature is read in its own conversation, and only summaries
+come back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from pydantic import Field
 
 from transom.agent import call
 from transom.canonical import Json, digest
-from transom.errors import InputError, NetworkFailed, OutOfTurns, ReplyError, RequestRefused, WindowOverflow
+from transom.errors import (
+    InputError,
+    NetworkFailed,
+    OutOfTurns,
+    ReplyError,
+    RequestRefused,
+    WindowOverflow,
+)
 from transom.formats.release.analysis import read_analysis_file
 from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_changelog_file, read_issue_file
@@ -31,7 +40,9 @@ _MOST_SUMMARIES = 24
 _GROUP = 12
 _SUMMARY = 900  # characters of a summary
 _NOTHING = (ReplyError, OutOfTurns, WindowOverflow, NetworkFailed, RequestRefused)
-"""Errors of one source's reader that do not stop the others; observations by the rules still count."""
+"""Errors of one source's reader that do not stop the others; observations by the rules still
+count.
+"""
 _OF_MANY = 260  # characters of a summary among many
 
 
@@ -84,15 +95,20 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
         return read_document(data.root / ref.source, ref.source, ref.name)
     if ref.kind == "analysis":
         return read_analysis_file(data.root / ref.source, ref.source, ref.name)
-    reader: Callable[[bytes, str], Reading] = read_issue_file if ref.name == "jira" else read_changelog_file
+    reader: Callable[[bytes, str], Reading] = (
+        read_issue_file if ref.name == "jira" else read_changelog_file
+    )
     try:
         return reader(data.read(ref.source), ref.source)
     except InputError as error:
-        return Reading(source=ref.source, kind="jira", name=ref.name, state="unreadable", why=error.what)
+        return Reading(
+            source=ref.source, kind="jira", name=ref.name, state="unreadable", why=error.what
+        )
 
 
 class SourceReport(Shape):
-    """The result for one source: its reading, the reader's summary, and the evidence with ids local to it.
+    """The result for one source: its reading, the reader's summary, and the evidence with ids local
+    to it.
 
     Attributes:
         failed: why there is no summary; "" if there is one.
@@ -130,7 +146,9 @@ async def gather(
     tools = reading_tools(data, feature)
     role = role_of(READER, [tool.spec for tool in tools])
 
-    async def read_one(stage: Stage, ref: SourceRef, question: str, feature_id: str, learned: str) -> SourceReport:
+    async def read_one(
+        stage: Stage, ref: SourceRef, question: str, feature_id: str, learned: str
+    ) -> SourceReport:
         reading = read_source(data, ref)
         return await summarised(stage, role, ref, reading, question, feature_id, data, learned)
 
@@ -181,7 +199,9 @@ async def summarised(
         text, read, failed = "", 0, f"its reader failed: {error.what}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
     checked = ledger.check(_within(uncited(text), _SUMMARY), names=[question, ref.source])
-    struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
+    struck = [
+        Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck
+    ]
     return SourceReport(
         key=ref.key,
         reading=reading,
@@ -202,9 +222,18 @@ def seat_of(report: SourceReport) -> str:
 
 def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
     """Return a reader's task: the source, and the tool to read it. Jira's issues need no tool."""
-    row: dict[str, Json] = {"source": ref.source, "kind": ref.kind, "state": reading.state, "why": reading.why}
+    row: dict[str, Json] = {
+        "source": ref.source,
+        "kind": ref.kind,
+        "state": reading.state,
+        "why": reading.why,
+    }
     if ref.kind == "analysis":
-        return {**row, "tool": "get_analysis", "arguments": {"feature_id": feature_id, "analysis_type": ref.name}}
+        return {
+            **row,
+            "tool": "get_analysis",
+            "arguments": {"feature_id": feature_id, "analysis_type": ref.name},
+        }
     if ref.kind == "document" and reading.state not in ("unreadable", "in_part"):
         return {**row, "tool": "read_doc", "arguments": {"path": ref.source}}
     return row
@@ -213,13 +242,27 @@ def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
 def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
     evidence = ledger[ledger.add(one, reading)]
     row = one.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
-    return {**row, "id": evidence.id, "value": evidence.value, "fact": evidence.fact, "quote": one.quote[:160]}
+    return {
+        **row,
+        "id": evidence.id,
+        "value": evidence.value,
+        "fact": evidence.fact,
+        "quote": one.quote[:160],
+    }
 
 
-def unread(data: DataFolder, feature: Feature, reports: Sequence[SourceReport] = ()) -> list[Unread]:
+def unread(
+    data: DataFolder, feature: Feature, reports: Sequence[SourceReport] = ()
+) -> list[Unread]:
     """Return files that lead out of the feature's folder, and sources whose readers failed."""
-    outside = [Unread(source=one, why="leads out of the feature's folder") for one in data.left_out(feature)]
-    return [*outside, *(Unread(source=one.reading.source, why=one.failed) for one in reports if one.failed)]
+    outside = [
+        Unread(source=one, why="leads out of the feature's folder")
+        for one in data.left_out(feature)
+    ]
+    return [
+        *outside,
+        *(Unread(source=one.reading.source, why=one.failed) for one in reports if one.failed),
+    ]
 
 
 def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger, dict[str, str]]:
@@ -232,15 +275,23 @@ def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger,
     return ledger, summaries
 
 
-async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple[list[str], list[Unsupported], Usage]:
-    """Return the summaries for the main thread, merged if there are many; the struck claims; and the usage."""
-    rows: list[dict[str, Json]] = [{"source": source, "summary": text} for source, text in summaries.items() if text]
+async def merge(
+    run: Run, summaries: Mapping[str, str], ledger: Ledger
+) -> tuple[list[str], list[Unsupported], Usage]:
+    """Return the summaries for the main thread, merged if there are many; the struck claims; and
+    the usage.
+    """
+    rows: list[dict[str, Json]] = [
+        {"source": source, "summary": text} for source, text in summaries.items() if text
+    ]
     role, used, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
     async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
         answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
         checked = ledger.check(_within(answer.value, _SUMMARY))
-        struck = [Unsupported(text=one.sentence, why=one.why, where=stage.name) for one in checked.struck]
+        struck = [
+            Unsupported(text=one.sentence, why=one.why, where=stage.name) for one in checked.struck
+        ]
         return Merged(summary=checked.text, struck=struck)
 
     while len(rows) > _MOST_SUMMARIES:

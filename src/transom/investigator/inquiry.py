@@ -24,7 +24,8 @@ class Inquiry:
         target: the stage given by `--target`.
         as_of: the day that waivers' expiry is compared with.
         memory: memory of past assessments; None if it is off.
-        playbook: readers and main thread see the insights that fit; outcomes count for those they cite.
+        playbook: readers and main thread see the insights that fit; outcomes count for those they
+            cite.
     """
 
     question: str

@@ -1,4 +1,6 @@
-"""Judges each criterion of a stage by measured values; estimates, plans and placeholders are not measurements."""
+"""Judges each criterion of a stage by measured values; estimates, plans and placeholders are not
+measurements.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ _GRAVITY = [*_STANDS]
 _MOST_EVIDENCE = 6
 _MOST_SAID = 60
 _GENERIC = word_set(
-    "doc document documentation overview plan guide note spec specification system technical detailed high level final "
-    "draft feature project v version the of and for"
+    "doc document documentation overview plan guide note spec specification system technical"
+    " detailed high level final draft feature project v version the of and for"
 )
 
 
@@ -62,7 +64,9 @@ class Judge:
 
     def judge(self, criterion: Criterion) -> CriterionResult:
         """Judge one criterion."""
-        parts = [self._document(criterion.document)] if criterion.document else self._parts(criterion)
+        parts = (
+            [self._document(criterion.document)] if criterion.document else self._parts(criterion)
+        )
         worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
         status, doubt = _STANDS[worst.outcome]
         if status == "fail" and criterion.document is not None:
@@ -83,7 +87,9 @@ class Judge:
         for part in parts:
             for seen in part.rests_on[:_MOST_EVIDENCE]:
                 ids[self._ledger.add(seen.observation, seen.reading)] = None
-                limit = self._ledger.add_limit(seen.observation, seen.reading) if part.limits else None
+                limit = (
+                    self._ledger.add_limit(seen.observation, seen.reading) if part.limits else None
+                )
                 if limit:
                     ids[limit] = None
         return list(ids)
@@ -92,7 +98,11 @@ class Judge:
         readings = [one for one in self._readings if one.name == criterion.source]
         usable = [one for one in readings if one.usable]
         if not usable:
-            missing = "there is no Jira issue" if criterion.source == "jira" else f"there is no file {criterion.source}"
+            missing = (
+                "there is no Jira issue"
+                if criterion.source == "jira"
+                else f"there is no file {criterion.source}"
+            )
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [Seen(one, reading) for reading in usable for one in reading.observations]
@@ -115,18 +125,30 @@ class Judge:
         return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
 
     def _document(self, rule: DocumentRule) -> Part:
-        named = [one for one in self._readings if one.kind == "document" and names_document(rule, one)]
+        named = [
+            one for one in self._readings if one.kind == "document" and names_document(rule, one)
+        ]
         if not named:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         best = max(named, key=lambda one: (one.usable, one.words))
-        seen = [Seen(one, best) for one in best.observations if one.measure in ("document.words", "document.hollow")]
+        seen = [
+            Seen(one, best)
+            for one in best.observations
+            if one.measure in ("document.words", "document.hollow")
+        ]
         if best.state == "unreadable":
             return Part("absent", f"{best.source} {best.why}")
         if not best.usable or best.words < rule.least_words:
-            return Part("fail", f"{best.source} is a placeholder: {best.words} words of substance", seen[:1])
-        hollow = next((one.number or 0.0 for one in seen if one.observation.measure == "document.hollow"), 0.0)
+            return Part(
+                "fail", f"{best.source} is a placeholder: {best.words} words of substance", seen[:1]
+            )
+        hollow = next(
+            (one.number or 0.0 for one in seen if one.observation.measure == "document.hollow"), 0.0
+        )
         if hollow * 25 > best.words:
-            return Part("fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", seen)
+            return Part(
+                "fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", seen
+            )
         return Part("pass", f"{best.source} has {best.words} words of substance", seen[:1])
 
 
@@ -142,7 +164,11 @@ def names_document(rule: DocumentRule, reading: Reading) -> bool:
 
 
 def _measured(rule: Rule, seen: Sequence[Seen]) -> list[Seen]:
-    return [one for one in seen if one.observation.measure == rule.measure and one.observation.nature == "measured"]
+    return [
+        one
+        for one in seen
+        if one.observation.measure == rule.measure and one.observation.nature == "measured"
+    ]
 
 
 def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
@@ -160,7 +186,9 @@ def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
         planned = [one for one in hoped if one.observation.nature in ("planned", "estimate")]
         if planned and not any(one.observation.nature == "measured" for one in hoped):
             nature = planned[0].observation.nature
-            return Part("not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2])
+            return Part(
+                "not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2]
+            )
         return None if rule.optional else Part("absent", f"no {words_of(rule.measure)} is told")
     if rule.equal is not None:
         return _of_status(rule, measured)
@@ -187,7 +215,9 @@ def _of_number(rule: Rule, found: Sequence[Seen]) -> Part:
         return Part("not_measured", "no test was executed", entries)
     if value <= limit if at_most else value >= limit:
         return Part("pass", why, entries, limits=tight)
-    if rule.judge_from is not None and (value <= rule.judge_from if at_most else value >= rule.judge_from):
+    if rule.judge_from is not None and (
+        value <= rule.judge_from if at_most else value >= rule.judge_from
+    ):
         return Part("mixed", why, entries, limits=tight)
     return Part("fail", why, entries, limits=tight)
 
@@ -207,31 +237,51 @@ def _quoted_state(one: Seen, called: str) -> str:
 
 
 def _known(measure: str, seen: Sequence[Seen]) -> Part:
-    observations = [one for one in seen if one.observation.measure == measure and one.observation.value]
-    return Part("pass", "", observations[:1]) if observations else Part("absent", f"no {words_of(measure)} is told")
+    observations = [
+        one for one in seen if one.observation.measure == measure and one.observation.value
+    ]
+    return (
+        Part("pass", "", observations[:1])
+        if observations
+        else Part("absent", f"no {words_of(measure)} is told")
+    )
 
 
 def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     """Check every measured figure that has a target against it."""
     figures = [one for one in seen if one.observation.measure.startswith("performance.")]
-    measured = [one for one in figures if one.observation.nature == "measured" and one.number is not None]
+    measured = [
+        one for one in figures if one.observation.nature == "measured" and one.number is not None
+    ]
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
     unclear = [one for one in measured if one.observation.unit == "?"]
     measured = [one for one in measured if one not in unclear]
-    checked = [(one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None]
+    checked = [
+        (one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None
+    ]
     missed = [one for one, bound in checked if not _holds(one.observation, bound)]
     missed += [one for one in flags if one.observation.value == "fail"]
     if missed:
         first = missed[0].observation
         bound = _bound(first, limits)
-        text = f"{first.label} {plain_number(first.number)} {first.unit}" if first.number is not None else first.label
+        text = (
+            f"{first.label} {plain_number(first.number)} {first.unit}"
+            if first.number is not None
+            else first.label
+        )
         if bound is not None:
-            text += f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)} {first.unit})"
+            text += (
+                f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)}"
+                f" {first.unit})"
+            )
         more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
         return Part("fail", f"{text.strip()}{more}", missed, limits=True)
     hoped = [one for one in figures if one.observation.nature in ("estimate", "planned")]
     if hoped:
-        few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
+        few = (
+            f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no"
+            " measurement"
+        )
         return Part("not_measured", few, hoped[:3])
     doubted = [one for one in flags if one.observation.value != "pass"]
     if doubted:
@@ -239,13 +289,17 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
     if high:
         first = high[0].observation
-        return Part("mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high)
+        return Part(
+            "mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high
+        )
     if not checked and not flags:
         text = "no figure has a target" if measured else "no figure is told"
         return Part("mixed" if measured else "absent", text, measured[:2])
     tightest = sorted(checked, key=lambda one: _slack(one[0].observation, one[1]))
     rests = [one for one, _ in tightest[:3]] or flags[:3]
-    return Part("pass", f"{len(checked) or len(flags)} figures meet their targets", rests, limits=True)
+    return Part(
+        "pass", f"{len(checked) or len(flags)} figures meet their targets", rests, limits=True
+    )
 
 
 def _bound(one: Observation, limits: dict[str, float]) -> float | None:
@@ -287,9 +341,14 @@ def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: boo
         for remark in reading.remarks:
             if remark.kind == "doubt":
                 doubt = Observation(
-                    measure="review.doubt", value=remark.text, locator=remark.locator, quote=remark.quote
+                    measure="review.doubt",
+                    value=remark.text,
+                    locator=remark.locator,
+                    quote=remark.quote,
                 )
-                parts.append(Part("mixed", f"a doubt is raised: {remark.text}", [Seen(doubt, reading)]))
+                parts.append(
+                    Part("mixed", f"a doubt is raised: {remark.text}", [Seen(doubt, reading)])
+                )
     if parts or others:
         return parts
     if checks:

@@ -25,7 +25,8 @@ class Evidence(Shape):
     Attributes:
         id: `E1`, `E2`, ...
         source: the file's name, or `calculator`.
-        locator: the place in it (see `Observation.locator`); for a calculated value the ids of its operands.
+        locator: the place in it (see `Observation.locator`); for a calculated value the ids of its
+            operands.
         value: the value as text.
         quote: the passage at that place.
         sha256: digest of the file.
@@ -47,9 +48,15 @@ class Evidence(Shape):
     @property
     def fact(self) -> str:
         """The entry in words, with its id: `UAT pass rate 91.3 % [E41]`."""
-        name = self.label if self.measure.startswith("performance.") and self.label else words_of(self.measure)
+        name = (
+            self.label
+            if self.measure.startswith("performance.") and self.label
+            else words_of(self.measure)
+        )
         try:
-            shown = f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
+            shown = (
+                f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
+            )
         except ValueError:
             text = self.label if self.label and "{" in self.value else self.value
             if self.label and text != self.label and not self.measure.startswith("performance."):
@@ -70,7 +77,9 @@ class Ledger:
     def __init__(self, read: Callable[[str], bytes], rows: Iterable[Evidence] = ()) -> None:
         self._read = read
         self._rows = {row.id: row for row in rows}
-        self._ids = {(row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()}
+        self._ids = {
+            (row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()
+        }
         self._sources: dict[str, Source] = {}
         self._last = max((int(one[1:]) for one in self._rows), default=0)
 
@@ -113,15 +122,26 @@ class Ledger:
         value = plain_number(observation.limit)
         quote = self._passage(reading.source, observation.limit_at)[:240]
         return self._put(
-            source=reading.source, locator=observation.limit_at, value=value, quote=quote, sha256=reading.sha256,
-            measure=measure, unit=unit, label=f"{observation.label} target".strip(),
-        )  # fmt: skip
+            source=reading.source,
+            locator=observation.limit_at,
+            value=value,
+            quote=quote,
+            sha256=reading.sha256,
+            measure=measure,
+            unit=unit,
+            label=f"{observation.label} target".strip(),
+        )
 
     def add_passage(self, reading: Reading, locator: str, quote: str, measure: str) -> str:
         """Add a passage as it is; without a quotation the whole text at the locator."""
         text = (quote or self._passage(reading.source, locator))[:240]
         return self._put(
-            source=reading.source, locator=locator, value=text, quote=text, sha256=reading.sha256, measure=measure
+            source=reading.source,
+            locator=locator,
+            value=text,
+            quote=text,
+            sha256=reading.sha256,
+            measure=measure,
         )
 
     def cited(self, reading: Reading, locator: str, value: str) -> str:
@@ -133,7 +153,11 @@ class Ledger:
         text = self._at(reading.source, locator)
         if not stands_in(value, text):
             what = f"{value!r:.80} was not found at {reading.source}#{locator}"
-            raise InputError(what, where="cite", hint="give the exact place, and the value exactly as written there")
+            raise InputError(
+                what,
+                where="cite",
+                hint="give the exact place, and the value exactly as written there",
+            )
         return self._put(
             source=reading.source,
             locator=locator,
@@ -143,7 +167,9 @@ class Ledger:
             measure="cited",
         )
 
-    def calculated(self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = "") -> str:
+    def calculated(
+        self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = ""
+    ) -> str:
         """Add a value that was calculated from other entries."""
         operands = names_in(expression)
         units = {self._rows[one].unit for one in operands if one in self._rows}
@@ -152,9 +178,14 @@ class Ledger:
         elif not unit and len(units) == 1 and not set("*/") & set(expression):
             unit = units.pop()
         return self._put(
-            source=CALCULATED, locator=",".join(operands), value=f"{value.normalize():f}", formula=expression,
-            measure=measure, unit=unit, label=label,
-        )  # fmt: skip
+            source=CALCULATED,
+            locator=",".join(operands),
+            value=f"{value.normalize():f}",
+            formula=expression,
+            measure=measure,
+            unit=unit,
+            label=label,
+        )
 
     def value_of(self, evidence_id: str) -> Decimal | None:
         """Return the number of an entry, for the calculator."""
@@ -165,36 +196,62 @@ class Ledger:
             return None
 
     def check(self, text: str, *, names: Iterable[str] = ()) -> CheckedText:
-        """Strike the claims that the cited evidence does not support (see `transom.gates.claims`)."""
+        """Strike the claims that the cited evidence does not support (see
+        `transom.gates.claims`).
+        """
         known = [*names, *dict.fromkeys(row.source for row in self)]
         return check_claims(text, _Supports(self), names=known)
 
     def support(self, evidence_id: str) -> Support:
-        """Return an entry in the form that claims are checked against, with the passage at its locator."""
+        """Return an entry in the form that claims are checked against, with the passage at its
+        locator.
+        """
         row = self._rows[evidence_id]
-        about = " ".join((row.measure.replace(".", " "), row.label, row.locator.replace("/", " "), row.formula or ""))
+        about = " ".join(
+            (
+                row.measure.replace(".", " "),
+                row.label,
+                row.locator.replace("/", " "),
+                row.formula or "",
+            )
+        )
         if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
             about += " tests"
-        text = row.quote if row.source == CALCULATED else f"{row.quote} {self._passage(row.source, row.locator)}"
+        text = (
+            row.quote
+            if row.source == CALCULATED
+            else f"{row.quote} {self._passage(row.source, row.locator)}"
+        )
         unit, value = row.unit, self.value_of(evidence_id)
         if row.formula and row.source == CALCULATED:
-            about += " " + " ".join(self._rows[one].measure for one in row.locator.split(",") if one in self._rows)
+            about += " " + " ".join(
+                self._rows[one].measure for one in row.locator.split(",") if one in self._rows
+            )
         if value is not None and not unit and 0 < value < 1:
             unit = "ratio"
-        return Support(value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label)
+        return Support(
+            value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label
+        )
 
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
         """Return the entries of these ids; unknown ids are skipped."""
         return [self._rows[one] for one in ids if one in self._rows]
 
-    def _put(self, *, source: str, locator: str, value: str, measure: str, **more: str | None) -> str:
+    def _put(
+        self, *, source: str, locator: str, value: str, measure: str, **more: str | None
+    ) -> str:
         key = (source, locator, value, measure)
         if key not in self._ids:
             self._last += 1
             self._ids[key] = f"E{self._last}"
             row = {name: text for name, text in more.items() if text is not None}
             self._rows[self._ids[key]] = Evidence(
-                id=self._ids[key], source=source, locator=locator, value=value, measure=measure, **row
+                id=self._ids[key],
+                source=source,
+                locator=locator,
+                value=value,
+                measure=measure,
+                **row,
             )
         return self._ids[key]
 

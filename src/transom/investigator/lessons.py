@@ -9,7 +9,14 @@ from transom.investigator.concluding import VERDICT, Kept
 from transom.investigator.gathering import SourceReport, seat_of
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.result import Investigation
-from transom.learning import ErrorPatterns, InsightCategory, OptimizationOutcome, Playbook, Reflector, Source
+from transom.learning import (
+    ErrorPatterns,
+    InsightCategory,
+    OptimizationOutcome,
+    Playbook,
+    Reflector,
+    Source,
+)
 from transom.runs import Run
 
 DOMAIN = "investigator"
@@ -23,14 +30,18 @@ _PATTERNS = Path(__file__).with_name("claim_errors.yaml")
 async def recalled(run: Run, inquiry: Inquiry, target: str) -> str:
     """Return the playbook's insights for a question as text; "" without a playbook."""
     query = f"{inquiry.question} {target}"
-    return (await inquiry.playbook.recall(run, "insights", query, _TOKENS)).value if inquiry.playbook else ""
+    return (
+        (await inquiry.playbook.recall(run, "insights", query, _TOKENS)).value
+        if inquiry.playbook
+        else ""
+    )
 
 
 def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: Kept) -> None:
     """Count each seat's answer for the insights that it cited, and add its findings as insights.
 
-    A struck sentence, or a verdict above a failed gate, counts against the cited insights. A resumed run counts nothing
-    twice.
+    A struck sentence, or a verdict above a failed gate, counts against the cited insights. A
+    resumed run counts nothing twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     of_main = [one.why for one in kept.investigation.unsupported_claims if one.where in _OF_MAIN]
@@ -40,15 +51,24 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
         # One message of each kind, since the sentences differ between features.
         messages = {reflector.patterns.classify(one).kind: one for one in reversed(why)}
         source = Source(run.id, seat, by=DOMAIN)
-        outcome = OptimizationOutcome(None, not why, solver_errors=[*messages.values()], source=source)
+        outcome = OptimizationOutcome(
+            None, not why, solver_errors=[*messages.values()], source=source
+        )
         reflector.learn(outcome, kept.named.get(seat, ()))
     reflector.commit_insights()
 
 
 def take_judgement(run: Run, playbook: Playbook, result: Investigation) -> None:
-    """Add a person's reason for a judgement to the playbook, for cases that are unclear in the same way."""
+    """Add a person's reason for a judgement to the playbook, for cases that are unclear in the
+    same way.
+    """
     if (given := result.judgement) and given.reason:
-        unclear = ", ".join(one.name for one in result.criteria if one.required and one.status == "unknown")
-        text = f"Where {unclear} was not clear, {result.target_stage} was judged {given.verdict}: {given.reason}"
+        unclear = ", ".join(
+            one.name for one in result.criteria if one.required and one.status == "unknown"
+        )
+        text = (
+            f"Where {unclear} was not clear, {result.target_stage} was judged {given.verdict}:"
+            f" {given.reason}"
+        )
         source = Source(run.id, "judgement", by=given.by)
         playbook.add_insight(InsightCategory.DOMAIN, text, tags=["judgement"], source=source)

@@ -1,4 +1,6 @@
-"""The main conversation of a case: it judges, answers follow-ups, and can have sources read again."""
+"""The main conversation of a case: it judges, answers follow-ups, and can have sources read
+again.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,20 @@ class MainThread:
         ledger: receives passages cited and values calculated in the conversation.
     """
 
-    def __init__(self, run: Run, name: str, data: DataFolder, feature_id: str, ledger: Ledger) -> None:
+    def __init__(
+        self, run: Run, name: str, data: DataFolder, feature_id: str, ledger: Ledger
+    ) -> None:
         self._run, self._name = run, name
         feature = data.feature(feature_id)
-        lists = [jira_tool(data), *(tool for tool in reading_tools(data) if tool.name == "list_docs")]
-        own = [*map(shortened, lists), calculator(ledger.value_of, ledger.calculated), cite_tool(data, feature, ledger)]
+        lists = [
+            jira_tool(data),
+            *(tool for tool in reading_tools(data) if tool.name == "list_docs"),
+        ]
+        own = [
+            *map(shortened, lists),
+            calculator(ledger.value_of, ledger.calculated),
+            cite_tool(data, feature, ledger),
+        ]
         reading = [*reading_tools(data, feature), cite_tool(data, feature, ledger)]
         self._tools: list[ToolDefinition] = [
             *own,
@@ -70,12 +81,18 @@ class MainThread:
 
 
 def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinition:
-    """Return the tool `cite`, which adds a passage to the ledger after a check that it contains the value."""
+    """Return the tool `cite`, which adds a passage to the ledger after a check that it contains
+    the value.
+    """
     allowed = {one.source for one in sources_of(data, feature)}
 
     def record(source: str, locator: str, value: str) -> str:
         if source not in allowed:
-            raise InputError(f"{source!r} is not a source of {feature.feature_id}", where="cite", hint="see list_docs")
+            raise InputError(
+                f"{source!r} is not a source of {feature.feature_id}",
+                where="cite",
+                hint="see list_docs",
+            )
         reading = Reading(source=source, kind="document", name="cited", sha256=data.digest(source))
         return ledger.cited(reading, locator, value)
 
@@ -97,9 +114,13 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
     }
     parameters = {
         "type": "object",
-        "properties": {name: {"type": "string", "description": text} for name, text in texts.items()},
+        "properties": {
+            name: {"type": "string", "description": text} for name, text in texts.items()
+        },
         "required": [*texts],
         "additionalProperties": False,
     }
-    description = "Puts a passage of a source into the evidence ledger and gives it an id that can be cited."
+    description = (
+        "Puts a passage of a source into the evidence ledger and gives it an id that can be cited."
+    )
     return ToolDefinition("cite", description, parameters, cite, effect="pure", recall=recall)  # type: ignore[arg-type]  # JSON of strings

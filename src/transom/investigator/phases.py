@@ -38,7 +38,9 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     feature, spent = await identify(run, inquiry)
     policy = inquiry.policy
     current = policy.stage_of(feature.status, feature.category) if feature.status else None
-    target = policy.stage_named(inquiry.target) if inquiry.target else policy.stage_in(inquiry.question)
+    target = (
+        policy.stage_named(inquiry.target) if inquiry.target else policy.stage_in(inquiry.question)
+    )
     target = target or (policy.after(current) if current else policy.stages[-1])
     run.progress(f"{feature.summary} ({feature.feature_id}): {current or 'no stage'} -> {target}")
     learned = await recalled(run, inquiry, target)
@@ -58,11 +60,15 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     digests = [one.reading.sha256 for one in reports]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
     shown, struck, merged_use = await merge(run, summaries, ledger)
-    case = Case(feature, current, target, decision, ledger, reports, summaries, shown, struck, learned)
+    case = Case(
+        feature, current, target, decision, ledger, reports, summaries, shown, struck, learned
+    )
     kept = await conclude(run, inquiry, case, spent + used + merged_use)
     if inquiry.playbook:
         learn(run, inquiry.playbook, reports, kept)
-    result = kept.investigation.model_copy(update={"changed_since": changed(before.earlier, kept.investigation)})
+    result = kept.investigation.model_copy(
+        update={"changed_since": changed(before.earlier, kept.investigation)}
+    )
     day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]
     status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})
@@ -82,14 +88,20 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
             return found
 
         known = [str(row["feature_id"]) for row in rows]
-        return (await call(stage, role, [ours("question", question), json_rows("features", rows)], read)).value
+        return (
+            await call(stage, role, [ours("question", question), json_rows("features", rows)], read)
+        ).value
 
     out = model_file("identified.json", Identified)
     artifact = await run.stage("identify", find, inquiry.question, features, out=out, uses=[role])
     ids = artifact.value.feature_ids
     if not ids:
-        names = "; ".join(f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features)
-        raise InputError("the question refers to no known feature", where="QUESTION", hint=f"known: {names}")
+        names = "; ".join(
+            f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features
+        )
+        raise InputError(
+            "the question refers to no known feature", where="QUESTION", hint=f"known: {names}"
+        )
     if len(ids) > 1:
         answer = await run.ask("feature", "Which feature is meant?", options=ids)
         ids = [answer.text]

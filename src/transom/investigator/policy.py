@@ -87,7 +87,9 @@ class Criterion(_Shape):
     @classmethod
     def _is_source(cls, source: str) -> str:
         if source not in (*ANALYSIS_TYPES, "jira", "documents"):
-            raise ValueError(f"unknown source {source!r}; known: jira, documents, {', '.join(ANALYSIS_TYPES)}")
+            raise ValueError(
+                f"unknown source {source!r}; known: jira, documents, {', '.join(ANALYSIS_TYPES)}"
+            )
         return source
 
 
@@ -140,7 +142,8 @@ class Policy(_Shape):
         for criterion in self.criteria:
             if criterion.from_ not in names:
                 raise ValueError(
-                    f"criterion {criterion.id}: unknown stage {criterion.from_!r}; known: {', '.join(names)}"
+                    f"criterion {criterion.id}: unknown stage {criterion.from_!r}; known:"
+                    f" {', '.join(names)}"
                 )
         ids = [criterion.id for criterion in self.criteria]
         double = next((one for one in ids if ids.count(one) > 1), None)
@@ -166,7 +169,9 @@ class Policy(_Shape):
         known = [part for part in parts if part]
         if known:
             return min(known, key=self.rank)
-        return next((step.stage for step in self.ladder if category and step.category == category), None)
+        return next(
+            (step.stage for step in self.ladder if category and step.category == category), None
+        )
 
     def stage_named(self, text: str) -> str | None:
         """Return the stage that a `--target` names.
@@ -189,7 +194,10 @@ class Policy(_Shape):
                 wanted = plain_words(name)
                 for at in range(len(words) - len(wanted) + 1):
                     if words[at : at + len(wanted)] == wanted:
-                        marked = bool(_BEFORE_STAGE & set(words[max(0, at - 3) : at])) or len(words) <= len(wanted) + 2
+                        marked = (
+                            bool(_BEFORE_STAGE & set(words[max(0, at - 3) : at]))
+                            or len(words) <= len(wanted) + 2
+                        )
                         hyphened = "-" not in name or name.lower() in text.lower()
                         hits += [(len(wanted) + 2 * marked, at, step.stage)] if hyphened else []
         return max(hits, key=lambda hit: (hit[0], hit[1]))[2] if hits else None

@@ -38,8 +38,11 @@ class Remembered(Shape):
     earlier: Earlier | None = None
 
 
-async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, sources: Sequence[str]) -> Remembered:
-    """Recall a feature's last assessment for a stage; journaled, so that a resumed run recalls the same.
+async def recall(
+    run: Run, memory: Memory | None, feature_id: str, target: str, sources: Sequence[str]
+) -> Remembered:
+    """Recall a feature's last assessment for a stage; journaled, so that a resumed run recalls the
+    same.
 
     Args:
         sources: digests of the sources; if they changed, memory is asked again.
@@ -52,7 +55,9 @@ async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, 
             entry = await memory.get(assessment_key(feature_id, target))
         except MemoryUnavailable:
             return Remembered(status="broken")
-        earlier = Earlier.model_validate(entry.metadata["assessment"]) if entry is not None else None
+        earlier = (
+            Earlier.model_validate(entry.metadata["assessment"]) if entry is not None else None
+        )
         return Remembered(status="ok", earlier=earlier)
 
     out = model_file("remembered.json", Remembered)
@@ -71,7 +76,11 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
 
 
 async def remember(
-    memory: Memory | None, result: Investigation, readings: Sequence[Reading], as_of: str, status: Status
+    memory: Memory | None,
+    result: Investigation,
+    readings: Sequence[Reading],
+    as_of: str,
+    status: Status,
 ) -> Status:
     """Store an assessment, and the feature's components and dependencies, each with its source."""
     if memory is None or status == "broken":
@@ -83,7 +92,9 @@ async def remember(
     return status
 
 
-async def _keep(memory: Memory, result: Investigation, readings: Sequence[Reading], as_of: str) -> None:
+async def _keep(
+    memory: Memory, result: Investigation, readings: Sequence[Reading], as_of: str
+) -> None:
     feature = f"feature/{result.feature_id}"
     about: dict[str, Json] = {"feature": result.feature_id, "timestamp": as_of}
     assessment_data = Earlier(
@@ -92,24 +103,38 @@ async def _keep(memory: Memory, result: Investigation, readings: Sequence[Readin
         as_of=as_of,
         criteria={one.id: one.status for one in result.criteria},
     )
-    open_ = [one.name for one in result.criteria if one.required and one.status in ("fail", "unknown")]
+    open_ = [
+        one.name for one in result.criteria if one.required and one.status in ("fail", "unknown")
+    ]
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
-    await memory.store(f"{result.feature_name} ({result.feature_id})", {**about, "kind": "feature"}, key=feature)
+    await memory.store(
+        f"{result.feature_name} ({result.feature_id})", {**about, "kind": "feature"}, key=feature
+    )
     key = assessment_key(result.feature_id, result.target_stage)
-    assessment: dict[str, Json] = {**about, "kind": "assessment", "assessment": assessment_data.model_dump(mode="json")}
+    assessment: dict[str, Json] = {
+        **about,
+        "kind": "assessment",
+        "assessment": assessment_data.model_dump(mode="json"),
+    }
     await memory.store(text, assessment, key=key)
     await memory.relate(key, feature, "assesses")
     for reading in readings:
         for one in reading.observations:
-            kind = {"document.depends": "dependency", "document.component": "component"}.get(one.measure)
+            kind = {"document.depends": "dependency", "document.component": "component"}.get(
+                one.measure
+            )
             if kind is None:
                 continue
             name = " ".join(str(one.value).split())
             place = f"{reading.source}#{one.locator}"
-            target = f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
+            target = (
+                f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
+            )
             entry = await memory.get(target)
-            known: dict[str, Json] = dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
+            known: dict[str, Json] = (
+                dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
+            )
             sources = known.get("sources")
             places = {place, *(map(str, sources) if isinstance(sources, list) else ())}
             await memory.store(name, {**known, "sources": [*sorted(places)]}, key=target)
@@ -131,8 +156,12 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
             least = 1 if one.entry.metadata.get("kind") == "feature" else len(telling)
             if len(telling & question_words) < least:
                 continue
-            depending = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="in")
-            using = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="out")
+            depending = await memory.neighbours(
+                one.entry.id, None, relationship=DEPENDS, direction="in"
+            )
+            using = await memory.neighbours(
+                one.entry.id, None, relationship=DEPENDS, direction="out"
+            )
             sources = one.entry.metadata.get("sources")
             places = f" ({', '.join(map(str, sources))})" if isinstance(sources, list) else ""
             if depending:

@@ -1,4 +1,6 @@
-"""Reports of an investigation: text, Markdown for a pull request, one HTML file; JSON is the model itself."""
+"""Reports of an investigation: text, Markdown for a pull request, one HTML file; JSON is the
+model itself.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     stage = result.current_stage or "unknown"
     yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
     if result.judgement is not None:
-        yield f"  judged {result.judgement.verdict} by {result.judgement.by}: {result.judgement.reason}"
+        yield (
+            f"  judged {result.judgement.verdict} by {result.judgement.by}:"
+            f" {result.judgement.reason}"
+        )
     if words := _in_words(result):
         yield from ("", *(f"  {line}" for line in words))
     yield ""
@@ -60,18 +65,27 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     if result.changed_since:
         yield from ("", f"Since the last time: {result.changed_since}")
     read = f"{len(result.sub_conversations)} sources read"
-    yield from ("", f"{read}, {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out")
+    yield from (
+        "",
+        f"{read}, {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out",
+    )
 
 
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
     """Return the sections below the criteria, by title; empty ones are not shown."""
-    steering = [f'{_place(one.source, one.locator)}: "{one.quote}"' for one in result.injection_attempts]
+    steering = [
+        f'{_place(one.source, one.locator)}: "{one.quote}"' for one in result.injection_attempts
+    ]
     waivers = [
-        f"{one.criterion} by {one.approver} until {one.expires}: {'applied' if one.applied else one.why}"
+        f"{one.criterion} by {one.approver} until {one.expires}:"
+        f" {'applied' if one.applied else one.why}"
         for one in result.waivers
     ]
     return [
-        ("Risks", [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)]),
+        (
+            "Risks",
+            [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)],
+        ),
         ("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions]),
         ("Text that addresses the reader", steering),
         ("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims]),
@@ -130,16 +144,28 @@ def markdown_report(result: Investigation) -> str:
 def _markdown_lines(result: Investigation) -> Iterator[str]:
     yield f"## {result.verdict}: {_plain(result.feature_name)} for {result.target_stage}"
     yield ""
-    yield f"Stage {result.current_stage or 'unknown'} ({result.stage_fit}), confidence {result.confidence:.0%}."
+    yield (
+        f"Stage {result.current_stage or 'unknown'} ({result.stage_fit}), confidence"
+        f" {result.confidence:.0%}."
+    )
     yield from (part for line in _in_words(result) for part in ("", _plain(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
     for one in _ordered(result):
         advisory = "" if one.required else " (advisory)"
-        yield f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} | {', '.join(one.evidence[:6])} |"
+        yield (
+            f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} |"
+            f" {', '.join(one.evidence[:6])} |"
+        )
     for title, rows in _lists(result):
         if rows:
             yield from ("", f"### {title}", "", *(f"- {_plain(row)}" for row in rows[:20]))
-    yield from ("", "<details><summary>Evidence</summary>", "", "| id | place | value | quote |", "|---|---|---|---|")
+    yield from (
+        "",
+        "<details><summary>Evidence</summary>",
+        "",
+        "| id | place | value | quote |",
+        "|---|---|---|---|",
+    )
     for row in result.evidence[:100]:
         place = _place(row.source, row.locator).replace("`", "'").replace("|", "/")
         yield f"| {row.id} | `{place}` | {_plain(row.value)[:80]} | {_plain(row.quote)[:120]} |"
@@ -160,16 +186,23 @@ def _printable(text: str) -> str:
 def html_report(result: Investigation) -> str:
     """Format a self-contained HTML page: verdict, criteria, evidence in context, sources, cost."""
     functions = {"place": _place, "called": _called}
-    parts = {"ordered": _ordered(result), "risks": _further_risks(result), "words": _in_words(result)}
+    parts = {
+        "ordered": _ordered(result),
+        "risks": _further_risks(result),
+        "words": _in_words(result),
+    }
     page: str = _template().render(result=result, **parts, **functions)
     return page
 
 
 @cache
 def _template() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only for a page
+    # Imported here since only a page needs it.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
-    around = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    around = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
     return around.get_template("investigation.html")
 
 

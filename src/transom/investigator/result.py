@@ -14,7 +14,12 @@ StageFit = Literal["appropriate", "premature", "unclear"]
 CriterionStatus = Literal["pass", "fail", "unknown", "waived"]
 Doubt = Literal["", "absent", "not_measured", "mixed"]
 
-EXIT_CODES: dict[Verdict, int] = {"READY": 0, "NOT_READY": 1, "NEEDS_JUDGEMENT": 3, "INSUFFICIENT_DATA": 3}
+EXIT_CODES: dict[Verdict, int] = {
+    "READY": 0,
+    "NOT_READY": 1,
+    "NEEDS_JUDGEMENT": 3,
+    "INSUFFICIENT_DATA": 3,
+}
 
 
 class CriterionResult(Shape):
@@ -46,7 +51,9 @@ class Risk(Shape):
 
 
 class Unsupported(Shape):
-    """A claim without support: a struck sentence, or a statement in the data that needs a person's waiver."""
+    """A claim without support: a struck sentence, or a statement in the data that needs a
+    person's waiver.
+    """
 
     text: str
     why: str
@@ -117,7 +124,9 @@ class Judgement(Shape):
 class Investigation(Shape):
     """The whole answer; `judgement` is a person's, beside the first verdict."""
 
-    schema_: Literal["transom.investigation/1"] = Field(default="transom.investigation/1", alias="schema")
+    schema_: Literal["transom.investigation/1"] = Field(
+        default="transom.investigation/1", alias="schema"
+    )
     question: str
     feature_id: str
     feature_name: str

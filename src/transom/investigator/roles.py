@@ -12,7 +12,8 @@ from transom.learning.snapshot import BLOCK
 from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
 
 IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP, CLOSELY = (
-    f"investigator.{name}" for name in ("identify", "reader", "merge", "main", "follow_up", "closely")
+    f"investigator.{name}"
+    for name in ("identify", "reader", "merge", "main", "follow_up", "closely")
 )
 SEES: dict[str, tuple[str, ...]] = {
     IDENTIFY: ("question", "features"),
@@ -23,7 +24,14 @@ SEES: dict[str, tuple[str, ...]] = {
     CLOSELY: (),
 }
 _FOLDER = Path(__file__).parent / "prompts"
-_MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_UP: 1_500, CLOSELY: 800}
+_MOST_TOKENS = {
+    READER: 1_200,
+    MERGE: 1_200,
+    IDENTIFY: 300,
+    MAIN: 2_500,
+    FOLLOW_UP: 1_500,
+    CLOSELY: 800,
+}
 
 
 def role_of(name: str, tools: Sequence[ToolSpec] = ()) -> Role:

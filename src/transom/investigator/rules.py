@@ -1,4 +1,6 @@
-"""The investigator's roles without a model: fixed rules, which abstain where a text needs interpretation."""
+"""The investigator's roles without a model: fixed rules, which abstain where a text needs
+interpretation.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +16,35 @@ from transom.formats.release.words import plain_words, singular, word_list
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
-_STOP = frozenset(word_list(
-    "is are the a an of for to in on into and or ready readiness feature features project system ticket issue it "
-    "its this that can could should may we go be promoted promotion next stage state status what when how why does "
-    "do did release released ship shipped deploy deployed deployment production prod uat development planning "
-    "staging live move moved please tell me about with by now yet already fit enough you think our there any will "
-    "would "
-))  # fmt: skip
+_STOP = frozenset(
+    word_list(
+        "is are the a an of for to in on into and or ready readiness feature features project"
+        " system ticket issue it its this that can could should may we go be promoted promotion"
+        " next stage state status what when how why does do did release released ship shipped"
+        " deploy deployed deployment production prod uat development planning staging live move"
+        " moved please tell me about with by now yet already fit enough you think our there any"
+        " will would "
+    )
+)
 _NEAR = 88
 _LEAD = 1.25
 _MOST_LINES = 8
 _GRAVE = re.compile(
-    r"\b(?:fail|not |no |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)", re.I
+    r"\b(?:fail|not |no"
+    r" |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)",
+    re.I,
 )
 
 
 def investigator_rules() -> RulesProvider:
     """Return a provider for five of the roles."""
     table: dict[str, Rule] = {
-        IDENTIFY: _identify, READER: _read, MERGE: _merge, MAIN: _judge, FOLLOW_UP: _answer,
-    }  # fmt: skip
+        IDENTIFY: _identify,
+        READER: _read,
+        MERGE: _merge,
+        MAIN: _judge,
+        FOLLOW_UP: _answer,
+    }
     return RulesProvider(table, dict.fromkeys(table, 1), {})
 
 
@@ -55,7 +66,9 @@ def _identify(request: Request) -> Reply:
 
 
 def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
-    """Return the ids of the features that a question may refer to: one, several equally good ones, or none."""
+    """Return the ids of the features that a question may refer to: one, several equally good
+    ones, or none.
+    """
     lowered = question.casefold()
     named = [
         str(one["feature_id"])
@@ -65,7 +78,11 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     ]
     if named:
         return list(dict.fromkeys(named))
-    words = list(dict.fromkeys(singular(word) for word in plain_words(question) if word not in _STOP and len(word) > 1))
+    words = list(
+        dict.fromkeys(
+            singular(word) for word in plain_words(question) if word not in _STOP and len(word) > 1
+        )
+    )
     names = {str(one["feature_id"]): _name_words(one) for one in features}
     if not words:
         return list(names) if len(names) == 1 else []
@@ -89,7 +106,9 @@ def _score(word: str, own: set[str], common: Counter[str]) -> float:
     """Score a word of the question for a feature; a word of many features counts less."""
     fitting = [(fuzz.ratio(word, other), other) for other in own]
     ratio, other = max(fitting, default=(0, ""))
-    if ratio < _NEAR and not (len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))):
+    if ratio < _NEAR and not (
+        len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))
+    ):
         starts = [one for one in own if len(word) > 4 and len(one) > 4 and one[:5] == word[:5]]
         if not starts:
             return 0.0
@@ -108,7 +127,8 @@ def _read(request: Request) -> Reply:
         return Reply((call,), stop="tool_calls", by="rules")
     lines = [_line(row) for row in _rows(request, "observations")]
     return _say(
-        "\n".join(_gravest([line for line in lines if line])) or str(source[0].get("why") or "Nothing was found.")
+        "\n".join(_gravest([line for line in lines if line]))
+        or str(source[0].get("why") or "Nothing was found.")
     )
 
 
@@ -129,7 +149,12 @@ def _gravest(lines: list[str]) -> list[str]:
 
 
 def _merge(request: Request) -> Reply:
-    lines = [line for row in _rows(request, "summaries") for line in str(row["summary"]).splitlines() if line.strip()]
+    lines = [
+        line
+        for row in _rows(request, "summaries")
+        for line in str(row["summary"]).splitlines()
+        if line.strip()
+    ]
     return _say("\n".join(_gravest(lines)))
 
 
@@ -140,7 +165,11 @@ def _judge(request: Request) -> Reply:
     feature, criteria = _rows(request, "feature")[0], _rows(request, "criteria")
     verdict = str(feature["verdict"])
     lines = [f"{feature['name']} is judged {verdict} for {feature['target_stage']}."]
-    for status, word in (("fail", "is not met"), ("unknown", "is not known"), ("waived", "is waived")):
+    for status, word in (
+        ("fail", "is not met"),
+        ("unknown", "is not known"),
+        ("waived", "is waived"),
+    ):
         for row in criteria:
             if row["status"] == status and row["required"]:
                 lines.append(_because(row, word))
@@ -150,20 +179,33 @@ def _judge(request: Request) -> Reply:
 
 
 def _because(row: Mapping[str, Any], word: str) -> str:
+    doubt = f" ({row['doubt']})" if row["doubt"] else ""
     facts = ", ".join(row["facts"][:4])
-    return f"{row['name']}: {word}{' (' + row['doubt'] + ')' if row['doubt'] else ''}{': ' + facts if facts else ''}."
+    facts = f": {facts}" if facts else ""
+    return f"{row['name']}: {word}{doubt}{facts}."
 
 
 def _answer(request: Request) -> Reply:
-    asked = {singular(word) for word in plain_words(request.window.text("question")) if word not in _STOP - {"uat"}}
+    asked = {
+        singular(word)
+        for word in plain_words(request.window.text("question"))
+        if word not in _STOP - {"uat"}
+    }
     lines = []
     for row in _rows(request, "criteria"):
-        own = {singular(word) for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")}
+        own = {
+            singular(word)
+            for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")
+        }
         if asked & (own - {"no", "is", "of", "the", "all", "at", "least"}):
-            status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(row["status"], "is not known")
+            status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(
+                row["status"], "is not known"
+            )
             lines.append(_because(row, status))
     if not lines:
         told = [str(row["text"]) for row in _rows(request, "memory")]
         lines = [one for one in told if asked & {singular(word) for word in plain_words(one)}]
-        lines = lines or ["The rules find nothing in what was read that answers this; a model may (--model)."]
+        lines = lines or [
+            "The rules find nothing in what was read that answers this; a model may (--model)."
+        ]
     return _say("\n".join(lines[:_MOST_LINES]))

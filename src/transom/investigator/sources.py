@@ -2,7 +2,8 @@
 
     incoming_data/FEATURE/{jira,metrics,planning,reviews}/...
 
-Paths from a model are resolved inside the feature's own folder; links that lead out of it are refused.
+Paths from a model are resolved inside the feature's own folder; links that lead out of it are
+refused.
 """
 
 from __future__ import annotations
@@ -33,13 +34,38 @@ ANALYSIS_TYPES: Final = (
     "reviews/uat",
 )
 _ALSO_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
-    "metrics/performance_benchmarks": ("performance", "load_test", "load_tests", "k6", "benchmarks"),
+    "metrics/performance_benchmarks": (
+        "performance",
+        "load_test",
+        "load_tests",
+        "k6",
+        "benchmarks",
+    ),
     "metrics/pipeline_results": ("pipeline", "ci_results", "build_results", "ci"),
-    "metrics/security_scan_results": ("security_scan", "security", "sarif", "trivy", "vulnerabilities", "scan_results"),
+    "metrics/security_scan_results": (
+        "security_scan",
+        "security",
+        "sarif",
+        "trivy",
+        "vulnerabilities",
+        "scan_results",
+    ),
     "metrics/test_coverage_report": ("coverage", "test_coverage", "cobertura", "code_coverage"),
-    "metrics/unit_test_results": ("unit_test_coverage", "unit_tests", "test_results", "junit", "tests"),
+    "metrics/unit_test_results": (
+        "unit_test_coverage",
+        "unit_tests",
+        "test_results",
+        "junit",
+        "tests",
+    ),
     "reviews/security": ("security_review",),
-    "reviews/stakeholders": ("stakeholder", "stakeholder_review", "stakeholder_reviews", "signoffs", "sign_offs"),
+    "reviews/stakeholders": (
+        "stakeholder",
+        "stakeholder_review",
+        "stakeholder_reviews",
+        "signoffs",
+        "sign_offs",
+    ),
     "reviews/uat": ("uat_results", "uat_review", "user_acceptance", "acceptance"),
 }
 _DATA_FILES: Final = (".json", ".xml", ".sarif", ".jsonl")
@@ -96,9 +122,16 @@ class DataFolder:
         self.fetched = dict(fetched or {})
         self._listed: dict[tuple[str, str], list[SourceFile]] = {}
         if not self.root.is_dir():
-            raise InputError("is not a folder", where=str(root), hint="name the folder that has the features' folders")
+            raise InputError(
+                "is not a folder",
+                where=str(root),
+                hint="name the folder that has the features' folders",
+            )
         if not self.features:
-            hint = "it should hold a folder for each feature, with jira/, metrics/, planning/ and reviews/"
+            hint = (
+                "it should hold a folder for each feature, with jira/, metrics/, planning/ and"
+                " reviews/"
+            )
             if any((self.root / part).is_dir() for part in _PARTS):
                 hint = f"this is one feature's folder; name the folder above it: {self.root.parent}"
             raise InputError("holds no feature", where=str(root), hint=hint)
@@ -118,8 +151,14 @@ class DataFolder:
         ids = [feature.feature_id for feature in features]
         double = next((one for one in ids if ids.count(one) > 1), None)
         if double is not None:
-            where = ", ".join(feature.folder for feature in features if feature.feature_id == double)
-            raise InputError(f"two features have the id {double!r}", where=where, hint="give each an id of its own")
+            where = ", ".join(
+                feature.folder for feature in features if feature.feature_id == double
+            )
+            raise InputError(
+                f"two features have the id {double!r}",
+                where=where,
+                hint="give each an id of its own",
+            )
         return features
 
     def feature(self, feature_id: str) -> Feature:
@@ -146,7 +185,11 @@ class DataFolder:
 
     def changelog_file(self, feature: Feature) -> SourceFile | None:
         """Return the saved changelog, or None."""
-        return self._first(feature.folder, "jira", ("issue_changelog.json", "changelog.json", "jira_changelog.json"))
+        return self._first(
+            feature.folder,
+            "jira",
+            ("issue_changelog.json", "changelog.json", "jira_changelog.json"),
+        )
 
     def analysis_files(self, feature: Feature, analysis_type: str) -> list[SourceFile]:
         """Return the files of an analysis type, by any of its names and formats.
@@ -156,19 +199,27 @@ class DataFolder:
         """
         if analysis_type not in ANALYSIS_TYPES:
             hint = f"valid types: {', '.join(ANALYSIS_TYPES)}"
-            raise InputError(f"unknown analysis type {analysis_type!r}", where="analysis_type", hint=hint)
+            raise InputError(
+                f"unknown analysis type {analysis_type!r}", where="analysis_type", hint=hint
+            )
         part, _, name = analysis_type.partition("/")
-        taken = {} if part != "metrics" else {one.partition("/")[2] for one in ANALYSIS_TYPES} - {name}
+        taken = (
+            {} if part != "metrics" else {one.partition("/")[2] for one in ANALYSIS_TYPES} - {name}
+        )
         found = []
         for file in self._files(feature.folder, part, _DATA_FILES):
             stem = file.path.name.lower().replace("-", "_").partition(".")[0]
-            if stem in (name, *_ALSO_CALLED[analysis_type]) or (stem.startswith(f"{name}_") and stem not in taken):
+            if stem in (name, *_ALSO_CALLED[analysis_type]) or (
+                stem.startswith(f"{name}_") and stem not in taken
+            ):
                 found.append(file)
         return found
 
     def docs(self, feature: Feature) -> list[SourceFile]:
         """Return the planning documents of a feature, by path."""
-        return [file for part in _DOC_FOLDERS for file in self._files(feature.folder, part, _DOC_FILES)]
+        return [
+            file for part in _DOC_FOLDERS for file in self._files(feature.folder, part, _DOC_FILES)
+        ]
 
     def doc(self, path: str, only: Feature | None = None) -> SourceFile:
         """Return a document by its path from `list_docs`.
@@ -186,8 +237,13 @@ class DataFolder:
             for file in self.docs(feature):
                 if given in (file.source, f"./{file.source}"):
                     return file
-        if only is not None and any(given == file.source for one in self.features for file in self.docs(one)):
-            what, hint = f"{path!r} belongs to another feature", f"only documents of {only.feature_id} may be read here"
+        if only is not None and any(
+            given == file.source for one in self.features for file in self.docs(one)
+        ):
+            what, hint = (
+                f"{path!r} belongs to another feature",
+                f"only documents of {only.feature_id} may be read here",
+            )
         else:
             what, hint = f"unknown document {path!r}", "use a path exactly as list_docs gives it"
         raise InputError(what, where="path", hint=hint)
@@ -200,7 +256,9 @@ class DataFolder:
         """
         key = source.removeprefix("jira:").partition("/")[0]
         if source.startswith("jira:") and key in self.fetched:
-            return pretty_json(self.fetched[key]["issue" if source.endswith("issue") else "changelog"]).encode()
+            return pretty_json(
+                self.fetched[key]["issue" if source.endswith("issue") else "changelog"]
+            ).encode()
         path = Path(os.path.realpath(self.root / source))
         if not path.is_relative_to(self.root) or not path.is_file():
             raise InputError("unknown source", where=source, hint="name a file of the data folder")
@@ -238,7 +296,9 @@ class DataFolder:
         return [file for file in self._listed[folder, part] if file.path.suffix.lower() in suffixes]
 
     def _inside(self, folder: str, part: str) -> Iterator[SourceFile]:
-        """Yield the files below a part of a feature's folder; links that lead out of it are skipped."""
+        """Yield the files below a part of a feature's folder; links that lead out of it are
+        skipped.
+        """
         base = self.root / folder / part
         if not self._within(base) or not base.is_dir():
             return
@@ -251,7 +311,9 @@ class DataFolder:
         """Return the links of a feature that lead out of its folder, which are not read."""
         inside = Path(os.path.realpath(self.folder(feature)))
         links = [path for path in sorted(self.folder(feature).rglob("*")) if path.is_symlink()]
-        outside = [path for path in links if not Path(os.path.realpath(path)).is_relative_to(inside)]
+        outside = [
+            path for path in links if not Path(os.path.realpath(path)).is_relative_to(inside)
+        ]
         return [path.relative_to(self.root).as_posix() for path in outside]
 
     def _first(self, folder: str, part: str, names: tuple[str, ...]) -> SourceFile | None:
@@ -267,7 +329,11 @@ class DataFolder:
         data = parse_json(load_bytes(path).decode("utf-8-sig", "replace"), _INDEX)
         listed = data.get("features", data.get("issues")) if isinstance(data, dict) else data
         if not isinstance(listed, list):
-            raise InputError("is not a list of features", where=_INDEX, hint="remove it to use the issues instead")
+            raise InputError(
+                "is not a list of features",
+                where=_INDEX,
+                hint="remove it to use the issues instead",
+            )
         for row in listed:
             if not isinstance(row, dict) or not row.get("folder"):
                 continue
@@ -279,7 +345,8 @@ class DataFolder:
                 name: str(row[name]) for name in own.to_json() if name != "folder" and row.get(name)
             }
             if row_fields.get("status", own.status) != own.status and own.status:
-                row_fields["status"] = own.status  # the issue is more reliable than its copy in the index
+                # the issue is more reliable than its copy in the index
+                row_fields["status"] = own.status
             yield Feature(**{**own.to_json(), "category": own.category, **row_fields})
 
     def _from_folder(self, folder: str) -> Feature:
@@ -289,7 +356,11 @@ class DataFolder:
             folder=folder,
             jira_key=key,
             feature_id=(issue.feature_id if issue else "") or key or folder,
-            summary=issue.summary if issue and issue.summary else folder.replace("_", " ").replace("-", " "),
+            summary=(
+                issue.summary
+                if issue and issue.summary
+                else folder.replace("_", " ").replace("-", " ")
+            ),
             status=issue.status if issue else "",
             data_quality=self._quality(folder, issue),
             category=issue.category if issue else "",
@@ -300,7 +371,9 @@ class DataFolder:
         saved = None
         if file is not None:
             try:
-                saved = read_issue(parse_json(load_bytes(file.path).decode("utf-8-sig", "replace"), file.source))
+                saved = read_issue(
+                    parse_json(load_bytes(file.path).decode("utf-8-sig", "replace"), file.source)
+                )
             except InputError:
                 saved = None  # reported when the source is read
         for key, one in self.fetched.items():
@@ -310,8 +383,13 @@ class DataFolder:
         return saved
 
     def _quality(self, folder: str, issue: Issue | None) -> str:
-        """Describe the data: number of analyses and documents, and whether Jira's issue can be read."""
+        """Describe the data: number of analyses and documents, and whether Jira's issue can be
+        read.
+        """
         probe = Feature(folder, "", "", "", "", "")
         available = sum(1 for one in ANALYSIS_TYPES if self.analysis_files(probe, one))
         missing = "" if issue else ", no Jira issue"
-        return f"{available} of {len(ANALYSIS_TYPES)} analyses, {len(self.docs(probe))} documents{missing}"
+        return (
+            f"{available} of {len(ANALYSIS_TYPES)} analyses, {len(self.docs(probe))}"
+            f" documents{missing}"
+        )

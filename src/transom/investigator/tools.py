@@ -14,13 +14,17 @@ from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.tools import Arguments, ToolDefinition
 
 _MOST_LISTED = 1_600  # characters
-_FEATURE_ID = {"feature_id": {"type": "string", "description": "The id of a feature, from get_jira_data."}}
+_FEATURE_ID = {
+    "feature_id": {"type": "string", "description": "The id of a feature, from get_jira_data."}
+}
 
 
 def jira_tool(data: DataFolder) -> ToolDefinition:
     """Return the tool `get_jira_data`: all features, six fields each."""
     text = "Metadata of all features: folder, jira_key, feature_id, summary, status, data_quality."
-    return _tool("get_jira_data", text, {}, lambda _: [feature.to_json() for feature in data.features])
+    return _tool(
+        "get_jira_data", text, {}, lambda _: [feature.to_json() for feature in data.features]
+    )
 
 
 def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDefinition]:
@@ -33,7 +37,10 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
     def feature_of(arguments: Arguments) -> Feature:
         feature = data.feature(str(arguments["feature_id"]))
         if only is not None and feature != only:
-            raise InputError(f"{feature.feature_id} may not be read here", hint=f"this is about {only.feature_id}")
+            raise InputError(
+                f"{feature.feature_id} may not be read here",
+                hint=f"this is about {only.feature_id}",
+            )
         return feature
 
     def get_analysis(arguments: Arguments) -> Json:
@@ -46,7 +53,10 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
 
     def list_docs(arguments: Arguments) -> Json:
         docs = data.docs(feature_of(arguments))
-        return [{"path": one.source, "name": one.path.name, "size": one.path.stat().st_size} for one in docs]
+        return [
+            {"path": one.source, "name": one.path.name, "size": one.path.stat().st_size}
+            for one in docs
+        ]
 
     def read_doc(arguments: Arguments) -> Json:
         return TextFile(data.doc(str(arguments["path"]), only).path).whole()
@@ -54,14 +64,26 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
     kinds = {"type": "string", "description": f"One of: {', '.join(ANALYSIS_TYPES)}"}
     path = {"path": {"type": "string", "description": "A path exactly as list_docs gave it."}}
     return [
-        _tool("get_analysis", "Analysis data of a feature.", {**_FEATURE_ID, "analysis_type": kinds}, get_analysis),
-        _tool("list_docs", "The planning documents of a feature: path, name, size.", _FEATURE_ID, list_docs),
+        _tool(
+            "get_analysis",
+            "Analysis data of a feature.",
+            {**_FEATURE_ID, "analysis_type": kinds},
+            get_analysis,
+        ),
+        _tool(
+            "list_docs",
+            "The planning documents of a feature: path, name, size.",
+            _FEATURE_ID,
+            list_docs,
+        ),
         _tool("read_doc", "The contents of a document.", path, read_doc),
     ]
 
 
 def shortened(tool: ToolDefinition) -> ToolDefinition:
-    """Return a tool with its list cut to a number of characters, for a conversation that must stay small."""
+    """Return a tool with its list cut to a number of characters, for a conversation that must
+    stay small.
+    """
 
     def handler(arguments: Arguments) -> Json:
         rows: Any = tool.handler(arguments)
@@ -69,7 +91,10 @@ def shortened(tool: ToolDefinition) -> ToolDefinition:
         for row in rows:
             room -= len(compact_json(row))
             if room < 0:
-                return [*shown, f"... and {len(rows) - len(shown)} more; have them looked at with read_closely"]
+                return [
+                    *shown,
+                    f"... and {len(rows) - len(shown)} more; have them looked at with read_closely",
+                ]
             shown.append(row)
         return shown
 
@@ -78,7 +103,11 @@ def shortened(tool: ToolDefinition) -> ToolDefinition:
 
 def _content(data: DataFolder, source: str) -> Json:
     text = data.read(source).decode("utf-8-sig", "replace")
-    return {"file": source, "text": text} if text.lstrip().startswith("<") else parse_json(text, source)
+    return (
+        {"file": source, "text": text}
+        if text.lstrip().startswith("<")
+        else parse_json(text, source)
+    )
 
 
 def _tool(

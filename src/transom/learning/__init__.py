@@ -1,4 +1,6 @@
-"""Learning: a playbook of insights; outcomes of the runs that used an insight raise or lower its standing."""
+"""Learning: a playbook of insights; outcomes of the runs that used an insight raise or lower its
+standing.
+"""
 
 from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder
 from transom.learning.compaction import CompactionManager, ContextBudgetManager

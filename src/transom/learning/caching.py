@@ -1,4 +1,6 @@
-"""Contexts for a vendor's prompt cache: a prefix that is byte-equal in each call, and statistics of the savings."""
+"""Contexts for a vendor's prompt cache: a prefix that is byte-equal in each call, and statistics
+of the savings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from transom.telemetry.calls import is_call, tokens_of
 from transom.telemetry.read import read_traces
 
 USUAL_TERMS = CacheTerms("*", 1, 0.1, 1.25, MOST_MARKS)
-"""Default prices: reads cost a tenth, writes a quarter more, no minimum; pass the vendor's own where known."""
+"""Default prices: reads cost a tenth, writes a quarter more, no minimum; pass the vendor's own
+where known.
+"""
 
 _FIRST = {"identity": 0, "capabilities": 1}
 _NEWEST = 100  # the newest calls, which the statistics count
@@ -20,7 +24,9 @@ _TIERS = (("stable_prefix", Tier.STABLE), ("semi_stable", Tier.SESSION), ("dynam
 
 
 class StablePrefixBuilder:
-    """Builds the text that comes first in each call; its bytes do not depend on the order of the calls here."""
+    """Builds the text that comes first in each call; its bytes do not depend on the order of the
+    calls here.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -48,7 +54,9 @@ class StablePrefixBuilder:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The prefix as blocks, for `Role.prompt`: identity and capabilities first, the others by name."""
+        """The prefix as blocks, for `Role.prompt`: identity and capabilities first, the others
+        by name.
+        """
         names = sorted(self._texts, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
         return tuple(Block(name, self._texts[name], Tier.STABLE) for name in names)
 
@@ -67,40 +75,65 @@ class ContextCacheOptimizer:
     def prepare_context(self, stable_prefix: str, semi_stable: str = "", dynamic: str = "") -> str:
         """Join one context: the text that never changes, the session's text, the new text."""
         texts = (stable_prefix, semi_stable, dynamic)
-        blocks = [Block(name, text, tier) for (name, tier), text in zip(_TIERS, texts, strict=True) if text]
+        blocks = [
+            Block(name, text, tier)
+            for (name, tier), text in zip(_TIERS, texts, strict=True)
+            if text
+        ]
         self._hits.append(self._monitor.watch(Request("context", Window(tuple(blocks)))).hit)
         return "\n\n".join(block.text for block in blocks)
 
     def get_stats(self) -> dict[str, Any]:
         """Return counts and estimated savings; the cost of cache writes is included."""
-        return counts_of(self._hits) | {"estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost))}
+        return counts_of(self._hits) | {
+            "estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost))
+        }
 
     def get_report(self) -> str:
         """Return the statistics as lines of text."""
         stats = self.get_stats()
-        hits = f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})"
+        hits = (
+            f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})"
+        )
         saved = f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%"
         return "\n".join((hits, saved, self._monitor.savings().text()))
 
 
 def counts_of(hits: list[bool]) -> dict[str, Any]:
-    """Count the requests that read from a cache: `total_requests`, `cache_hits`, `cache_misses`, `hit_rate`."""
+    """Count the requests that read from a cache: `total_requests`, `cache_hits`, `cache_misses`,
+    `hit_rate`.
+    """
     total, found = len(hits), sum(hits)
     rate = found / total if total else 0.0
-    return {"total_requests": total, "cache_hits": found, "cache_misses": total - found, "hit_rate": rate}
+    return {
+        "total_requests": total,
+        "cache_hits": found,
+        "cache_misses": total - found,
+        "hit_rate": rate,
+    }
 
 
 def cache_stats(workspace: Path) -> dict[str, Any]:
     """Read what vendors reported of the newest calls, from a workspace's traces.
 
     Returns:
-        `total_requests` (at most 100), `cache_hits`, `cache_misses`, `hit_rate`, `input_tokens`, `cached_tokens`,
+        `total_requests` (at most 100), `cache_hits`, `cache_misses`, `hit_rate`, `input_tokens`,
+        `cached_tokens`,
         `estimated_savings_percent` of the cost of the input; the cost of cache writes is included.
     """
-    ended = [span for _, spans in read_traces(workspace / "traces") for span in spans if is_call(span) and span.end]
-    answered = sorted((span for span in ended if span.status != "error"), key=lambda span: span.end or 0)
+    ended = [
+        span
+        for _, spans in read_traces(workspace / "traces")
+        for span in spans
+        if is_call(span) and span.end
+    ]
+    answered = sorted(
+        (span for span in ended if span.status != "error"), key=lambda span: span.end or 0
+    )
     calls = [tokens_of(span) for span in answered[-_NEWEST:]]
-    whole, read, written = (sum(one[name] for one in calls) for name in ("input", "cached", "cache_write"))
+    whole, read, written = (
+        sum(one[name] for one in calls) for name in ("input", "cached", "cache_write")
+    )
     saved = read * (1 - USUAL_TERMS.read) - written * (USUAL_TERMS.write - 1)
     tokens: dict[str, Any] = {"input_tokens": whole, "cached_tokens": read}
     tokens |= {"estimated_savings_percent": max(0.0, 100 * saved / whole) if whole else 0.0}

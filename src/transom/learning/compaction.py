@@ -1,4 +1,6 @@
-"""The log of a long task: trials fold into exact statistics, errors and milestones stay word for word."""
+"""The log of a long task: trials fold into exact statistics, errors and milestones stay word for
+word.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,34 @@ class CompactionManager:
     """
 
     def __init__(
-        self, compaction_threshold: int = 50, keep_recent: int = 20, keep_errors: bool = True, *, maximise: bool = False
+        self,
+        compaction_threshold: int = 50,
+        keep_recent: int = 20,
+        keep_errors: bool = True,
+        *,
+        maximise: bool = False,
     ) -> None:
         try:
             self._policy = Compaction(compaction_threshold, keep_recent)
         except ValueError as error:
-            raise InputError(str(error), where="CompactionManager", hint="keep fewer, or fold later") from error
+            raise InputError(
+                str(error), where="CompactionManager", hint="keep fewer, or fold later"
+            ) from error
         self._keep_errors = keep_errors
         self._maximise = maximise
         self.history = History()
         self.compaction_count = 0
 
     def add_trial_event(
-        self, trial_number: int, success: bool, objective: float | None = None, duration: float | None = None
+        self,
+        trial_number: int,
+        success: bool,
+        objective: float | None = None,
+        duration: float | None = None,
     ) -> None:
-        """Add the end of a trial; its objective and its duration in seconds count in the statistics."""
+        """Add the end of a trial; its objective and its duration in seconds count in the
+        statistics.
+        """
         measured = {"objective": objective, "seconds": duration}
         values = {name: value for name, value in measured.items() if value is not None}
         shown = "".join(f", {name} {value:g}" for name, value in values.items())
@@ -54,9 +69,16 @@ class CompactionManager:
 
     def add_milestone(self, description: str, details: Mapping[str, Any] | None = None) -> None:
         """Add a milestone."""
-        shown = f" ({', '.join(f'{name}={value}' for name, value in details.items())})" if details else ""
+        shown = (
+            f" ({', '.join(f'{name}={value}' for name, value in details.items())})"
+            if details
+            else ""
+        )
         name = " ".join(description.split())[:_LONGEST] or "milestone"
-        self._add(f"MILESTONE: {description}{shown}", Mark(milestone="".join(filter(str.isprintable, name))))
+        self._add(
+            f"MILESTONE: {description}{shown}",
+            Mark(milestone="".join(filter(str.isprintable, name))),
+        )
 
     @property
     def events(self) -> list[str]:
@@ -67,7 +89,11 @@ class CompactionManager:
     def get_stats(self) -> dict[str, Any]:
         """Count the events: all, unfolded, folded; and how often the log was folded."""
         total, standing = self.history.count, len(self.events)
-        stats = {"total_events": total, "standing_events": standing, "folded_events": total - standing}
+        stats = {
+            "total_events": total,
+            "standing_events": standing,
+            "folded_events": total - standing,
+        }
         return {**stats, "compaction_count": self.compaction_count}
 
     @property
@@ -87,7 +113,8 @@ class CompactionManager:
     def get_context_string(self, tokens: int | None = None) -> str:
         """Return the log as text of at most `tokens` estimated tokens.
 
-        Beyond the limit equal events become one line with a count; then the oldest are left out and counted in a line.
+        Beyond the limit equal events become one line with a count; then the oldest are left out and
+        counted in a line.
         """
         head = [self.summary] if self.summary else []
         whole = "\n".join([*head, *self.events])
@@ -97,7 +124,12 @@ class CompactionManager:
         for text, count in counts.items():  # the newest first
             line = text if count == 1 else f"{text} ({count} times)"
             left = len(counts) - len(lines)
-            if estimate_tokens("\n".join([*head, f"{left} older events are left out", line, *lines])) > tokens:
+            if (
+                estimate_tokens(
+                    "\n".join([*head, f"{left} older events are left out", line, *lines])
+                )
+                > tokens
+            ):
                 return "\n".join([*head, f"{left} older events are left out", *lines])
             lines.insert(0, line)
         return "\n".join([*head, *lines])
@@ -116,18 +148,28 @@ class ContextBudgetManager:
     """
 
     def __init__(self, budget: Mapping[str, int] | None = None) -> None:
-        chosen = dict(budget) if budget is not None else {str(name): size for name, size in DEFAULT_SHARES.items()}
+        chosen = (
+            dict(budget)
+            if budget is not None
+            else {str(name): size for name, size in DEFAULT_SHARES.items()}
+        )
         self.budget = {**chosen, "total": chosen.get("total", sum(chosen.values()))}
         self.usage: dict[str, int] = dict.fromkeys((name for name in chosen if name != "total"), 0)
 
     def update_usage(self, section: str, tokens: int | str) -> None:
-        """Set the usage of a part: a number of tokens, or the text itself. InputError: the part is unknown."""
+        """Set the usage of a part: a number of tokens, or the text itself. InputError: the part
+        is unknown.
+        """
         if section not in self.usage:
-            raise InputError(f"unknown part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}")
+            raise InputError(
+                f"unknown part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}"
+            )
         self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens
 
     def get_available(self, section: str) -> int:
-        """Return the tokens that are left of a part; negative where its usage is over its budget."""
+        """Return the tokens that are left of a part; negative where its usage is over its
+        budget.
+        """
         return self.budget[section] - self.usage.get(section, 0)
 
     @property
@@ -137,8 +179,17 @@ class ContextBudgetManager:
 
     def is_over_budget(self, section: str | None = None) -> bool:
         """Whether a part, or the whole window where no part is named, is over its budget."""
-        return self.total_used > self.budget["total"] if section is None else self.get_available(section) < 0
+        return (
+            self.total_used > self.budget["total"]
+            if section is None
+            else self.get_available(section) < 0
+        )
 
 
 def _text(event: Event) -> str:
-    return "".join(part.text for turn in event.turns for part in getattr(turn, "parts", ()) if isinstance(part, Text))
+    return "".join(
+        part.text
+        for turn in event.turns
+        for part in getattr(turn, "parts", ())
+        if isinstance(part, Text)
+    )

@@ -58,12 +58,21 @@ class InsightDocument(BaseModel):
 
     def insight(self) -> Insight:
         """Return the insight as a playbook holds it."""
-        usual, tested = _usual_against(self.category, self.harmful_count), self.helpful_count + self.harmful_count
+        usual, tested = (
+            _usual_against(self.category, self.harmful_count),
+            self.helpful_count + self.harmful_count,
+        )
         against = usual if self.against_count is None else min(self.against_count, tested)
         known = [Source.from_json(one) for one in self.sources]
-        trials = [Source(trial=one) for one in self.source_trials if one not in {source.trial for source in known}]
+        trials = [
+            Source(trial=one)
+            for one in self.source_trials
+            if one not in {source.trial for source in known}
+        ]
         return Insight(
-            **self.model_dump(exclude={"content", "last_used", "source_trials", "sources", "against_count"}),
+            **self.model_dump(
+                exclude={"content", "last_used", "source_trials", "sources", "against_count"}
+            ),
             content=self.content.strip(),
             against_count=against,
             sources=(*known, *trials),
@@ -84,7 +93,8 @@ class PlaybookDocument(BaseModel):
 
 @dataclass
 class Imported:
-    """The result of an import: new ids, ids that were known, and file ids that became other ids here.
+    """The result of an import: new ids, ids that were known, and file ids that became other ids
+    here.
 
     `unreadable` has the lines that cannot be read: `file:line: what is wrong`.
     """
@@ -100,7 +110,8 @@ def load_playbook(path: Path, *, kept: bool = False) -> Playbook:
 
     Args:
         path: the file.
-        kept: the playbook lives in a database beside the file, which may be missing; else in memory.
+        kept: the playbook lives in a database beside the file, which may be missing; else in
+            memory.
 
     Raises:
         InputError: the file cannot be read as a playbook.
@@ -112,7 +123,9 @@ def load_playbook(path: Path, *, kept: bool = False) -> Playbook:
 
 
 def save_playbook(playbook: Playbook, path: Path) -> None:
-    """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
+    """Write the insights that are seen from here to a JSON file, the same bytes for the same
+    insights.
+    """
     write_atomic(path, export_json(playbook).encode())
 
 
@@ -120,7 +133,9 @@ def export_json(playbook: Playbook) -> str:
     """Return the visible insights as JSON, by id; tombstones apart, merged insights left out."""
     where, values = playbook.view.visible
     insights = playbook.ledger.insights(f"merged_into = '' AND {where}", values, order="serial, id")
-    newest = max((max(one.created_at, one.last_used, one.confirmed_at) for one in insights), default="")
+    newest = max(
+        (max(one.created_at, one.last_used, one.confirmed_at) for one in insights), default=""
+    )
     living = {one.id: insight_json(one) for one in insights if not one.retired}
     dead = {one.id: insight_json(one) for one in insights if one.retired}
     document = {"version": VERSION, "last_updated": newest, "items": living}
@@ -144,12 +159,29 @@ def insight_json(one: Insight) -> dict[str, Json]:
         data["against_count"] = one.against_count
     if more := [source.to_json() for source in one.sources if source.to_json().keys() - {"trial"}]:
         data["sources"] = [*more]
-    names = ("scope", "egress", "owner", "overrides", "confirmed_at", "valid_from", "valid_until", "retired")
-    return {**data, **{name: value for name in names if (value := getattr(one, name)) not in ("", "global", "any")}}
+    names = (
+        "scope",
+        "egress",
+        "owner",
+        "overrides",
+        "confirmed_at",
+        "valid_from",
+        "valid_until",
+        "retired",
+    )
+    return {
+        **data,
+        **{
+            name: value
+            for name in names
+            if (value := getattr(one, name)) not in ("", "global", "any")
+        },
+    }
 
 
 def import_json(playbook: Playbook, path: Path) -> Imported:
-    """Add the insights of a file. A second import changes nothing: counts are raised to the file's, never summed.
+    """Add the insights of a file. A second import changes nothing: counts are raised to the file's,
+    never summed.
 
     InputError: the file is not a playbook, or its version is newer than this code.
     """
@@ -162,7 +194,9 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
         for one in items:  # its id may be another one here
             if one.overrides in imported.renamed:
                 key = imported.renamed.get(one.id, one.id)
-                playbook.ledger.append(run, "edited", key, {"overrides": imported.renamed[one.overrides]})
+                playbook.ledger.append(
+                    run, "edited", key, {"overrides": imported.renamed[one.overrides]}
+                )
 
     playbook.ledger.tables.write(put)
     playbook.embed_missing()
@@ -170,14 +204,17 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
 
 
 def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
-    """Add insights from session notes, one JSON object a line with `category`, `insight` and `tags`.
+    """Add insights from session notes, one JSON object a line with `category`, `insight` and
+    `tags`.
 
-    Their scope is the narrowest of the playbook's view. A second import changes nothing. Lines that cannot be read are
-    listed. InputError: a file cannot be read.
+    Their scope is the narrowest of the playbook's view. A second import changes nothing. Lines that
+    cannot be read are listed. InputError: a file cannot be read.
     """
     imported = Imported()
     for path in paths:
-        for number, line in enumerate(read_bytes(path, _MOST_BYTES).decode("utf-8", "replace").split("\n"), 1):
+        for number, line in enumerate(
+            read_bytes(path, _MOST_BYTES).decode("utf-8", "replace").split("\n"), 1
+        ):
             if not line.strip():
                 continue
             try:
@@ -197,18 +234,35 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
 
 
 def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> None:
-    ledger, where = playbook.ledger, "fingerprint = ? AND scope = ? AND owner = ? AND (category = 'mis') = ?"
-    values = (fingerprint(one.content), one.scope, one.owner, one.category is InsightCategory.MISTAKE)
+    ledger, where = (
+        playbook.ledger,
+        "fingerprint = ? AND scope = ? AND owner = ? AND (category = 'mis') = ?",
+    )
+    values = (
+        fingerprint(one.content),
+        one.scope,
+        one.owner,
+        one.category is InsightCategory.MISTAKE,
+    )
     if same := ledger.insights(where, values, order=f"id != '{one.id}', retired != ''"):
         here = playbook.require(same[0].merged_into or same[0].id)
-        counts = [max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)]
+        counts = [
+            max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)
+        ]
         to.known.append(here.id)
         if here.id != one.id:
             to.renamed[one.id] = here.id
         more = any(counts) or not {*one.tags} <= {*here.tags} or one.last_used > here.last_used
         if more or (one.egress, here.egress) == ("local", "any"):
-            raised: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "last_used": one.last_used}
-            raised |= {"sources": [source.to_json() for source in one.sources], "egress": one.egress}
+            raised: dict[str, Json] = {
+                "counts": [*counts],
+                "tags": [*one.tags],
+                "last_used": one.last_used,
+            }
+            raised |= {
+                "sources": [source.to_json() for source in one.sources],
+                "egress": one.egress,
+            }
             ledger.append(run, "raised", here.id, raised)
             playbook.reindex(run, here.id)
         if one.retired and not same[0].retired:
@@ -223,7 +277,9 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
 
 
 def _usual_against(category: InsightCategory, harmful: int) -> int:
-    """Return the default of `against_count`: 0 for a mistake, see `supports`, else the bad outcomes."""
+    """Return the default of `against_count`: 0 for a mistake, see `supports`, else the bad
+    outcomes.
+    """
     return 0 if category is InsightCategory.MISTAKE else harmful
 
 
@@ -238,5 +294,7 @@ def _read(path: Path) -> PlaybookDocument:
     for key, one in [*document.items.items(), *document.retired.items()]:
         if key != one.id or not key.startswith(f"{one.category.value}-"):
             hint = "its key, its id and its category must agree"
-            raise InputError(f"{key} holds {one.id} of category {one.category.value}", where=str(path), hint=hint)
+            raise InputError(
+                f"{key} holds {one.id} of category {one.category.value}", where=str(path), hint=hint
+            )
     return document

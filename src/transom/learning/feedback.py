@@ -1,4 +1,6 @@
-"""Feedback from trials to the playbook: outcomes count for the insights used, and errors become insights."""
+"""Feedback from trials to the playbook: outcomes count for the insights used, and errors become
+insights.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,18 @@ class FeedbackLoop:
     """Processes the trials of one study.
 
     Args:
-        playbook: an open playbook, or a JSON file: then events go to a database beside it, safe for several
+        playbook: an open playbook, or a JSON file: then events go to a database beside it, safe for
+            several
             processes, and the file is written when the study ends.
-        run: id of the study's run; given again after a restart, no trial is counted twice. None: a new id.
+        run: id of the study's run; given again after a restart, no trial is counted twice. None: a
+            new id.
     """
 
     def __init__(self, playbook: Playbook | Path, *, run: str | None = None) -> None:
         self._file = None if isinstance(playbook, Playbook) else Path(playbook)
-        self.playbook = playbook if isinstance(playbook, Playbook) else load_playbook(Path(playbook), kept=True)
+        self.playbook = (
+            playbook if isinstance(playbook, Playbook) else load_playbook(Path(playbook), kept=True)
+        )
         self.reflector = Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
         self._trials: list[tuple[bool, float | None]] = []
@@ -41,17 +47,21 @@ class FeedbackLoop:
         context_items_used: Sequence[str] | None = None,
         errors: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """Count a trial once for the insights that it used, and keep its candidates until the study ends.
+        """Count a trial once for the insights that it used, and keep its candidates until the study
+        ends.
 
         Args:
-            context_items_used: ids of the insights that the trial relied on, not of all that were shown.
+            context_items_used: ids of the insights that the trial relied on, not of all that were
+                shown.
 
         Returns:
             `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (a number).
         """
         source = Source(self._run, f"trial-{trial_number}", trial_number, by="feedback")
         tried, messages = dict(design_variables or {}), [*(errors or ())]
-        outcome = OptimizationOutcome(trial_number, success, objective_value, (), messages, tried, source)
+        outcome = OptimizationOutcome(
+            trial_number, success, objective_value, (), messages, tried, source
+        )
         before = len(self.reflector.pending)
         updated = self.reflector.learn(outcome, context_items_used or ())
         self._trials.append((success, objective_value))
@@ -72,15 +82,20 @@ class FeedbackLoop:
         }
 
     def finalize_study(self, study_stats: Mapping[str, Any]) -> dict[str, Any]:
-        """End the study: add its candidates, retire insights that the evidence condemns, write the file.
+        """End the study: add its candidates, retire insights that the evidence condemns, write the
+        file.
 
-        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; missing ones are computed.
+        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`;
+        missing ones are computed.
         """
         trials, used = self._trials, [*self._used]
         self._trials, self._used = [], {}
         rate = sum(good for good, _ in trials) / len(trials) if trials else 0.0
         best = min((value for good, value in trials if good and value is not None), default=None)
-        name, total = str(study_stats.get("name") or "study"), int(study_stats.get("total_trials", len(trials)))
+        name, total = (
+            str(study_stats.get("name") or "study"),
+            int(study_stats.get("total_trials", len(trials))),
+        )
         self.reflector.analyze_study_completion(
             study_name=name,
             total_trials=total,

@@ -34,7 +34,9 @@ class InsightCategory(StrEnum):
 
     @classmethod
     def named(cls, text: str) -> InsightCategory:
-        """Return the category of a code or name: `mis`, `MISTAKE`. InputError: the category is unknown."""
+        """Return the category of a code or name: `mis`, `MISTAKE`. InputError: the category is
+        unknown.
+        """
         for one in cls:
             if text.lower() in (one.value, one.name.lower()):
                 return one
@@ -74,7 +76,8 @@ class Insight:
     Attributes:
         id: `str-00001`; "" for an insight that is not yet added.
         helpful_count, harmful_count: good and bad outcomes of its use.
-        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X") neither kind does by
+        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X")
+            neither kind does by
             itself: a run that heeded it succeeded, one that did not failed.
         tags: sorted.
         sources: origins, each once.
@@ -110,7 +113,9 @@ class Insight:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Good outcomes, bad outcomes, and outcomes of both kinds that speak against the insight."""
+        """Good outcomes, bad outcomes, and outcomes of both kinds that speak against the
+        insight.
+        """
         return self.helpful_count, self.harmful_count, self.against_count
 
     @property
@@ -170,7 +175,8 @@ class Insight:
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:
     """Whether an outcome speaks for an insight of a category, given whether it was followed.
 
-    Where that is unknown (None), a failure after a mistake was shown counts as having made that mistake.
+    Where that is unknown (None), a failure after a mistake was shown counts as having made that
+    mistake.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True
@@ -179,11 +185,15 @@ def supports(category: InsightCategory, good: bool, followed: bool | None) -> bo
 
 def days_between(earlier: str, later: str) -> float:
     """Return the days from one ISO 8601 time to another; 0 where the first is "" or later."""
-    return max(0.0, (_moment(later) - _moment(earlier)).total_seconds() / 86_400) if earlier else 0.0
+    return (
+        max(0.0, (_moment(later) - _moment(earlier)).total_seconds() / 86_400) if earlier else 0.0
+    )
 
 
 def bound(text: str) -> str:
-    """Return a year, month, day or time in the form that sorts as text; "" for none. InputError: not a date."""
+    """Return a year, month, day or time in the form that sorts as text; "" for none. InputError:
+    not a date.
+    """
     if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
         return text
     try:

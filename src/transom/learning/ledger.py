@@ -1,4 +1,6 @@
-"""Events of a playbook and the insights they add up to: an event is stored and applied in one transaction."""
+"""Events of a playbook and the insights they add up to: an event is stored and applied in one
+transaction.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,19 @@ INDEX = "insights"
 _STEPS = (
     (
         """CREATE TABLE insight_events (
-            seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL, insight TEXT NOT NULL,
-            key TEXT UNIQUE, data TEXT NOT NULL
+            seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, kind TEXT NOT NULL,
+            insight TEXT NOT NULL, key TEXT UNIQUE, data TEXT NOT NULL
         )""",
         "CREATE INDEX insight_events_by_insight ON insight_events (insight, seq)",
         """CREATE TABLE insights (
-            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, serial INTEGER NOT NULL, category TEXT NOT NULL,
-            content TEXT NOT NULL, fingerprint TEXT NOT NULL, helpful INTEGER NOT NULL DEFAULT 0,
-            harmful INTEGER NOT NULL DEFAULT 0, against INTEGER NOT NULL DEFAULT 0, tags TEXT NOT NULL,
-            sources TEXT NOT NULL, scope TEXT NOT NULL, owner TEXT NOT NULL, overrides TEXT NOT NULL,
-            created_at TEXT NOT NULL, last_used TEXT NOT NULL DEFAULT '', confirmed_at TEXT NOT NULL DEFAULT '',
-            valid_from TEXT NOT NULL, valid_until TEXT NOT NULL, retired TEXT NOT NULL DEFAULT '',
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, serial INTEGER NOT NULL,
+            category TEXT NOT NULL, content TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            helpful INTEGER NOT NULL DEFAULT 0, harmful INTEGER NOT NULL DEFAULT 0,
+            against INTEGER NOT NULL DEFAULT 0, tags TEXT NOT NULL, sources TEXT NOT NULL,
+            scope TEXT NOT NULL, owner TEXT NOT NULL, overrides TEXT NOT NULL,
+            created_at TEXT NOT NULL, last_used TEXT NOT NULL DEFAULT '',
+            confirmed_at TEXT NOT NULL DEFAULT '', valid_from TEXT NOT NULL,
+            valid_until TEXT NOT NULL, retired TEXT NOT NULL DEFAULT '',
             merged_into TEXT NOT NULL DEFAULT '', egress TEXT NOT NULL
         )""",
         "CREATE INDEX insights_by_fingerprint ON insights (fingerprint)",
@@ -41,21 +45,30 @@ _STEPS = (
     ),
 )
 _COLUMNS = (
-    "id, category, content, helpful, harmful, against, tags, sources, scope, owner, overrides, created_at, last_used, "
-    "confirmed_at, valid_from, valid_until, retired, merged_into, egress"
+    "id, category, content, helpful, harmful, against, tags, sources, scope, owner, overrides,"
+    " created_at, last_used, confirmed_at, valid_from, valid_until, retired, merged_into, egress"
 )
 _EDITABLE = {"content", "fingerprint", "overrides", "valid_from", "valid_until", "tags"}
 _GIVEN = (
-    "category", "content", "scope", "owner", "overrides", "valid_from", "valid_until", "last_used", "confirmed_at",
+    "category",
+    "content",
+    "scope",
+    "owner",
+    "overrides",
+    "valid_from",
+    "valid_until",
+    "last_used",
+    "confirmed_at",
     "retired",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class PlaybookEvent:
     """A change of an insight, with its number in the database and its time, UTC.
 
-    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
+    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or
+    `confirmed`.
     """
 
     seq: int
@@ -71,10 +84,22 @@ class Ledger:
     def __init__(self, path: Path | None) -> None:
         self.tables = Tables.open(path, "learning", _STEPS)
 
-    def append(self, run: Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None) -> int:
-        """Store and apply an event in the caller's transaction; 0 if an event with this key is already stored."""
+    def append(
+        self,
+        run: Connection,
+        kind: str,
+        insight: str,
+        data: Mapping[str, Json],
+        key: str | None = None,
+    ) -> int:
+        """Store and apply an event in the caller's transaction; 0 if an event with this key is
+        already stored.
+        """
         at, text = now(), compact_json(dict(data))
-        sql = "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
+        sql = (
+            "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?,"
+            " ?, ?)"
+        )
         cursor = run.execute(sql, (at, kind, insight, key, text))
         if not cursor.rowcount or not cursor.lastrowid:
             return 0
@@ -82,15 +107,24 @@ class Ledger:
         return cursor.lastrowid
 
     def add(self, run: Connection, one: Insight) -> str:
-        """Add an insight in the caller's transaction. Returns its id, the next free one if it has none.
+        """Add an insight in the caller's transaction. Returns its id, the next free one if it has
+        none.
 
         The ids of all categories share one sequence of numbers; no number is used twice.
         """
         serial = run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0]
         key = one.id or f"{one.category.value}-{serial:05}"
-        fields: dict[str, Json] = {name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")}
-        fields |= {"tags": [*one.tags], "sources": [source.to_json() for source in one.sources if source != Source()]}
-        fields |= {"counts": [*one.counts] if any(one.counts) else [], "fingerprint": fingerprint(one.content)}
+        fields: dict[str, Json] = {
+            name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")
+        }
+        fields |= {
+            "tags": [*one.tags],
+            "sources": [source.to_json() for source in one.sources if source != Source()],
+        }
+        fields |= {
+            "counts": [*one.counts] if any(one.counts) else [],
+            "fingerprint": fingerprint(one.content),
+        }
         self.append(run, "added", key, {name: value for name, value in fields.items() if value})
         return key
 
@@ -105,12 +139,21 @@ class Ledger:
         self.tables.write(fold)
 
     def events(self, insight: str | None = None, after: int = 0) -> list[PlaybookEvent]:
-        """Return the events of an insight, or of all insights, after event number `after`, in order."""
-        sql = "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL OR insight = ?2)"
+        """Return the events of an insight, or of all insights, after event number `after`, in
+        order.
+        """
+        sql = (
+            "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL"
+            " OR insight = ?2)"
+        )
         rows = self.tables.query(f"{sql} ORDER BY seq", (after, insight))
-        return [PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows]
+        return [
+            PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows
+        ]
 
-    def insights(self, where: str = "1", values: Sequence[Any] = (), order: str = "number") -> list[Insight]:
+    def insights(
+        self, where: str = "1", values: Sequence[Any] = (), order: str = "number"
+    ) -> list[Insight]:
         """Return the insights that match an SQL condition, in the order of insertion by default."""
         sql = f"SELECT {_COLUMNS} FROM insights WHERE {where} ORDER BY {order}"
         return [_insight(row) for row in self.tables.query(sql, values)]
@@ -118,7 +161,9 @@ class Ledger:
     def numbered(self, numbers: Sequence[int]) -> dict[int, Insight]:
         """Return insights by their numbers in the search index."""
         marks = ",".join("?" * len(numbers))
-        rows = self.tables.query(f"SELECT number, {_COLUMNS} FROM insights WHERE number IN ({marks})", numbers)
+        rows = self.tables.query(
+            f"SELECT number, {_COLUMNS} FROM insights WHERE number IN ({marks})", numbers
+        )
         return {row[0]: _insight(row[1:]) for row in rows}
 
 
@@ -126,22 +171,36 @@ def _insight(row: Sequence[Any]) -> Insight:
     key, category, content, helpful, harmful, against, tags, sources, *rest = row
     known = tuple(Source.from_json(one) for one in json.loads(sources))
     counts = (helpful, harmful, against)
-    return Insight(key, InsightCategory(category), content, *counts, tuple(json.loads(tags)), known, *rest)
+    return Insight(
+        key, InsightCategory(category), content, *counts, tuple(json.loads(tags)), known, *rest
+    )
 
 
 def _added(run: Connection, event: PlaybookEvent) -> None:
     data = event.data
-    row: dict[str, Any] = {"number": event.seq, "id": event.insight, "serial": int(event.insight.rpartition("-")[2])}
+    row: dict[str, Any] = {
+        "number": event.seq,
+        "id": event.insight,
+        "serial": int(event.insight.rpartition("-")[2]),
+    }
     row |= {name: data.get(name, "") for name in (*_GIVEN, "fingerprint")}
     row |= {"created_at": data.get("created_at", event.at), "egress": data.get("egress", "any")}
-    row |= {"tags": compact_json(sorted({*data.get("tags", ())})), "sources": compact_json(data.get("sources", []))}
+    row |= {
+        "tags": compact_json(sorted({*data.get("tags", ())})),
+        "sources": compact_json(data.get("sources", [])),
+    }
     row |= dict(zip(("helpful", "harmful", "against"), data.get("counts", (0, 0, 0)), strict=True))
-    run.execute(f"INSERT INTO insights ({', '.join(row)}) VALUES ({','.join('?' * len(row))})", [*row.values()])
+    run.execute(
+        f"INSERT INTO insights ({', '.join(row)}) VALUES ({','.join('?' * len(row))})",
+        [*row.values()],
+    )
 
 
 def _seen(run: Connection, event: PlaybookEvent) -> None:
     data = event.data
-    _enrich(run, event.insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any"))
+    _enrich(
+        run, event.insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any")
+    )
 
 
 def _feedback(run: Connection, event: PlaybookEvent) -> None:
@@ -161,12 +220,18 @@ def _edited(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _merged(run: Connection, event: PlaybookEvent) -> None:
-    sql = "SELECT helpful, harmful, against, last_used, tags, sources, egress FROM insights WHERE id = ?"
+    sql = (
+        "SELECT helpful, harmful, against, last_used, tags, sources, egress FROM insights WHERE"
+        " id = ?"
+    )
     *counts, last_used, tags, sources, egress = run.execute(sql, (event.insight,)).fetchone()
     into = event.data["into"]
     _count(run, into, counts, last_used)
     _enrich(run, into, json.loads(tags), json.loads(sources), egress)
-    run.execute("UPDATE insights SET merged_into = ?1 WHERE id = ?2 OR merged_into = ?2", (into, event.insight))
+    run.execute(
+        "UPDATE insights SET merged_into = ?1 WHERE id = ?2 OR merged_into = ?2",
+        (into, event.insight),
+    )
     _set(run, event.insight, "retired", f"merged into {into}")
 
 
@@ -191,19 +256,28 @@ def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> N
     )
 
 
-def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
+def _enrich(
+    run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str
+) -> None:
     """Add tags and sources, each once. An insight with any local source becomes local."""
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
     all_tags, known = sorted({*json.loads(row[0]), *tags}), json.loads(row[1])
     known += [one for one in sources if one and one not in known]
     run.execute(
-        "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE 'local' END "
-        "WHERE id = ?",
+        "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE"
+        " 'local' END WHERE id = ?",
         (compact_json(all_tags), compact_json(known), egress, insight),
     )
 
 
 _FOLD = {
-    "added": _added, "seen": _seen, "feedback": _feedback, "raised": _raised, "edited": _edited, "merged": _merged,
-    "retired": _retired, "restored": _retired, "confirmed": _confirmed,
-}  # fmt: skip
+    "added": _added,
+    "seen": _seen,
+    "feedback": _feedback,
+    "raised": _raised,
+    "edited": _edited,
+    "merged": _merged,
+    "retired": _retired,
+    "restored": _retired,
+    "confirmed": _confirmed,
+}

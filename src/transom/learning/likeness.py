@@ -11,33 +11,93 @@ NEARLY = 0.75
 """Least share of common words (Jaccard) of two texts that count as the same."""
 PARAPHRASE = 0.84
 """Least cosine similarity of two texts that may count as the same."""
-_SWAPPED = 0.35  # largest share of differing words between two texts of one length that share a pattern
+# largest share of differing words between two texts of one length that share a pattern
+_SWAPPED = 0.35
 
 _NEGATIONS = frozenset(
-    {"not", "no", "never", "without", "avoid", "don", "doesn", "isn", "aren", "won", "cannot", "shouldn", "mustn"}
+    {
+        "not",
+        "no",
+        "never",
+        "without",
+        "avoid",
+        "don",
+        "doesn",
+        "isn",
+        "aren",
+        "won",
+        "cannot",
+        "shouldn",
+        "mustn",
+    }
     | {"neither", "nor", "except", "unless", "stop", "disable", "disabled"}
 )
 _OPPOSITES = tuple(
     frozenset(stem(word) for word in pair.split())
     for pair in (
-        "increase decrease", "raise lower", "higher lower", "more less", "more fewer", "maximum minimum", "max min",
-        "maximise minimise", "maximize minimize", "before after", "above below", "enable disable", "first last",
-        "always never", "with without", "upper lower", "coarse fine", "thick thin", "fast slow", "small large",
-        "short long", "true false", "start stop", "begin end", "read write", "load save", "add remove", "open close",
-        "left right", "on off", "pass fail",
+        "increase decrease",
+        "raise lower",
+        "higher lower",
+        "more less",
+        "more fewer",
+        "maximum minimum",
+        "max min",
+        "maximise minimise",
+        "maximize minimize",
+        "before after",
+        "above below",
+        "enable disable",
+        "first last",
+        "always never",
+        "with without",
+        "upper lower",
+        "coarse fine",
+        "thick thin",
+        "fast slow",
+        "small large",
+        "short long",
+        "true false",
+        "start stop",
+        "begin end",
+        "read write",
+        "load save",
+        "add remove",
+        "open close",
+        "left right",
+        "on off",
+        "pass fail",
     )
-)  # fmt: skip
+)
 _DIRECTED = frozenset(
-    {"before", "after", "over", "under", "above", "below", "than", "instead", "from", "into", "to", "not"}
+    {
+        "before",
+        "after",
+        "over",
+        "under",
+        "above",
+        "below",
+        "than",
+        "instead",
+        "from",
+        "into",
+        "to",
+        "not",
+    }
 )
 """Words that make the order of the other words part of the meaning."""
-_MARKS = re.compile(r"(?<=[\w)\]\s])(?<![-=])[<>]=?|[=!]=+|[≤≥≠%]|(?<![\w.)\]])-(?=\.?\d)|(?<=[A-Za-z])(?:\+\+|#)")
+_MARKS = re.compile(
+    r"(?<=[\w)\]\s])(?<![-=])[<>]=?|[=!]=+|[≤≥≠%]|(?<![\w.)\]])-(?=\.?\d)|(?<=[A-Za-z])(?:\+\+|#)"
+)
 """Punctuation that carries meaning: `slack < 0`, `x != 0`, `-0.5`, `50%`, `C++`."""
 
 
 def fingerprint(content: str) -> str:
-    """Hash a text without case, spaces and meaningless punctuation: equal for texts that differ only in those."""
-    return hashlib.blake2b(" ".join(words_of(content) + _marks(content)).encode(), digest_size=16).hexdigest()
+    """Hash a text without case, spaces and meaningless punctuation: equal for texts that differ
+    only in those.
+    """
+    return hashlib.blake2b(
+        " ".join(words_of(content) + _marks(content)).encode(), digest_size=16
+    ).hexdigest()
 
 
 def _marks(text: str) -> list[str]:
@@ -45,9 +105,11 @@ def _marks(text: str) -> list[str]:
 
 
 def may_paraphrase(one: str, other: str) -> bool:
-    """Whether two similar texts can mean the same: no contradiction, and not one pattern about two things.
+    """Whether two similar texts can mean the same: no contradiction, and not one pattern about two
+    things.
 
-    An embedder rates "Write the log to a local disk" and "Read the log from a local disk" as nearly equal.
+    An embedder rates "Write the log to a local disk" and "Read the log from a local disk" as nearly
+    equal.
     """
     first, second = words_of(one), words_of(other)
     swapped = sum(a != b for a, b in zip(first, second, strict=False))
@@ -56,10 +118,14 @@ def may_paraphrase(one: str, other: str) -> bool:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Whether the difference of two texts reverses the meaning: a number, sign, negation or direction."""
+    """Whether the difference of two texts reverses the meaning: a number, sign, negation or
+    direction.
+    """
     first, second = {*words_of(one)}, {*words_of(other)}
     common = first & second
-    orders = [[*dict.fromkeys(word for word in words_of(text) if word in common)] for text in (one, other)]
+    orders = [
+        [*dict.fromkeys(word for word in words_of(text) if word in common)] for text in (one, other)
+    ]
     if _marks(one) != _marks(other) or (common & _DIRECTED and orders[0] != orders[1]):
         return True
     mine, theirs = first - second, second - first

@@ -1,4 +1,6 @@
-"""Error patterns: kinds of errors, recognised by words of their messages; a product may add a file of its own."""
+"""Error patterns: kinds of errors, recognised by words of their messages; a product may add a
+file of its own.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def _compiled(text: object) -> re.Pattern[str]:
 
 
 class ErrorPattern(BaseModel):
-    """One kind of error: regular expressions for its messages, ignoring case, and the insight to add for it."""
+    """One kind of error: regular expressions for its messages, ignoring case, and the insight to
+    add for it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -44,11 +48,15 @@ class _File(BaseModel):
     patterns: tuple[ErrorPattern, ...]
 
 
-UNKNOWN = ErrorPattern(kind="unknown_error", find=(_compiled(""),), tags=("error",), insight="It failed")
+UNKNOWN = ErrorPattern(
+    kind="unknown_error", find=(_compiled(""),), tags=("error",), insight="It failed"
+)
 
 
 class ErrorPatterns:
-    """The shipped patterns, preceded by those of other files. InputError: a file is not a list of patterns."""
+    """The shipped patterns, preceded by those of other files. InputError: a file is not a list
+    of patterns.
+    """
 
     def __init__(self, *files: Path) -> None:
         read = [validate_yaml(_File, load_yaml(path)).patterns for path in (*files, SHIPPED)]
@@ -61,8 +69,14 @@ class ErrorPatterns:
     def tags_of(self, messages: Iterable[str]) -> frozenset[str]:
         """Return the tags of several messages together; messages of unknown kinds have none."""
         kinds = [self.classify(one) for one in messages]
-        return frozenset(tag for kind in kinds if kind is not UNKNOWN for tag in (kind.kind, *kind.tags))
+        return frozenset(
+            tag for kind in kinds if kind is not UNKNOWN for tag in (kind.kind, *kind.tags)
+        )
 
     def tags_in(self, text: str) -> tuple[str, ...]:
-        """Return default tags for an insight: the tags of all patterns that match its text, sorted."""
-        return tuple(sorted({tag for one in self.patterns if one.matches(text) for tag in one.tags}))
+        """Return default tags for an insight: the tags of all patterns that match its text,
+        sorted.
+        """
+        return tuple(
+            sorted({tag for one in self.patterns if one.matches(text) for tag in one.tags})
+        )

@@ -31,7 +31,8 @@ _LONGEST = 4_000  # characters of an insight, at most
 
 
 class Playbook:
-    """A playbook in a database, viewed from one domain, study and person; safe for several processes and threads.
+    """A playbook in a database, viewed from one domain, study and person; safe for several
+    processes and threads.
 
     Args:
         path: the database file, e.g. a workspace's; None for a database in memory.
@@ -79,7 +80,9 @@ class Playbook:
         """Return an insight. InputError: the id is unknown."""
         found = self.get(item_id)
         if found is None:
-            raise InputError(f"unknown insight {item_id!r}", where="playbook", hint="see: transom playbook list")
+            raise InputError(
+                f"unknown insight {item_id!r}", where="playbook", hint="see: transom playbook list"
+            )
         return found
 
     @property
@@ -90,7 +93,9 @@ class Playbook:
     @property
     def epoch(self) -> int:
         """Number of the newest event; 0 without events."""
-        return int(self.ledger.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0])
+        return int(
+            self.ledger.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0]
+        )
 
     def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
         """Return the events of an insight, or of all insights, in order."""
@@ -111,7 +116,9 @@ class Playbook:
         """Return the insights that fit a wish, best first."""
         return choose(self.ledger, self.index, self.view, wish, self.clock())
 
-    def search_by_content(self, query: str, category: InsightCategory | None = None, limit: int = 5) -> list[Insight]:
+    def search_by_content(
+        self, query: str, category: InsightCategory | None = None, limit: int = 5
+    ) -> list[Insight]:
         """Return the insights whose words or meaning match a query, best first."""
         found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
         return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
@@ -139,16 +146,24 @@ class Playbook:
         return text_of(fit(self.choose(wish), profile, room))
 
     def snapshot(self, task: TaskType | str = "", *, local: bool = True) -> Snapshot:
-        """Return a source of blocks, fixed at the current epoch; `local`: include insights with egress "local"."""
+        """Return a source of blocks, fixed at the current epoch; `local`: include insights with
+        egress "local".
+        """
         wish = Wish(profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local)
         return Snapshot(self.choose, wish)
 
-    async def recall(self, run: Run, stage: str, query: str, tokens: int = PLAYBOOK_TOKENS) -> Artifact[str]:
-        """Return the insights for a query as text, in a stage of the run, so that a resumed run reads the same text."""
+    async def recall(
+        self, run: Run, stage: str, query: str, tokens: int = PLAYBOOK_TOKENS
+    ) -> Artifact[str]:
+        """Return the insights for a query as text, in a stage of the run, so that a resumed run
+        reads the same text.
+        """
 
         async def step(_: Stage, query: str) -> str:
             # The provider is not known yet, so insights with egress "local" are left out.
-            return "\n".join(block.text for block in await self.snapshot(local=False).blocks(query, tokens))
+            return "\n".join(
+                block.text for block in await self.snapshot(local=False).blocks(query, tokens)
+            )
 
         return await run.stage(stage, step, query, out=text_file("playbook.txt"))
 
@@ -169,7 +184,8 @@ class Playbook:
         valid_until: str = "",
         egress: Egress = "any",
     ) -> Insight:
-        """Add an insight, unless an equal one exists; that one then gets the new tags and the source.
+        """Add an insight, unless an equal one exists; that one then gets the new tags and the
+        source.
 
         Args:
             category, content, tags, overrides, valid_from, valid_until, egress: see `Insight`.
@@ -179,34 +195,62 @@ class Playbook:
             personal: whether only the playbook's user sees it.
 
         Returns:
-            The stored insight. It may be a retired one, since a retired insight is not learned again.
+            The stored insight. It may be a retired one, since a retired insight is not learned
+            again.
 
         Raises:
-            InputError: the text is empty or too long, the playbook has no name for the level, an id is unknown.
+            InputError: the text is empty or too long, the playbook has no name for the level, an id
+                is unknown.
         """
         draft = Insight(
-            "", category, content, tags=(*(tags or ()),), sources=(source or Source(trial=source_trial),),
-            scope=self._scope(level), owner=self._owner(personal), overrides=overrides, valid_from=bound(valid_from),
-            valid_until=bound(valid_until), egress=egress,
-        )  # fmt: skip
+            "",
+            category,
+            content,
+            tags=(*(tags or ()),),
+            sources=(source or Source(trial=source_trial),),
+            scope=self._scope(level),
+            owner=self._owner(personal),
+            overrides=overrides,
+            valid_from=bound(valid_from),
+            valid_until=bound(valid_until),
+            egress=egress,
+        )
         return self.add(draft)[0]
 
     def add(self, draft: Insight) -> tuple[Insight, bool]:
         """Add an insight without an id; returns the stored insight, and whether it is new."""
         draft = replace(draft, content=draft.content.strip())
         if not 0 < len(draft.content) <= _LONGEST:
-            what = f"the content has {len(draft.content)} characters" if draft.content else "the content is empty"
-            raise InputError(what, where="insight", hint=f"give one fact or rule in at most {_LONGEST} characters")
-        if draft.overrides and self.view.rank(self.require(draft.overrides)) < self.view.rank(draft):
+            what = (
+                f"the content has {len(draft.content)} characters"
+                if draft.content
+                else "the content is empty"
+            )
+            raise InputError(
+                what,
+                where="insight",
+                hint=f"give one fact or rule in at most {_LONGEST} characters",
+            )
+        if draft.overrides and self.view.rank(self.require(draft.overrides)) < self.view.rank(
+            draft
+        ):
             what = f"{draft.overrides} is narrower than an insight in {draft.scope}"
-            raise InputError(what, where="playbook", hint="name the domain, the study or the person that it holds for")
+            raise InputError(
+                what,
+                where="playbook",
+                hint="name the domain, the study or the person that it holds for",
+            )
         vector = self.index.embed(draft.content)
 
         def put(run: Connection) -> tuple[str, bool]:
             if existing := same(self.ledger, self.index, self.view, draft, vector):
                 if not self.require(existing).covers(draft):
                     sources = [one.to_json() for one in draft.sources]
-                    fields: dict[str, Json] = {"tags": [*draft.tags], "sources": [*sources], "egress": draft.egress}
+                    fields: dict[str, Json] = {
+                        "tags": [*draft.tags],
+                        "sources": [*sources],
+                        "egress": draft.egress,
+                    }
                     self.ledger.append(run, "seen", existing, {**fields, "content": draft.content})
                     self.reindex(run, existing)
                 return existing, False
@@ -218,7 +262,9 @@ class Playbook:
         return self.require(key), added
 
     def reindex(self, run: Connection, key: str) -> int:
-        """Update the search index from an insight's content and tags; returns its number in the index."""
+        """Update the search index from an insight's content and tags; returns its number in the
+        index.
+        """
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"
         number, content, tags = run.execute(sql, (key,)).fetchone()
         self.index.put_words(run, number, content, " ".join(json.loads(tags)))
@@ -253,7 +299,9 @@ class Playbook:
         """
 
         def count(run: Connection) -> bool:
-            row = run.execute("SELECT id, merged_into FROM insights WHERE id = ?", (item_id,)).fetchone()
+            row = run.execute(
+                "SELECT id, merged_into FROM insights WHERE id = ?", (item_id,)
+            ).fetchone()
             if row is None:
                 return False
             insight = row[1] or row[0]
@@ -277,30 +325,44 @@ class Playbook:
     ) -> list[str]:
         """Count the outcome of a piece of work for the insights that it cited, and for no others.
 
-        A failure counts for a mistake only if one of the failure's kinds is among the mistake's tags: a failure of
-        another kind is no evidence for it.
+        A failure counts for a mistake only if one of the failure's kinds is among the mistake's
+        tags: a failure of another kind is no evidence for it.
 
         Args:
-            source: run and stage; with the attempt they identify the outcome, so that a resumed run counts it once.
+            source: run and stage; with the attempt they identify the outcome, so that a resumed run
+                counts it once.
             kinds: kinds of the failure, as tags: `convergence`, `mesh`.
             followed: whether the cited insights were followed; None: unknown, `kinds` decide.
 
         Returns:
             The ids that were counted.
         """
-        key, known = json.dumps([source.run, source.stage, attempt]), filter(None, map(self.get, dict.fromkeys(cited)))
+        key, known = (
+            json.dumps([source.run, source.stage, attempt]),
+            filter(None, map(self.get, dict.fromkeys(cited))),
+        )
         told = [one for one in known if good or followed or _is_of(one, kinds)]
-        return [one.id for one in told if self.record_outcome(one.id, good, followed=followed, source=source, key=key)]
+        return [
+            one.id
+            for one in told
+            if self.record_outcome(one.id, good, followed=followed, source=source, key=key)
+        ]
 
     def prune_harmful(self, threshold: int = -3) -> int:
-        """Retire the insights with net scores up to `threshold`; returns their number. They stay as tombstones."""
+        """Retire the insights with net scores up to `threshold`; returns their number. They stay
+        as tombstones.
+        """
 
         def retire(run: Connection) -> int:
             where, values = self.view.visible
             clause = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {where}"
-            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])  # 0 is no evidence against it
+            # 0 is no evidence against it
+            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])
             for one in condemned:
-                why = f"net score {one.net_score}: {one.against_count} outcomes against it, {one.for_count} for it"
+                why = (
+                    f"net score {one.net_score}: {one.against_count} outcomes against it,"
+                    f" {one.for_count} for it"
+                )
                 self.ledger.append(run, "retired", one.id, {"why": why})
             return len(condemned)
 
@@ -311,15 +373,21 @@ class Playbook:
             return "global"
         name = self.view.study if level == "study" else self.view.domain
         if not name:
-            raise InputError(f"no {level} is named", where="playbook", hint=f"open it with {level}=NAME")
+            raise InputError(
+                f"no {level} is named", where="playbook", hint=f"open it with {level}=NAME"
+            )
         return f"{level or 'domain'}/{name}"
 
     def _owner(self, personal: bool) -> str:
         if personal and not self.view.user:
-            raise InputError("a personal insight needs a user", where="playbook", hint="open it with user=NAME")
+            raise InputError(
+                "a personal insight needs a user", where="playbook", hint="open it with user=NAME"
+            )
         return self.view.user if personal else ""
 
 
 def _is_of(insight: Insight, kinds: Collection[str]) -> bool:
-    """Whether a failure of these kinds counts for an insight; for a mistake only if they share a tag."""
+    """Whether a failure of these kinds counts for an insight; for a mistake only if they share a
+    tag.
+    """
     return insight.category is not InsightCategory.MISTAKE or not {*kinds}.isdisjoint(insight.tags)

@@ -1,4 +1,6 @@
-"""Reflection with a model: the model reads outcomes and proposes insights, each with outcomes as evidence."""
+"""Reflection with a model: the model reads outcomes and proposes insights, each with outcomes as
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +43,24 @@ _LIST = TypeAdapter(list[_Proposed])
 
 
 def reflector_role() -> Role:
-    """Return the reflector's role: it sees the outcomes and the insights that are near them, and nothing else."""
+    """Return the reflector's role: it sees the outcomes and the insights that are near them, and
+    nothing else.
+    """
     prompt = Block("reflector", _PROMPT.read_text("utf-8"), Tier.STABLE)
-    return Role("learning.reflector", (prompt,), frozenset({"reflector", "outcomes", "insights", RETRY}))
+    return Role(
+        "learning.reflector", (prompt,), frozenset({"reflector", "outcomes", "insights", RETRY})
+    )
 
 
 async def reflect(
     run: Run, reflector: Reflector, outcomes: Sequence[OptimizationOutcome], stage: str = "reflect"
 ) -> list[InsightCandidate]:
-    """Propose candidates from outcomes and add them to the reflector's pending ones, which `commit_insights` adds.
+    """Propose candidates from outcomes and add them to the reflector's pending ones, which
+    `commit_insights` adds.
 
-    A candidate without evidence is asked for again once, and then dropped. Where no provider of the chain can reflect,
-    the reflector's rules do. A second call with the same outcomes in the same run makes no request.
+    A candidate without evidence is asked for again once, and then dropped. Where no provider of the
+    chain can reflect, the reflector's rules do. A second call with the same outcomes in the same
+    run makes no request.
 
     Raises:
         ReplyError: two replies could not be read.
@@ -69,10 +77,14 @@ async def reflect(
         return [f"{content!r} names no outcome that shows it; {among}" for content in shown]
 
     async def step(stage: Stage, _: str) -> _Reply:
-        return (await call(stage, role, _blocks(reflector, named, text), _read, review=without_evidence)).value
+        return (
+            await call(stage, role, _blocks(reflector, named, text), _read, review=without_evidence)
+        ).value
 
     try:
-        reply = (await run.stage(stage, step, text, out=model_file("insights.json", _Reply), uses=[role])).value
+        reply = (
+            await run.stage(stage, step, text, out=model_file("insights.json", _Reply), uses=[role])
+        ).value
     except NeedsModel:
         return [found for one in outcomes for found in reflector.analyze_trial(one)]
     found = [_candidate(one, named) for one in reply.insights if named.keys() & {*one.evidence}]
@@ -82,20 +94,32 @@ async def reflect(
 
 def _outcomes_text(named: Mapping[str, OptimizationOutcome]) -> str:
     def line(one: OptimizationOutcome) -> str:
-        known = {"success": one.success, "objective": one.objective_value, "tried": dict(one.design_variables)}
+        known = {
+            "success": one.success,
+            "objective": one.objective_value,
+            "tried": dict(one.design_variables),
+        }
         return compact_json({**known, "messages": [text[:_QUOTED] for text in one.messages]})
 
     return "\n".join(f"{key}: {line(one)}" for key, one in named.items())
 
 
-def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], outcomes_text: str) -> list[Block]:
+def _blocks(
+    reflector: Reflector, named: Mapping[str, OptimizationOutcome], outcomes_text: str
+) -> list[Block]:
     egress = strictest(*(one.egress for one in named.values()))
     messages = " ".join(text for one in named.values() for text in one.messages)
     known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
     blocks = [Block("outcomes", outcomes_text, Tier.TURN, "untrusted", egress)]
     if known:
         blocks.append(
-            Block("insights", text_of(known), Tier.TURN, "untrusted", strictest(*(one.egress for one in known)))
+            Block(
+                "insights",
+                text_of(known),
+                Tier.TURN,
+                "untrusted",
+                strictest(*(one.egress for one in known)),
+            )
         )
     return blocks
 
@@ -115,4 +139,6 @@ def _candidate(one: _Proposed, named: Mapping[str, OptimizationOutcome]) -> Insi
     source = Source(known.run, known.stage, shown[0].trial_number, known.study, _BY)
     quoted = "; ".join(text for outcome in shown for text in outcome.messages)[:_QUOTED]
     egress = strictest(*(outcome.egress for outcome in shown))
-    return InsightCandidate(one.category, one.content, one.confidence, one.tags, source, quoted, egress)
+    return InsightCandidate(
+        one.category, one.content, one.confidence, one.tags, source, quoted, egress
+    )

@@ -1,4 +1,6 @@
-"""From outcomes to insights: candidates are collected first, and added to the playbook on request."""
+"""From outcomes to insights: candidates are collected first, and added to the playbook on
+request.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class InsightCandidate:
 
 
 class Reflector:
-    """Analyses outcomes by rules; equal outcomes give equal candidates, which are `pending` until committed."""
+    """Analyses outcomes by rules; equal outcomes give equal candidates, which are `pending`
+    until committed.
+    """
 
     def __init__(self, playbook: Playbook, patterns: ErrorPatterns | None = None) -> None:
         self.playbook = playbook
@@ -60,17 +64,29 @@ class Reflector:
         self.pending: list[InsightCandidate] = []
 
     def analyze_trial(self, outcome: OptimizationOutcome) -> list[InsightCandidate]:
-        """Return the candidates of one outcome, now pending: a mistake for each message of a failure."""
+        """Return the candidates of one outcome, now pending: a mistake for each message of a
+        failure.
+        """
         if outcome.success:
             return []
         source = replace(outcome.source, trial=outcome.trial_number)
-        tried = ", ".join(f"{name}={value:g}" for name, value in sorted(outcome.design_variables.items()))
+        tried = ", ".join(
+            f"{name}={value:g}" for name, value in sorted(outcome.design_variables.items())
+        )
         kinds = [(self.patterns.classify(message), message) for message in outcome.solver_errors]
-        mistakes = [(f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags)) for kind, message in kinds]
-        violated = [f"A constraint was violated: {_quoted(message)}" for message in outcome.constraint_violations]
+        mistakes = [
+            (f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags))
+            for kind, message in kinds
+        ]
+        violated = [
+            f"A constraint was violated: {_quoted(message)}"
+            for message in outcome.constraint_violations
+        ]
         mistakes += [(content, 0.5, ("constraint",)) for content in violated]
         candidates = [
-            InsightCandidate(InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress)
+            InsightCandidate(
+                InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress
+            )
             for content, sure, tags in dict.fromkeys(mistakes)
         ]
         self.pending += candidates
@@ -84,28 +100,52 @@ class Reflector:
         convergence_rate: float = 0.0,
         method: str = "",
     ) -> list[InsightCandidate]:
-        """Return the candidates of a whole study, on its method. `convergence_rate` is a share from 0 to 1."""
-        source, how, part = Source(study=study_name), method or "The method", f"{convergence_rate:.0%}"
-        evidence = f"{total_trials} trials{'' if best_value is None else f'; the best value was {best_value:g}'}"
+        """Return the candidates of a whole study, on its method. `convergence_rate` is a share
+        from 0 to 1.
+        """
+        source, how, part = (
+            Source(study=study_name),
+            method or "The method",
+            f"{convergence_rate:.0%}",
+        )
+        evidence = (
+            f"{total_trials}"
+            f" trials{'' if best_value is None else f'; the best value was {best_value:g}'}"
+        )
         if total_trials and convergence_rate >= _WELL:
             text = f"{how} suits studies like {study_name}: {part} of its trials converged"
-            found = InsightCandidate(InsightCategory.STRATEGY, text, 0.8, ("study",), source, evidence)
+            found = InsightCandidate(
+                InsightCategory.STRATEGY, text, 0.8, ("study",), source, evidence
+            )
         elif total_trials and convergence_rate < _BADLY:
-            text = f"{how} with these bounds failed in studies like {study_name}: only {part} of its trials converged"
-            found = InsightCandidate(InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence)
+            text = (
+                f"{how} with these bounds failed in studies like {study_name}: only {part} of its"
+                " trials converged"
+            )
+            found = InsightCandidate(
+                InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence
+            )
         else:
             return []
         self.pending.append(found)
         return [found]
 
-    def learn(self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1) -> list[str]:
-        """Count an outcome for the cited insights, and analyse its errors; returns the ids that were counted."""
+    def learn(
+        self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1
+    ) -> list[str]:
+        """Count an outcome for the cited insights, and analyse its errors; returns the ids that
+        were counted.
+        """
         self.analyze_trial(outcome)
         kinds = self.patterns.tags_of(outcome.solver_errors)
-        return self.playbook.record(cited, outcome.success, outcome.source, attempt=attempt, kinds=kinds)
+        return self.playbook.record(
+            cited, outcome.success, outcome.source, attempt=attempt, kinds=kinds
+        )
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
-        """Add the pending candidates with at least that confidence, drop the rest; returns the number of new ones."""
+        """Add the pending candidates with at least that confidence, drop the rest; returns the
+        number of new ones.
+        """
         pending, self.pending = self.pending, []
         return sum(self._commit(one)[1] for one in pending if one.confidence >= min_confidence)
 
@@ -113,7 +153,15 @@ class Reflector:
         scope = f"domain/{self.playbook.view.domain}" if self.playbook.view.domain else "global"
         tags = one.tags or self.patterns.tags_in(one.content)
         return self.playbook.add(
-            Insight("", one.category, one.content, tags=tags, sources=(one.source,), scope=scope, egress=one.egress)
+            Insight(
+                "",
+                one.category,
+                one.content,
+                tags=tags,
+                sources=(one.source,),
+                scope=scope,
+                egress=one.egress,
+            )
         )
 
 

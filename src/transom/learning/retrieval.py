@@ -1,4 +1,6 @@
-"""Retrieval from a playbook: insights for a task within a token limit, and equal insights of a new one."""
+"""Retrieval from a playbook: insights for a task within a token limit, and equal insights of a
+new one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ HEADING = "Insights from earlier work. Name the id of each that you rely on, in 
 
 @dataclass(frozen=True)
 class View:
-    """Domain, study and person that a playbook is viewed from; narrower scopes and own insights take precedence."""
+    """Domain, study and person that a playbook is viewed from; narrower scopes and own insights
+    take precedence.
+    """
 
     domain: str = ""
     study: str = ""
@@ -39,12 +43,19 @@ class View:
     def visible(self) -> tuple[str, list[Any]]:
         """SQL condition for all visible insights, retired ones included, and its parameters."""
         scopes = self.scopes
-        return f"scope IN ({','.join('?' * len(scopes))}) AND owner IN ('', ?)", [*scopes, self.user]
+        return f"scope IN ({','.join('?' * len(scopes))}) AND owner IN ('', ?)", [
+            *scopes,
+            self.user,
+        ]
 
     def living(self, now: str, *, before: int | None = None) -> tuple[str, list[Any]]:
-        """Return the same for insights that are valid now, not overridden and, with `before`, existed at that epoch."""
+        """Return the same for insights that are valid now, not overridden and, with `before`,
+        existed at that epoch.
+        """
         seen, values = self.visible
-        holds = f"{seen} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until > ?)"
+        holds = (
+            f"{seen} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until > ?)"
+        )
         values = [*values, now, now]
         if before is not None:
             holds = f"{holds} AND number <= ?"
@@ -53,7 +64,9 @@ class View:
         return f"{holds} AND id NOT IN ({overridden})", [*values, *values]
 
     def rank(self, one: Insight) -> tuple[bool, int]:
-        """Return the precedence, smallest first; an invisible insight comes first, so that nothing overrides it."""
+        """Return the precedence, smallest first; an invisible insight comes first, so that
+        nothing overrides it.
+        """
         return (not one.owner, self.scopes.index(one.scope) if one.scope in self.scopes else -1)
 
 
@@ -90,7 +103,9 @@ class Ranked:
 
 
 def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> list[Ranked]:
-    """Return the best insights, best first; those that match the query precede those that only have a good standing."""
+    """Return the best insights, best first; those that match the query precede those that only
+    have a good standing.
+    """
     where, values = view.living(now, before=wish.before)
     if wish.category:
         where, values = f"{where} AND category = ?", [*values, wish.category.value]
@@ -99,20 +114,29 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
     relevance: dict[str, float] = {}
     found: dict[str, Insight] = {}
     if wish.query.strip():
-        hits = index.search(wish.query, 3 * wish.limit, f"SELECT number FROM insights WHERE {where}", values)
-        insights, scores = ledger.numbered([hit.item for hit in hits]), {hit.item: hit.score for hit in hits}
+        hits = index.search(
+            wish.query, 3 * wish.limit, f"SELECT number FROM insights WHERE {where}", values
+        )
+        insights, scores = (
+            ledger.numbered([hit.item for hit in hits]),
+            {hit.item: hit.score for hit in hits},
+        )
         found = {one.id: one for one in insights.values()}
         relevance = {one.id: scores[number] for number, one in insights.items()}
     if wish.fill and len(found) < wish.limit:
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
         filling = ledger.insights(where, values, order=best)
         for category in wish.profile.categories:  # preferred categories must not be crowded out
-            filling += ledger.insights(f"{where} AND category = ?", [*values, category.value], order=best)
+            filling += ledger.insights(
+                f"{where} AND category = ?", [*values, category.value], order=best
+            )
         found = {one.id: one for one in filling} | found
     shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
     fits = [(one, relevance.get(one.id, 0.0)) for one in shown]
     ranked = [Ranked(one, _score(one, fit, wish, now), fit) for one, fit in fits]
-    return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[: wish.limit]
+    return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[
+        : wish.limit
+    ]
 
 
 def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Insight]:
@@ -130,21 +154,35 @@ def text_of(insights: Sequence[Insight]) -> str:
     return "\n".join([HEADING, *(one.line for one in insights)]) if insights else ""
 
 
-def same(ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None) -> str | None:
-    """Return the id of an insight that says the same: equal, nearly equal or a paraphrase; living ones first."""
+def same(
+    ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None
+) -> str | None:
+    """Return the id of an insight that says the same: equal, nearly equal or a paraphrase;
+    living ones first.
+    """
     text, (where, values) = draft.content, view.visible
-    if draft.overrides:  # an override differs on purpose; only another override of the same insight can equal it
-        where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
+    # an override differs on purpose; only another override of the same insight can equal it
+    if draft.overrides:
+        where, values = (
+            "scope = ? AND owner = ? AND overrides = ?",
+            [draft.scope, draft.owner, draft.overrides],
+        )
     same_words = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
     equal = [one for one in same_words if _alike(one, draft)]
     if not equal and not draft.overrides:
         near = index.sharing(text, NEARLY)
-        alike = ledger.insights(f"number IN ({','.join('?' * len(near))}) AND {where}", [*near, *values])
+        alike = ledger.insights(
+            f"number IN ({','.join('?' * len(near))}) AND {where}", [*near, *values]
+        )
         equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
     if not equal and not draft.overrides and vector is not None:
         hits = index.search(text, 5, f"SELECT number FROM insights WHERE {where}", values, vector)
         close = ledger.numbered([hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE])
-        equal = [one for one in close.values() if _alike(one, draft) and may_paraphrase(one.content, text)]
+        equal = [
+            one
+            for one in close.values()
+            if _alike(one, draft) and may_paraphrase(one.content, text)
+        ]
     best = min(equal, key=lambda one: (bool(one.retired), view.rank(one)), default=None)
     return None if best is None else best.merged_into or best.id
 
@@ -160,24 +198,34 @@ def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
     tested = [one for one in insights if one.tested]
     return {
         "total_items": len(insights),
-        "by_category": {one.value: categories[one.value] for one in InsightCategory if categories[one.value]},
+        "by_category": {
+            one.value: categories[one.value] for one in InsightCategory if categories[one.value]
+        },
         "by_scope": dict(sorted(Counter(one.scope for one in insights).items())),
         "total_helpful": sum(one.helpful_count for one in insights),
         "total_harmful": sum(one.harmful_count for one in insights),
         "untested": len(insights) - len(tested),
-        "average_confidence": sum(one.confidence for one in tested) / len(tested) if tested else UNTESTED,
+        "average_confidence": sum(one.confidence for one in tested) / len(tested)
+        if tested
+        else UNTESTED,
     }
 
 
 def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
     preferred = wish.profile.categories
-    favour = 1 - preferred.index(insight.category) / len(preferred) if insight.category in preferred else 0.0
+    favour = (
+        1 - preferred.index(insight.category) / len(preferred)
+        if insight.category in preferred
+        else 0.0
+    )
     tagged = not (wish.tags | wish.profile.tags).isdisjoint(insight.tags)
     return relevance + _STANDING * insight.standing(now) + _CATEGORY * favour + _TAGS * tagged
 
 
 def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
-    """Return one insight for each content that occurs in several scopes: the one that takes precedence."""
+    """Return one insight for each content that occurs in several scopes: the one that takes
+    precedence.
+    """
     chosen: dict[str, Insight] = {}
     for one in sorted(insights, key=view.rank):
         kind = "never " if one.category is InsightCategory.MISTAKE else ""

@@ -1,4 +1,6 @@
-"""Sessions: the state that every window shows, the state read on demand, and opening and closing in a workspace."""
+"""Sessions: the state that every window shows, the state read on demand, and opening and closing
+in a workspace.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,9 @@ class SessionState:
         """Add ids of used insights; a window shows the newest 15."""
         used = self.isolated.all_items_used
         used += [one for one in dict.fromkeys(ids) if one not in used]
-        items = dict.fromkeys((*(one for one in self.exposed.active_playbook_items if one not in ids), *ids))
+        items = dict.fromkeys(
+            (*(one for one in self.exposed.active_playbook_items if one not in ids), *ids)
+        )
         self.exposed.active_playbook_items = _newest([*items], MOST_ITEMS)[0]
 
     def update_study_status(
@@ -131,9 +135,15 @@ class SessionState:
             best = "" if shown.best_value is None else f", best {shown.best_value:g}"
             best += "" if shown.best_trial is None else f" in trial {shown.best_trial}"
             done = f"{shown.trials_completed} of {shown.trials_total} trials"
-            lines.append(f"Study {shown.study_name}: {shown.study_status or 'unknown'}, {done}{best}")
-        lines += _listed("Errors, the newest last", shown.recent_errors, MOST_ERRORS, shown.earlier_errors)
-        lines += _listed("Actions, the newest last", shown.recent_actions, MOST_ACTIONS, shown.earlier_actions)
+            lines.append(
+                f"Study {shown.study_name}: {shown.study_status or 'unknown'}, {done}{best}"
+            )
+        lines += _listed(
+            "Errors, the newest last", shown.recent_errors, MOST_ERRORS, shown.earlier_errors
+        )
+        lines += _listed(
+            "Actions, the newest last", shown.recent_actions, MOST_ACTIONS, shown.earlier_actions
+        )
         if shown.active_playbook_items:
             lines.append(f"Insights in use: {', '.join(shown.active_playbook_items[-MOST_ITEMS:])}")
         return "\n".join(lines)
@@ -143,7 +153,9 @@ class SessionState:
         return Block(BLOCK, self.get_llm_context(), Tier.TURN, "untrusted")
 
     def save(self, path: Path) -> None:
-        """Write the session; trials go to a file of their own beside it, so that this one stays small."""
+        """Write the session; trials go to a file of their own beside it, so that this one stays
+        small.
+        """
         document = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
         document |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
         write_atomic(history_of(path), pretty_json(self.isolated.full_trial_history).encode())
@@ -170,15 +182,23 @@ class SessionState:
 
 
 def session_of(workspace: Path, *, must: bool = False) -> SessionState:
-    """Return the workspace's open session, or an empty one. InputError: `must` is set and none is open."""
+    """Return the workspace's open session, or an empty one. InputError: `must` is set and none
+    is open.
+    """
     if (workspace / SESSION).is_file():
         return SessionState.load(workspace / SESSION)
     if must:
-        raise InputError("no session is open", where=str(workspace), hint="open one with: transom session open TASK")
+        raise InputError(
+            "no session is open",
+            where=str(workspace),
+            hint="open one with: transom session open TASK",
+        )
     return SessionState()
 
 
-def open_session(workspace: Path, task: str, objective: str = "", study: str | None = None) -> SessionState:
+def open_session(
+    workspace: Path, task: str, objective: str = "", study: str | None = None
+) -> SessionState:
     """Open a session for a task, a `TaskType`'s value, with its objective in words.
 
     Raises:
@@ -186,9 +206,15 @@ def open_session(workspace: Path, task: str, objective: str = "", study: str | N
     """
     if (workspace / SESSION).is_file():
         open_one = session_of(workspace).session_id
-        raise InputError(f"session {open_one} is open", where=str(workspace), hint="transom session close --good|--bad")
+        raise InputError(
+            f"session {open_one} is open",
+            where=str(workspace),
+            hint="transom session close --good|--bad",
+        )
     if task not in PROFILES:
-        raise InputError(f"unknown task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}")
+        raise InputError(
+            f"unknown task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}"
+        )
     session = SessionState(f"session-{''.join(one for one in now()[:23] if one.isdigit())}")
     session.exposed.task_type, session.exposed.current_objective = TaskType(task), objective
     session.exposed.study_name = study
@@ -197,7 +223,11 @@ def open_session(workspace: Path, task: str, objective: str = "", study: str | N
 
 
 def note(
-    workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
+    workspace: Path,
+    *,
+    actions: Sequence[str] = (),
+    errors: Sequence[str] = (),
+    used: Sequence[str] = (),
 ) -> SessionState:
     """Add actions, errors and used insights to the open session."""
     with _locked_session(workspace) as session:
@@ -211,7 +241,8 @@ def note(
 
 
 def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[str, Any]:
-    """Close the open session: its outcome counts for the insights it used, its errors become insights.
+    """Close the open session: its outcome counts for the insights it used, its errors become
+    insights.
 
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.

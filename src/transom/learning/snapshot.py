@@ -1,4 +1,6 @@
-"""A fixed state of the playbook for a session, so that new insights do not change the session's prefix."""
+"""A fixed state of the playbook for a session, so that new insights do not change the session's
+prefix.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,14 @@ class Snapshot:
         self._answered: dict[tuple[str, int], tuple[Insight, ...]] = {}
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """Return the insights for a query in one untrusted block of at most `tokens` estimated tokens, or no block.
+        """Return the insights for a query in one untrusted block of at most `tokens` estimated
+        tokens, or no block.
 
-        Insights may come from models and logs, so they are untrusted data, and as local as their sources.
+        Insights may come from models and logs, so they are untrusted data, and as local as their
+        sources.
         """
-        insights = await asyncio.to_thread(self.insights, query, tokens)  # the embedding takes a while
+        # the embedding takes a while
+        insights = await asyncio.to_thread(self.insights, query, tokens)
         if not insights:
             return ()
         egress = strictest(*[one.egress for one in insights])
@@ -51,17 +56,23 @@ class Snapshot:
 
 
 def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
-    """Return the ids of shown insights that a text cites: `[str-00001]`, `[str-00001, mis-00002]`; each once."""
+    """Return the ids of shown insights that a text cites: `[str-00001]`, `[str-00001,
+    mis-00002]`; each once.
+    """
     return tuple(key for key in ids_in(text) if key in shown)
 
 
 def ids_in(text: str) -> tuple[str, ...]:
     """Return everything in brackets that has the form of an insight's id, each once."""
-    return tuple(dict.fromkeys(key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1])))
+    return tuple(
+        dict.fromkeys(key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1]))
+    )
 
 
 def shown_in(text: str) -> tuple[str, ...]:
-    """Return the ids of the insights that a playbook's text shows: ids at the start of a line, not quoted ones."""
+    """Return the ids of the insights that a playbook's text shows: ids at the start of a line,
+    not quoted ones.
+    """
     return tuple(dict.fromkeys(_SHOWN.findall(text)))
 
 

@@ -34,14 +34,28 @@ class TaskProfile:
 
 
 PROFILES: Mapping[str, TaskProfile] = {
-    TaskType.CREATE_STUDY: TaskProfile((_STR, _DOM, _TOOL, _MIS), frozenset({"setup", "study", "design"})),
-    TaskType.RUN_OPTIMIZATION: TaskProfile((_STR, _MIS, _TOOL), frozenset({"optimization", "solver", "sampler"})),
-    TaskType.MONITOR_PROGRESS: TaskProfile((_WF, _MIS), frozenset({"progress", "convergence"}), 0.5),
-    TaskType.ANALYZE_RESULTS: TaskProfile((_DOM, _CAL, _STR), frozenset({"results", "analysis", "report"})),
-    TaskType.DEBUG_ERROR: TaskProfile((_MIS, _TOOL, _WF), frozenset({"error", "failure", "solver"})),
-    TaskType.CONFIGURE_SETTINGS: TaskProfile((_WF, _TOOL, _MIS), frozenset({"settings", "configuration"}), 0.6),
+    TaskType.CREATE_STUDY: TaskProfile(
+        (_STR, _DOM, _TOOL, _MIS), frozenset({"setup", "study", "design"})
+    ),
+    TaskType.RUN_OPTIMIZATION: TaskProfile(
+        (_STR, _MIS, _TOOL), frozenset({"optimization", "solver", "sampler"})
+    ),
+    TaskType.MONITOR_PROGRESS: TaskProfile(
+        (_WF, _MIS), frozenset({"progress", "convergence"}), 0.5
+    ),
+    TaskType.ANALYZE_RESULTS: TaskProfile(
+        (_DOM, _CAL, _STR), frozenset({"results", "analysis", "report"})
+    ),
+    TaskType.DEBUG_ERROR: TaskProfile(
+        (_MIS, _TOOL, _WF), frozenset({"error", "failure", "solver"})
+    ),
+    TaskType.CONFIGURE_SETTINGS: TaskProfile(
+        (_WF, _TOOL, _MIS), frozenset({"settings", "configuration"}), 0.6
+    ),
     TaskType.EXPORT_DATA: TaskProfile((_WF, _TOOL), frozenset({"export", "data", "format"}), 0.4),
-    TaskType.NEURAL_ACCELERATION: TaskProfile((_STR, _TOOL, _MIS), frozenset({"surrogate", "neural", "training"})),
+    TaskType.NEURAL_ACCELERATION: TaskProfile(
+        (_STR, _TOOL, _MIS), frozenset({"surrogate", "neural", "training"})
+    ),
 }
 
 

@@ -9,9 +9,30 @@ from transom.llm.replay import ReplayProvider
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.rules import Rule, RulesProvider
 from transom.llm.scripted import ScriptedProvider
-from transom.llm.shapes import Block, CallSettings, Dropped, Request, Role, Share, Strategy, Tier, ToolSpec, Window
+from transom.llm.shapes import (
+    Block,
+    CallSettings,
+    Dropped,
+    Request,
+    Role,
+    Share,
+    Strategy,
+    Tier,
+    ToolSpec,
+    Window,
+)
 from transom.llm.tokens import estimate_tokens
-from transom.llm.turns import AssistantMessage, Opaque, Part, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
+from transom.llm.turns import (
+    AssistantMessage,
+    Opaque,
+    Part,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 
 __all__ = [
     "Again",

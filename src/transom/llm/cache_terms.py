@@ -1,4 +1,6 @@
-"""Published terms of vendors' prompt caches. They are dated; usage that a server reports counts more."""
+"""Published terms of vendors' prompt caches. They are dated; usage that a server reports counts
+more.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,17 @@ TERMS: tuple[CacheTerms, ...] = (
     CacheTerms("openai:gpt-4.1*", 1_024, 0.25, 1.0, 0),
     CacheTerms("openai:*", 1_024, 0.1, 1.0, 0),
 )
-"""The first that fits counts. Writes of Anthropic's are those that last five minutes; for an hour it is twice."""
+"""The first that fits counts. Writes of Anthropic's are those that last five minutes; for an
+hour it is twice.
+"""
 
 NO_CACHE = CacheTerms("*", 0, 1.0, 1.0, 0)
 
 
 def terms_of(by: str) -> CacheTerms:
-    """The terms for who answers: `anthropic:NAME`, or of a router `openai:anthropic/NAME`; none where unknown."""
+    """The terms for who answers: `anthropic:NAME`, or of a router `openai:anthropic/NAME`; none
+    where unknown.
+    """
     model = by.partition(":")[2]
     name = model.replace("/", ":", 1) if "/" in model else by
     return next((terms for terms in TERMS if fnmatchcase(name, terms.models)), NO_CACHE)

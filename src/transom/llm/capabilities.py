@@ -21,17 +21,23 @@ class Capabilities:
 
     Attributes:
         context_tokens: the window, request and reply together.
-        context_known: whether the window is known; otherwise it is a guess, and no request is refused for it.
+        context_known: whether the window is known; otherwise it is a guess, and no request is
+            refused for it.
         tools: it calls tools; else a request that offers some is refused before it is sent.
-        parallel_tools: one reply may call several; where it may not, the vendor's switch is set, or the prompt says so.
+        parallel_tools: one reply may call several; where it may not, the vendor's switch is set, or
+            the prompt says so.
         streaming: its replies come in pieces.
-        structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
-        structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries its schema in the
+        structured_output: its server holds an answer to a JSON Schema; answers are checked in any
+            case.
+        structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries
+            its schema in the
             prompt: the server would hold every reply to it, or refuse the request.
         sampling: it takes a temperature.
-        caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
+        caching: whether a prefix that was seen before costs less, and whether the request has to
+            mark where it ends.
         tells_cost: its server reports the cost of each reply.
-        bytes_per_token: of English, code and logs together; on the low side, so that estimates err upwards.
+        bytes_per_token: of English, code and logs together; on the low side, so that estimates err
+            upwards.
     """
 
     context_tokens: int = UNBOUNDED
@@ -51,8 +57,12 @@ class Capabilities:
 
     def text(self) -> str:
         """One line, for people."""
-        window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
-        names = [one.name for one in fields(self) if one.type == "bool" and one.name not in _NO_ABILITY]
+        window = f"window {self.context_tokens} tokens" + (
+            "" if self.context_known else " (a guess)"
+        )
+        names = [
+            one.name for one in fields(self) if one.type == "bool" and one.name not in _NO_ABILITY
+        ]
         flags = [(name.replace("_", " "), getattr(self, name)) for name in names]
         has = [what for what, there in flags if there]
         lacks = [f"no {what}" for what, there in flags if not there]
@@ -66,6 +76,10 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
         return many[0]
     caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
     able = {
-        one.name: all(getattr(each, one.name) for each in many) for one in fields(Capabilities) if one.type == "bool"
+        one.name: all(getattr(each, one.name) for each in many)
+        for one in fields(Capabilities)
+        if one.type == "bool"
     }
-    return Capabilities(context_tokens=min(one.context_tokens for one in many), caching=caching, **able)
+    return Capabilities(
+        context_tokens=min(one.context_tokens for one in many), caching=caching, **able
+    )

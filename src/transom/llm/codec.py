@@ -7,7 +7,17 @@ from typing import Any
 from transom.errors import InputError
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Block, CallSettings, Dropped, Request, ToolSpec, Window
-from transom.llm.turns import AssistantMessage, Opaque, Part, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
+from transom.llm.turns import (
+    AssistantMessage,
+    Opaque,
+    Part,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 
 _WRONG = (KeyError, TypeError, AttributeError, InputError)
 """What data of another shape leads to."""
@@ -17,7 +27,9 @@ def reply_from_json(data: Any) -> Reply:
     """The inverse of `Reply.to_json`; ValueError where the data is not a reply."""
     try:
         made = {**data, "parts": _parts(data["parts"]), "usage": Usage(**data["usage"])}
-        made["answered_from"] = tuple([AnsweredFrom(**one) for one in data.get("answered_from", ())])
+        made["answered_from"] = tuple(
+            [AnsweredFrom(**one) for one in data.get("answered_from", ())]
+        )
         return Reply(**made)
     except _WRONG as error:
         raise ValueError(f"not a reply: {error}") from error
@@ -46,10 +58,17 @@ def turn_from_json(data: Any) -> Turn:
 def request_from_json(data: Any) -> Request:
     """The inverse of `Request.to_json`; ValueError where the data is not a request."""
     try:
-        blocks, dropped = tuple([Block(**one) for one in data["blocks"]]), [Dropped(**one) for one in data["dropped"]]
-        window = Window(blocks, tuple([turn_from_json(one) for one in data["turns"]]), tuple(dropped))
+        blocks, dropped = (
+            tuple([Block(**one) for one in data["blocks"]]),
+            [Dropped(**one) for one in data["dropped"]],
+        )
+        window = Window(
+            blocks, tuple([turn_from_json(one) for one in data["turns"]]), tuple(dropped)
+        )
         tools = tuple([ToolSpec(**one) for one in data["tools"]])
-        return Request(data["role"], window, tools, CallSettings(**data["settings"]), data.get("output"))
+        return Request(
+            data["role"], window, tools, CallSettings(**data["settings"]), data.get("output")
+        )
     except _WRONG as error:
         raise ValueError(f"not a request: {error}") from error
 

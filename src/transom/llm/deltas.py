@@ -12,7 +12,9 @@ from transom.llm.turns import Text, ToolCall
 
 @dataclass(frozen=True)
 class Again:
-    """All deltas of this reply so far are void: it is requested again, for the reason in one clause."""
+    """All deltas of this reply so far are void: it is requested again, for the reason in one
+    clause.
+    """
 
     why: str
 

@@ -1,4 +1,6 @@
-"""Local text: the settings that keep blocks on this machine, and the removal of local text from errors."""
+"""Local text: the settings that keep blocks on this machine, and the removal of local text from
+errors.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 _RUN = 10
 """A quotation is a run of at least so many characters that both texts have."""
 _SHORTEST = 4
-"""Shorter than a run, a quotation is a whole line of at least so many characters, or such a name with a digit."""
-_NAME = re.compile(rf"(?<![\w-])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)[\w-]{{{_SHORTEST},{_RUN - 1}}}(?![\w-])")
+"""Shorter than a run, a quotation is a whole line of at least so many characters, or such a name
+with a digit.
+"""
+_NAME = re.compile(
+    rf"(?<![\w-])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)[\w-]{{{_SHORTEST},{_RUN - 1}}}(?![\w-])"
+)
 
 _INSTEAD = "[local]"
 
@@ -32,7 +38,8 @@ class EgressPolicy:
 
     Attributes:
         local_blocks: names of blocks, `*` and `?` allowed.
-        keep_untrusted: every block of untrusted text, i.e. what was read from logs and reports, and every turn of a
+        keep_untrusted: every block of untrusted text, i.e. what was read from logs and reports, and
+            every turn of a
             conversation, since tools answer in turns.
     """
 
@@ -45,22 +52,35 @@ class EgressPolicy:
         return cls(settings.local_blocks, keep_untrusted=settings.logs == "local")
 
     def is_local(self, block: Block) -> bool:
-        """Whether a block must not reach a remote provider. A mark that is not known keeps it here, too."""
+        """Whether a block must not reach a remote provider. A mark that is not known keeps it
+        here, too.
+        """
         if block.egress != "any" or (self.keep_untrusted and block.trust != "ours"):
             return True
-        return bool(self.local_blocks) and any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
+        return bool(self.local_blocks) and any(
+            fnmatchcase(block.name, pattern) for pattern in self.local_blocks
+        )
 
     def mark(self, request: Request) -> Request:
-        """The request with `egress` of its blocks as the policy has it; the very request where nothing differs."""
-        if not [block for block in request.window.blocks if block.egress != "local" and self.is_local(block)]:
+        """The request with `egress` of its blocks as the policy has it; the very request where
+        nothing differs.
+        """
+        if not [
+            block
+            for block in request.window.blocks
+            if block.egress != "local" and self.is_local(block)
+        ]:
             return request
         marked = tuple(
-            replace(block, egress="local") if self.is_local(block) else block for block in request.window.blocks
+            replace(block, egress="local") if self.is_local(block) else block
+            for block in request.window.blocks
         )
         return replace(request, window=replace(request.window, blocks=marked))
 
     def kept(self, request: Request) -> str | None:
-        """The first part of a request that must stay, e.g. `block log_snippets`; None where all of it may leave."""
+        """The first part of a request that must stay, e.g. `block log_snippets`; None where all
+        of it may leave.
+        """
         for block in request.window.blocks:
             if self.is_local(block):
                 return f"block {block.name}"
@@ -72,15 +92,23 @@ class EgressPolicy:
                     return f"a result of tool {name}"
             elif isinstance(turn, UserMessage) and turn.egress != "any":
                 found = turn.text.startswith("<finding>\n")
-                return "the finding of a sub-conversation" if found else "a message of a tool's handler"
-        return "a reply that was answered from local text" if request.window.egress != "any" else None
+                return (
+                    "the finding of a sub-conversation"
+                    if found
+                    else "a message of a tool's handler"
+                )
+        return (
+            "a reply that was answered from local text" if request.window.egress != "any" else None
+        )
 
 
 def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
-    """Remove quotations of the request's local parts from an error's text, and its Python causes with them.
+    """Remove quotations of the request's local parts from an error's text, and its Python causes
+    with them.
 
-    The error is changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
-    person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
+    The error is changed in place, since it is raised already. `NeedsModel` stays: it is ours, and
+    says which words of a person's own have to be put otherwise. A `ReplyError` quotes a reply,
+    which is as local as the request.
     """
     texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
     if not texts:
@@ -105,7 +133,8 @@ def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
             yield from (one.content for one in turn.results if whole or one.egress != "any")
         elif whole or turn.egress != "any":
             yield turn_text(turn)
-            if isinstance(turn, AssistantMessage):  # where arguments stand as JSON; they are quoted in plain words, too
+            # where arguments stand as JSON; they are quoted in plain words, too
+            if isinstance(turn, AssistantMessage):
                 yield from _leaves([call.arguments for call in turn.calls])
 
 
@@ -120,7 +149,9 @@ def _leaves(value: Json) -> Iterator[str]:
 def _runs(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield from (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
-        yield from (line for line in map(str.strip, text.splitlines()) if _SHORTEST <= len(line) < _RUN)
+        yield from (
+            line for line in map(str.strip, text.splitlines()) if _SHORTEST <= len(line) < _RUN
+        )
         yield from _NAME.findall(text)
 
 

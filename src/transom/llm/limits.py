@@ -57,7 +57,9 @@ class Memory:
 
 
 PROCESS = Memory()
-"""Spending of this process outside any workspace, all agents together: a server does not distinguish them."""
+"""Spending of this process outside any workspace, all agents together: a server does not
+distinguish them.
+"""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class Taken:
 class _Ledger:
     """Spending, slot by slot, and the time until which no request may be sent.
 
-    A bucket that refills drop by drop lets twice its size pass in the minute after a quiet one. This one looks back
-    over a whole period instead, so no period of that length, wherever it begins, holds more than the limit.
+    A bucket that refills drop by drop lets twice its size pass in the minute after a quiet one.
+    This one looks back over a whole period instead, so no period of that length, wherever it
+    begins, holds more than the limit.
     """
 
     spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
@@ -81,11 +84,15 @@ class _Ledger:
 
     @classmethod
     def read(cls, data: Any, now: float, slot: int, grace: int) -> Self:
-        """The stored ledger, as far as it counts now; what is far ahead was written before the clock was set back."""
+        """The stored ledger, as far as it counts now; what is far ahead was written before the
+        clock was set back.
+        """
         if data is None:
             return cls()
         spent = {number: (requests, used) for number, requests, used in data["spent"]}
-        spent = {number: cost for number, cost in spent.items() if -1 - grace <= slot - number <= _SLOTS}
+        spent = {
+            number: cost for number, cost in spent.items() if -1 - grace <= slot - number <= _SLOTS
+        }
         return cls(spent, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
 
     def has_room(self, limits: Limits, tokens: int) -> bool:
@@ -99,23 +106,32 @@ class _Ledger:
     def add(self, slot: int, requests: int, tokens: int) -> _Ledger:
         """With that much more in a slot."""
         before = self.spent.get(slot, (0, 0))
-        return _Ledger({**self.spent, slot: (max(0, before[0] + requests), max(0, before[1] + tokens))}, self.until)
+        return _Ledger(
+            {**self.spent, slot: (max(0, before[0] + requests), max(0, before[1] + tokens))},
+            self.until,
+        )
 
     def to_json(self) -> Json:
-        return {"spent": [[slot, *cost] for slot, cost in sorted(self.spent.items())], "until": self.until}
+        return {
+            "spent": [[slot, *cost] for slot, cost in sorted(self.spent.items())],
+            "until": self.until,
+        }
 
 
 class Bucket:
     """The rate limit of one provider, for any thread and event loop.
 
-    Who comes first is served first; between event loops, as between processes, it is who looks first.
+    Who comes first is served first; between event loops, as between processes, it is who looks
+    first.
 
     Args:
         name: of the provider.
         limits: for one period.
-        store: where the state lies, usually a store, so that restarts and other processes count too.
+        store: where the state lies, usually a store, so that restarts and other processes count
+            too.
         period: seconds.
-        grace: seconds that a request may be under way before it reaches the server. It counts from the end of them, or
+        grace: seconds that a request may be under way before it reaches the server. It counts from
+            the end of them, or
             from its reply if that is sooner: the server counts what arrives, not what is sent.
         clock: seconds of the wall clock: a monotonic one would not survive a restart.
     """
@@ -139,22 +155,28 @@ class Bucket:
         self._doors = PerLoop(asyncio.Lock)
 
     async def take(self, tokens: int) -> Taken:
-        """Wait until one more request of so many tokens is allowed, and count it; RequestRefused where it never is."""
+        """Wait until one more request of so many tokens is allowed, and count it; RequestRefused
+        where it never is.
+        """
         limit = self._limits.tokens
         if limit is not None and tokens > limit:
             raise RequestRefused(
-                f"one request of up to {tokens} tokens is more than the {limit} a minute that are allowed",
+                f"one request of up to {tokens} tokens is more than the {limit} a minute that are"
+                " allowed",
                 where=self._name,
                 hint="raise tokens_per_minute, or let the role answer in fewer tokens (max_tokens)",
             )
-        async with self._doors.get():  # the lock queues fairly: the first waiter holds up the others
+        # the lock queues fairly: the first waiter holds up the others
+        async with self._doors.get():
             while True:
                 now = self._clock()
                 slot, (data, held) = self._slot(now), self._look(now)
                 if held.until > now or not held.has_room(self._limits, tokens):
                     wait = held.until - now if held.until > now else self._slot_seconds
                     await asyncio.sleep(min(wait, self._slot_seconds))
-                elif not self._limits or await self._swap(data, held.add(slot + self._grace, 1, tokens)):
+                elif not self._limits or await self._swap(
+                    data, held.add(slot + self._grace, 1, tokens)
+                ):
                     return Taken(slot + self._grace, tokens)
 
     async def settle(self, taken: Taken, tokens: int) -> None:
@@ -164,7 +186,9 @@ class Bucket:
         """
         if self._limits:
             ended = min(taken.slot, self._slot(self._clock()))
-            await self._change(lambda held: held.add(taken.slot, -1, -taken.tokens).add(ended, 1, tokens))
+            await self._change(
+                lambda held: held.add(taken.slot, -1, -taken.tokens).add(ended, 1, tokens)
+            )
 
     async def hold(self, seconds: float) -> None:
         """Send no request for that long: a server that asks one client to wait means all."""

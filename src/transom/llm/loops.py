@@ -1,4 +1,6 @@
-"""Objects that belong to one event loop: a process may have a loop in each thread, and one after another."""
+"""Objects that belong to one event loop: a process may have a loop in each thread, and one after
+another.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """One of a kind for each event loop: a lock or a connection of one loop is of no use to another.
+    """One of a kind for each event loop: a lock or a connection of one loop is of no use to
+    another.
 
-    It is kept as long as its loop. Weak keys would not do, since locks and connections refer to their loop.
+    It is kept as long as its loop. Weak keys would not do, since locks and connections refer to
+    their loop.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:

@@ -37,7 +37,8 @@ class Surroundings:
         base_url: where the one provider of `model` that has a server is reached.
         store: where limits keep what was spent; with the process where None.
         where: the model is named, for messages.
-        own: providers of the caller's that have names of their own, e.g. `rules`, and how to make them.
+        own: providers of the caller's that have names of their own, e.g. `rules`, and how to make
+            them.
     """
 
     cwd: Path
@@ -53,16 +54,20 @@ class Surroundings:
         return (*self.own, _REPLAY, *(f"{kind}:NAME" for kind in HOSTED), _OWN)
 
 
-def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] | None = None) -> Chain:
+def named_chain(
+    spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] | None = None
+) -> Chain:
     """The chain that a `model` setting names, e.g. `openai:NAME,rules`.
 
     Args:
         spec: one name, or several in order of preference, comma-separated.
         around: what they are made from.
-        seats: role name -> the seat whose own provider and model answer that role, where it has any.
+        seats: role name -> the seat whose own provider and model answer that role, where it has
+            any.
 
     Raises:
-        InputError: an empty or unknown name; a recording that cannot be read; a provider whose SDK or key is missing;
+        InputError: an empty or unknown name; a recording that cannot be read; a provider whose SDK
+            or key is missing;
             one base URL for several servers.
         SettingsError: a seat that names a model and no provider.
     """
@@ -75,7 +80,10 @@ def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] 
     elsewhere = replace(around, base_url=None)
 
     def made(names: Sequence[str]) -> tuple[Provider, ...]:
-        return tuple(named_provider(name, around if _kind(name) in addressed else elsewhere) for name in names)
+        return tuple(
+            named_provider(name, around if _kind(name) in addressed else elsewhere)
+            for name in names
+        )
 
     chains: dict[str, Chain] = {}  # of two roles in seats alike, both ask the same providers
     answering = {}
@@ -98,17 +106,30 @@ def named_provider(name: str, around: Surroundings) -> Provider:
     if kind in HOSTED:
         own, stream = getattr(settings.llm, kind), settings.execution.enable_streaming
         return connect(name, own, base_url=around.base_url, stream=stream, store=around.store)
-    if kind and rest.isidentifier() and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind)):
+    if (
+        kind
+        and rest.isidentifier()
+        and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind))
+    ):
         return _own_provider(name, around)
-    what = "rules answer only the roles of transom check" if name == RULES else f"unknown provider {name!r}"
-    raise InputError(what, where=around.where, hint=f"use {', '.join(around.known[:-1])} or {around.known[-1]}")
+    what = (
+        "rules answer only the roles of transom check"
+        if name == RULES
+        else f"unknown provider {name!r}"
+    )
+    raise InputError(
+        what, where=around.where, hint=f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
+    )
 
 
 def _own_provider(name: str, around: Surroundings) -> Provider:
-    """A provider of the user's: `package.module:Class`, made without arguments, or an object that is there."""
+    """A provider of the user's: `package.module:Class`, made without arguments, or an object
+    that is there.
+    """
     module, _, attribute = name.partition(":")
     if str(around.cwd) not in sys.path:
-        sys.path.append(str(around.cwd))  # the `transom` command does not have the working folder on its path
+        # the `transom` command does not have the working folder on its path
+        sys.path.append(str(around.cwd))
     try:
         found = getattr(import_module(module), attribute)
         made: Provider = found() if isinstance(found, type) else found
@@ -121,7 +142,8 @@ def _own_provider(name: str, around: Surroundings) -> Provider:
 
 
 def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
-    """The provider name of a seat's own `provider` and `model`; None where it has neither, and the chain answers.
+    """The provider name of a seat's own `provider` and `model`; None where it has neither, and the
+    chain answers.
 
     A model without a provider is one of the first of the chain's `names` that has a server.
 
@@ -132,7 +154,11 @@ def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
         return seat.provider
     provider = seat.provider or next((_kind(name) for name in names if _kind(name) in HOSTED), None)
     if provider is None:
-        raise SettingsError(f"model {seat.model} has no provider", where="llm.*.model", hint="set provider beside it")
+        raise SettingsError(
+            f"model {seat.model} has no provider",
+            where="llm.*.model",
+            hint="set provider beside it",
+        )
     if ":" in provider:
         what = f"{provider} names a model already, and {seat.model} is another one"
         raise SettingsError(what, where="llm.*.provider", hint="set model alone, or provider alone")

@@ -21,11 +21,14 @@ from transom.yaml_text import parse_yaml
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
 _NO_MODEL = frozenset({"rules", "replay", "scripted"})
-"""Who has no model behind it, also in a journal of earlier commands that had others in their chain."""
+"""Who has no model behind it, also in a journal of earlier commands that had others in their
+chain.
+"""
 _DAY = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
 _HOW_TO_PRICE = (
-    "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of your own and name it "
-    "in paths.prices (Prices.load in a program); a server on this machine is free with llm.NAME.local: true"
+    "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of"
+    " your own and name it in paths.prices (Prices.load in a program); a server on this machine is"
+    " free with llm.NAME.local: true"
 )
 
 
@@ -65,7 +68,9 @@ class Prices(BaseModel):
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
-        """The published list, with a file of the same form laid over it; InputError where that cannot be read."""
+        """The published list, with a file of the same form laid over it; InputError where that
+        cannot be read.
+        """
         known = cls._read(_PUBLISHED)
         if path is None:
             return known
@@ -78,23 +83,31 @@ class Prices(BaseModel):
             file = parse_yaml(path.read_text("utf-8-sig"), path)
         except (OSError, UnicodeDecodeError) as error:
             hint = "name a UTF-8 file in paths.prices"
-            raise InputError(f"the price list cannot be read: {error}", where=str(path), hint=hint) from error
+            raise InputError(
+                f"the price list cannot be read: {error}", where=str(path), hint=hint
+            ) from error
         try:
             return cls.model_validate(file.data)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise InputError(what, where=file.where(*first["loc"]), hint="see prices in docs/providers.md") from error
+            raise InputError(
+                what, where=file.where(*first["loc"]), hint="see prices in docs/providers.md"
+            ) from error
 
     def check(self, providers: Iterable[Provider]) -> None:
-        """Refuse a provider without a known price with an InputError, since what it costs could not be counted."""
+        """Refuse a provider without a known price with an InputError, since what it costs could
+        not be counted.
+        """
         for one in providers:
             if not (one.local or one.caps.tells_cost or self._price(one.name)):
                 what = f"no price of it is known ({self.as_of}), so its cost cannot be capped"
                 raise InputError(what, where=one.name, hint=_HOW_TO_PRICE.format(name=one.name))
 
     def of(self, usage: Usage, by: str) -> float | None:
-        """Dollars that a reply cost: as its server reported, else by this list; None where it is unknown."""
+        """Dollars that a reply cost: as its server reported, else by this list; None where it is
+        unknown.
+        """
         if usage.cost is not None:
             return usage.cost
         price = self._price(by)
@@ -102,10 +115,14 @@ class Prices(BaseModel):
 
     def of_tokens(self, by: str, tokens: Mapping[str, int]) -> float | None:
         """The same for a call as telemetry counts it."""
-        return self.of(Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), by)
+        return self.of(
+            Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), by
+        )
 
     def _price(self, name: str) -> Price | None:
-        """The price of a model by its name, with or without a date: vendors name their snapshots so."""
+        """The price of a model by its name, with or without a date: vendors name their snapshots
+        so.
+        """
         return self.models.get(name) or self.models.get(_DAY.sub("", name))
 
 
@@ -127,8 +144,8 @@ def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> 
 class Spending:
     """The cost of replies of one conversation, or of all runs of a command, and its cap.
 
-    Replies that a journal has count as what they cost when they were given. A call that is under way when the cap is
-    reached is let come to its end, so the last one may go beyond it.
+    Replies that a journal has count as what they cost when they were given. A call that is under
+    way when the cap is reached is let come to its end, so the last one may go beyond it.
 
     Attributes:
         limit: US dollars; None for no cap.
@@ -157,17 +174,25 @@ class Spending:
             self.unpriced = self.unpriced or by
 
     def take_in(self, run_id: str, replies: Iterable[tuple[str, Usage]]) -> None:
-        """Add the replies that a run's journal holds when it is opened; once, however often that is."""
+        """Add the replies that a run's journal holds when it is opened; once, however often that
+        is.
+        """
         for by, usage in () if run_id in self._runs else replies:
             self.add(by, usage)
         self._runs.add(run_id)
 
     def check(self) -> None:
-        """Refuse to ask where nothing is left (CapReached), or what was spent cannot be told (InputError)."""
+        """Refuse to ask where nothing is left (CapReached), or what was spent cannot be told
+        (InputError).
+        """
         if self.limit is None:
             return
         if self.unpriced:
             hint = "give its price in a list of your own (paths.prices), or go on without the cap"
-            raise InputError("the cost of its reply is unknown, so a cap cannot hold", where=self.unpriced, hint=hint)
+            raise InputError(
+                "the cost of its reply is unknown, so a cap cannot hold",
+                where=self.unpriced,
+                hint=hint,
+            )
         if self._sum >= self.limit:
             raise CapReached("usd", self.limit, self._sum)

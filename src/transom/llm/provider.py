@@ -59,7 +59,8 @@ class Provider(Protocol):
 
         Args:
             request: what is asked.
-            on_delta: is called with pieces of the reply as they come; with the whole where it does not stream.
+            on_delta: is called with pieces of the reply as they come; with the whole where it does
+                not stream.
 
         Raises:
             ProviderError: it cannot; `NeedsModel` where the embedded rules abstain.
@@ -71,7 +72,9 @@ class Provider(Protocol):
         return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the protocol's signature
-        """Changes when the same request would be answered by something else: a model's name, a rule's version."""
+        """Changes when the same request would be answered by something else: a model's name, a
+        rule's version.
+        """
         return "1"
 
     def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the protocol's signature
@@ -81,7 +84,8 @@ class Provider(Protocol):
 
 @dataclass(frozen=True)
 class Chain:
-    """Providers in order of preference. It falls back before the first reply of a stage, never within a stage.
+    """Providers in order of preference. It falls back before the first reply of a stage, never
+    within a stage.
 
     Attributes:
         providers: at least one.
@@ -133,15 +137,21 @@ class Chain:
 
     def estimate_tokens(self, request: Request) -> int:
         """The highest estimate of its providers."""
-        return max(provider.estimate_tokens(request) for provider in self.of(request.role).providers)
+        return max(
+            provider.estimate_tokens(request) for provider in self.of(request.role).providers
+        )
 
-    async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
-        """Ask the providers in turn, once. An agent sees to it that answers are whole and follow their schema.
+    async def answer(
+        self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None
+    ) -> Reply:
+        """Ask the providers in turn, once. An agent sees to it that answers are whole and follow
+        their schema.
 
         Args:
             request: what is asked.
             only: the provider that answered before in this stage; no other is asked.
-            on_delta: see `Provider.complete`; hears `Again` where another one is asked after it heard a part.
+            on_delta: see `Provider.complete`; hears `Again` where another one is asked after it
+                heard a part.
 
         Raises:
             EgressError: a local block would reach a remote provider.
@@ -153,8 +163,11 @@ class Chain:
         asked = [one for one in there if only in (None, one.name)]
         hear = noting(on_delta, heard) if len(asked) > 1 else on_delta
         for number, provider in enumerate(asked):
-            if number and not isinstance(causes[-1], NeedsModel):  # that the rules abstain is no trouble
-                _log.warning("%s; %s is asked next", _failed(asked[number - 1], causes[-1]), provider.name)
+            # that the rules abstain is no trouble
+            if number and not isinstance(causes[-1], NeedsModel):
+                _log.warning(
+                    "%s; %s is asked next", _failed(asked[number - 1], causes[-1]), provider.name
+                )
             guard_egress(request, provider, self.policy)
             if heard and hear:
                 hear(Again(_failed(asked[number - 1], causes[-1])))
@@ -167,13 +180,17 @@ class Chain:
                 unquote(error, request, self.policy)
                 raise
         if not causes:
-            raise ProviderError("the provider that answered earlier in this stage is not in the chain any more")
+            raise ProviderError(
+                "the provider that answered earlier in this stage is not in the chain any more"
+            )
         for cause in causes:
             unquote(cause, request, self.policy)
         raise with_causes(causes)
 
     def failed(self, error: Exception) -> str:
-        """The name of the provider with which a call ended: the one that its error names, or else the first."""
+        """The name of the provider with which a call ended: the one that its error names, or
+        else the first.
+        """
         names = [provider.name for provider in self.providers]
         where = error.where if isinstance(error, TransomError) else None
         return where if where in names else names[0]
@@ -181,7 +198,9 @@ class Chain:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Keys of its providers, for redaction."""
-        return tuple(secret for provider in self.everyone for secret in getattr(provider, "secrets", ()))
+        return tuple(
+            secret for provider in self.everyone for secret in getattr(provider, "secrets", ())
+        )
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -195,14 +214,22 @@ def _check_tools(request: Request, provider: Provider) -> None:
     if request.tools and not provider.caps.tools:
         names = ", ".join(tool.name for tool in request.tools)
         hint = f"choose another model for {request.role}, or give it no tools"
-        raise RequestRefused(f"it calls no tools, and is offered {names}", where=provider.name, hint=hint)
+        raise RequestRefused(
+            f"it calls no tools, and is offered {names}", where=provider.name, hint=hint
+        )
 
 
 async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
-    """Ask one provider. A TimeoutError is the end of the caller's own patience, so none leaves here."""
+    """Ask one provider. A TimeoutError is the end of the caller's own patience, so none leaves
+    here.
+    """
     try:
         answer = provider.complete(request, on_delta=on_delta)
-        reply = await answer if type(answer) is CoroutineType or hasattr(answer, "__await__") else answer
+        reply = (
+            await answer
+            if type(answer) is CoroutineType or hasattr(answer, "__await__")
+            else answer
+        )
     except TimeoutError as error:
         what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
         raise NetworkFailed(what, where=provider.name) from error
@@ -223,12 +250,19 @@ async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None)
 
 def _no_reply(provider: Provider, returned: object) -> ProviderError:
     what = f"its complete() returned {returned!r:.200}"
-    hint = 'write async def complete, and return Reply((Text("..."),), usage=Usage(...)) of transom.llm'
+    hint = (
+        'write async def complete, and return Reply((Text("..."),), usage=Usage(...)) of'
+        " transom.llm"
+    )
     return ProviderError(what, where=provider.name, hint=hint)
 
 
 def _held(part: Part) -> Part:
-    return ToolCall(part.id, part.name, held_arguments(part.arguments)) if isinstance(part, ToolCall) else part
+    return (
+        ToolCall(part.id, part.name, held_arguments(part.arguments))
+        if isinstance(part, ToolCall)
+        else part
+    )
 
 
 def _failed(provider: Provider, error: ProviderError) -> str:
@@ -243,7 +277,9 @@ def of_provider(name: str) -> dict[str, str]:
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:
-    """Stop what is marked local, by its maker or by the policy, with an EgressError before it can leave the machine."""
+    """Stop what is marked local, by its maker or by the policy, with an EgressError before it
+    can leave the machine.
+    """
     if provider.local:
         return
     kept = policy.kept(request)
@@ -251,6 +287,8 @@ def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _O
         raise EgressError(
             f"{kept} is marked local and would reach the remote provider {provider.name}",
             where=request.role,
-            hint="name a local provider with --model, say llm.NAME.local: true of a server that is your own, or let it "
-            "leave the machine (settings egress.*)",
+            hint=(
+                "name a local provider with --model, say llm.NAME.local: true of a server that is"
+                " your own, or let it leave the machine (settings egress.*)"
+            ),
         )

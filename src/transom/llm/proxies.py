@@ -1,7 +1,7 @@
 """Choice of the proxy for a server, such that no proxy can read a request.
 
-Clients of model servers and of MCP servers use this module. The rules of HTTP libraries would send plain http://
-requests through a proxy of the environment, those to this machine included.
+Clients of model servers and of MCP servers use this module. The rules of HTTP libraries would send
+plain http:// requests through a proxy of the environment, those to this machine included.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ _SOCKS = re.compile(r"socks5h?(?=://)", re.I)
 _CONNECTIONS, _KEPT = 1000, 100
 
 
-def proxy_of(url: str, *, local: bool = False, environ: Mapping[str, str] = os.environ) -> str | None:
+def proxy_of(
+    url: str, *, local: bool = False, environ: Mapping[str, str] = os.environ
+) -> str | None:
     """The proxy through which a server is asked; None where it is asked directly.
 
-    That is `HTTPS_PROXY` or `ALL_PROXY`, in lower case first, where `NO_PROXY` does not except the server. An https
-    address of another machine is asked so, and no other: that is a tunnel, of which the proxy sees the host alone.
-    What is `local` passes none. The proxy's address may hold a password.
+    That is `HTTPS_PROXY` or `ALL_PROXY`, in lower case first, where `NO_PROXY` does not except the
+    server. An https address of another machine is asked so, and no other: that is a tunnel, of
+    which the proxy sees the host alone. What is `local` passes none. The proxy's address may hold a
+    password.
 
     Raises:
         SettingsError: the variable holds no address of a proxy.
@@ -44,12 +47,16 @@ def proxy_of(url: str, *, local: bool = False, environ: Mapping[str, str] = os.e
         checked(_SOCKS.sub("http", address))
     except ValueError as error:
         hint = "say http://HOST:PORT, or except the server in NO_PROXY"
-        raise SettingsError(f"{shown(value)!r} is no address of a proxy: {error}", where=variable, hint=hint) from None
+        raise SettingsError(
+            f"{shown(value)!r} is no address of a proxy: {error}", where=variable, hint=hint
+        ) from None
     return address
 
 
 def transport(library: Any, proxy: str | None) -> Any:
-    """The transport for a client of `httpx` or its like, with a proxy by `proxy_of`; that client looks for none."""
+    """The transport for a client of `httpx` or its like, with a proxy by `proxy_of`; that client
+    looks for none.
+    """
     limits = library.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT)
     return library.AsyncHTTPTransport(proxy=proxy, limits=limits)
 

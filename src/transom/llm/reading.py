@@ -1,4 +1,6 @@
-"""Strict reading of JSON from models and servers: Python's own reader also accepts text that is no JSON."""
+"""Strict reading of JSON from models and servers: Python's own reader also accepts text that is
+no JSON.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import Any, NoReturn
 from transom.canonical import Json, compact_json
 
 LEVELS = 100
-"""Levels of nested lists and objects; a deeper value could not be journaled, shown or checked everywhere."""
+"""Levels of nested lists and objects; a deeper value could not be journaled, shown or checked
+everywhere.
+"""
 
 MOST_LEVELS = 2 * LEVELS
 """Levels of a server's document, which may hold a value of `LEVELS`."""
@@ -20,14 +24,17 @@ def read_json(text: str) -> Json:
     """Read JSON that a model wrote: an answer, or the arguments of a call.
 
     Raises:
-        ValueError: it is no JSON: it holds NaN, an infinity, a name twice in one object, or more than `LEVELS` levels.
+        ValueError: it is no JSON: it holds NaN, an infinity, a name twice in one object, or more
+            than `LEVELS` levels.
             What it says quotes nothing of the text.
     """
     return _read(text, LEVELS, _named_once)
 
 
 def read_document(text: str) -> Json:
-    """Read JSON that a server wrote, which may be nested to `MOST_LEVELS` and repeat names; else as `read_json`."""
+    """Read JSON that a server wrote, which may be nested to `MOST_LEVELS` and repeat names; else
+    as `read_json`.
+    """
     return _read(text, MOST_LEVELS, None)
 
 
@@ -42,7 +49,9 @@ def is_deep(value: Json, levels: int = LEVELS) -> bool:
 
 
 def held_arguments(given: Json) -> Json:
-    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that a model is corrected."""
+    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that a
+    model is corrected.
+    """
     if not is_deep(given):
         return given
     try:
@@ -57,7 +66,9 @@ def _inside(one: dict[str, Json] | list[Json]) -> list[Json]:
 
 def _read(text: str, levels: int, pairs: Callable[[list[tuple[str, Any]]], Any] | None) -> Json:
     try:
-        value: Json = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=pairs)
+        value: Json = json.loads(
+            text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=pairs
+        )
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     # Most texts have not as many brackets, and are not walked through.

@@ -1,8 +1,9 @@
 """`replay`: recorded conversations, asked again without a model.
 
-A recording is one JSON file: `{"schema": "transom.recording/1", "calls": [{"role", "digest", "request", "reply"}]}`.
-Its `context_tokens` is the window of the model that answered, where it had one: with another, other things are asked.
-A request that was not recorded is an error that shows where it differs from the nearest one of its role.
+A recording is one JSON file: `{"schema": "transom.recording/1", "calls": [{"role", "digest",
+"request", "reply"}]}`. Its `context_tokens` is the window of the model that answered, where it had
+one: with another, other things are asked. A request that was not recorded is an error that shows
+where it differs from the nearest one of its role.
 """
 
 from __future__ import annotations
@@ -25,12 +26,17 @@ from transom.llm.shapes import Request, Role
 
 RECORDING_SCHEMA = "transom.recording/1"
 _SHOWN_LINES = 12
-_AGAIN = "record it again (transom runs record RUN FILE), or restore the prompt, tools and settings of then"
+_AGAIN = (
+    "record it again (transom runs record RUN FILE), or restore the prompt, tools and settings of"
+    " then"
+)
 
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A request of a role and what it was answered with: found by its digest, and its text for people."""
+    """A request of a role and what it was answered with: found by its digest, and its text for
+    people.
+    """
 
     role: str
     digest: str
@@ -38,7 +44,12 @@ class RecordedCall:
     reply: Reply
 
     def to_json(self) -> dict[str, Json]:
-        return {"role": self.role, "digest": self.digest, "request": self.request, "reply": self.reply.to_json()}
+        return {
+            "role": self.role,
+            "digest": self.digest,
+            "request": self.request,
+            "reply": self.reply.to_json(),
+        }
 
 
 @dataclass(frozen=True)
@@ -47,22 +58,31 @@ class Recording:
 
     Attributes:
         calls: in order; of the same request the last answer counts.
-        context_tokens: the window of the model that answered; None where it has none, or it is unknown.
+        context_tokens: the window of the model that answered; None where it has none, or it is
+            unknown.
     """
 
     calls: tuple[RecordedCall, ...]
     context_tokens: int | None = None
 
     def write(self, path: Path) -> None:
-        """Write it, over an older recording; InputError where another file is there, or it cannot be written."""
+        """Write it, over an older recording; InputError where another file is there, or it
+        cannot be written.
+        """
         if path.exists():
             self.read(path)
         rows: list[Json] = [call.to_json() for call in self.calls]
-        window: dict[str, Json] = {"context_tokens": self.context_tokens} if self.context_tokens else {}
+        window: dict[str, Json] = (
+            {"context_tokens": self.context_tokens} if self.context_tokens else {}
+        )
         try:
-            write_atomic(path, pretty_json({"schema": RECORDING_SCHEMA, **window, "calls": rows}).encode())
+            write_atomic(
+                path, pretty_json({"schema": RECORDING_SCHEMA, **window, "calls": rows}).encode()
+            )
         except OSError as error:
-            raise InputError(f"cannot write the recording: {error.strerror or error}", where=str(path)) from error
+            raise InputError(
+                f"cannot write the recording: {error.strerror or error}", where=str(path)
+            ) from error
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -71,14 +91,19 @@ class Recording:
             data = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
                 raise ValueError(f"its schema is not {RECORDING_SCHEMA}")
-            calls = [RecordedCall(**{**one, "reply": reply_from_json(one["reply"])}) for one in data["calls"]]
+            calls = [
+                RecordedCall(**{**one, "reply": reply_from_json(one["reply"])})
+                for one in data["calls"]
+            ]
             return cls(tuple(calls), data.get("context_tokens"))
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
 
 
 class ReplayProvider(Provider):
-    """Answers from a recording, by the digest of the request; InputError where it cannot be read."""
+    """Answers from a recording, by the digest of the request; InputError where it cannot be
+    read.
+    """
 
     name = "replay"
     local = True
@@ -108,9 +133,17 @@ class ReplayProvider(Provider):
         text = render(request).as_text()
         recorded = self._texts.get(request.role, [])
         if not recorded:
-            return ReplayMiss(f"the recording has no call of role {request.role}", where=str(self._path), hint=_AGAIN)
-        nearest = max(recorded, key=lambda other: difflib.SequenceMatcher(None, other, text).quick_ratio())
-        lines = difflib.unified_diff(nearest.splitlines(), text.splitlines(), "recorded", "asked", lineterm="", n=1)
+            return ReplayMiss(
+                f"the recording has no call of role {request.role}",
+                where=str(self._path),
+                hint=_AGAIN,
+            )
+        nearest = max(
+            recorded, key=lambda other: difflib.SequenceMatcher(None, other, text).quick_ratio()
+        )
+        lines = difflib.unified_diff(
+            nearest.splitlines(), text.splitlines(), "recorded", "asked", lineterm="", n=1
+        )
         shown = "\n".join([*lines][:_SHOWN_LINES])
         what = f"no recording of this call of role {request.role}; the nearest differs in\n{shown}"
         return ReplayMiss(what, where=str(self._path), hint=_AGAIN)

@@ -21,8 +21,10 @@ class Usage:
         input_tokens: all that was read, the cached ones included.
         output_tokens: all that was written, thinking included.
         cached_tokens: those of the input that were read from a cache.
-        cache_write_tokens: those of the input that were written into a cache, where the vendor reports them.
-        cost: in US dollars, where the server reports it; it overrides any price list. Of several calls, the sum of
+        cache_write_tokens: those of the input that were written into a cache, where the vendor
+            reports them.
+        cost: in US dollars, where the server reports it; it overrides any price list. Of several
+            calls, the sum of
             what was reported.
     """
 
@@ -54,7 +56,9 @@ class Usage:
 
 @dataclass(frozen=True)
 class AnsweredFrom:
-    """Something outside the request that an answer rests on: a knowledge file, by name and digest."""
+    """Something outside the request that an answer rests on: a knowledge file, by name and
+    digest.
+    """
 
     name: str
     digest: str

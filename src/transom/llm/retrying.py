@@ -1,7 +1,8 @@
 """A provider with rate limits and retries.
 
-The loop is written out rather than taken from a library: each attempt is a span, what a server asks to wait holds up
-every run of the workspace, and a listener must hear that a broken reply begins anew.
+The loop is written out rather than taken from a library: each attempt is a span, what a server asks
+to wait holds up every run of the workspace, and a listener must hear that a broken reply begins
+anew.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from transom.config.hosted import Retry
-from transom.errors import AuthenticationFailed, ProviderError, RateLimited, RequestRefused, with_causes
+from transom.errors import (
+    AuthenticationFailed,
+    ProviderError,
+    RateLimited,
+    RequestRefused,
+    with_causes,
+)
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.limits import Bucket
 from transom.llm.provider import Provider, of_provider
@@ -30,28 +37,38 @@ _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 def wait_after(
     attempt: int, error: ProviderError, policy: Retry, chance: Callable[[], float] = random.random
 ) -> float | None:
-    """Seconds to wait after attempt number `attempt` (from 1) failed; None where a retry is of no use.
+    """Seconds to wait after attempt number `attempt` (from 1) failed; None where a retry is of no
+    use.
 
-    What the server asks for is a least: nothing is taken off it by chance, and a time that is past shortens no wait.
+    What the server asks for is a least: nothing is taken off it by chance, and a time that is past
+    shortens no wait.
     """
     if not error.retryable or attempt >= policy.max_attempts:
         return None
     # In floats a large power would overflow; the cap is reached long before.
-    delay = min(policy.max_delay, policy.initial_delay * policy.backoff_factor ** min(attempt - 1, 64))
+    delay = min(
+        policy.max_delay, policy.initial_delay * policy.backoff_factor ** min(attempt - 1, 64)
+    )
     return max(delay * (1 - policy.jitter * chance()), _asked(error, policy) or 0.0)
 
 
 def _asked(error: ProviderError, policy: Retry) -> float | None:
-    """Seconds that the server asked to wait, up to the cap; None where it did not, or waiting is of no use."""
+    """Seconds that the server asked to wait, up to the cap; None where it did not, or waiting is
+    of no use.
+    """
     if not error.retryable or error.retry_after is None:
         return None
     return min(error.retry_after, policy.max_retry_after)
 
 
 class RetryingProvider:
-    """A provider with retries, within the rate limits of a bucket, which all share that ask the same server."""
+    """A provider with retries, within the rate limits of a bucket, which all share that ask the
+    same server.
+    """
 
-    def __init__(self, provider: Provider, policy: Retry | None = None, bucket: Bucket | None = None) -> None:
+    def __init__(
+        self, provider: Provider, policy: Retry | None = None, bucket: Bucket | None = None
+    ) -> None:
         self._provider = provider
         self.policy = policy or Retry()
         self._bucket = bucket or Bucket(provider.name)
@@ -71,7 +88,9 @@ class RetryingProvider:
             await close()
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Send the request until there is a reply; else raise the last ProviderError, with the others as `causes`."""
+        """Send the request until there is a reply; else raise the last ProviderError, with the
+        others as `causes`.
+        """
         causes: list[ProviderError] = []
         wait = 0.0
         while True:
@@ -88,11 +107,13 @@ class RetryingProvider:
                     return await self._once(request, noting(on_delta, heard))
                 except ProviderError as error:
                     failed = error
-                    span.fail(type(error).__name__)  # no word of the server's: it may quote what must stay here
+                    # no word of the server's: it may quote what must stay here
+                    span.fail(type(error).__name__)
             causes.append(failed)
             again = wait_after(len(causes), failed, self.policy)
             if again is None:
-                await self._hold(failed, _asked(failed, self.policy))  # for those who ask after this one has given up
+                # for those who ask after this one has given up
+                await self._hold(failed, _asked(failed, self.policy))
                 raise with_causes(causes)
             wait = again
             logged = (self.name, len(causes), type(failed).__name__, wait)

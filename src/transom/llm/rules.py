@@ -1,7 +1,8 @@
 """`rules`: the embedded default, no language model at all.
 
-A table role -> pure function over the request's blocks. It is deterministic, needs no key and no network, and abstains
-(`NeedsModel`, naming the words) instead of guessing. The products bring the tables; this is the provider around them.
+A table role -> pure function over the request's blocks. It is deterministic, needs no key and no
+network, and abstains (`NeedsModel`, naming the words) instead of guessing. The products bring the
+tables; this is the provider around them.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ RULES = "rules"
 
 
 class RulesProvider(Provider):
-    """Answers from rules by role, each with a hand-bumped version; `sources`: what they answer from -> digest."""
+    """Answers from rules by role, each with a hand-bumped version; `sources`: what they answer
+    from -> digest.
+    """
 
     name = RULES
     local = True
 
-    def __init__(self, table: Mapping[str, Rule], versions: Mapping[str, int], sources: Mapping[str, str]) -> None:
+    def __init__(
+        self, table: Mapping[str, Rule], versions: Mapping[str, int], sources: Mapping[str, str]
+    ) -> None:
         self._table = dict(table)
         self._versions = dict(versions)
         self._sources = dict(sources)

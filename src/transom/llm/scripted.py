@@ -15,7 +15,9 @@ from transom.llm.shapes import Request
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import Text, ToolCall
 
-Answer = str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
+Answer = (
+    str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
+)
 _PIECE = re.compile(r"\S*\s*")
 _NONE = Usage()
 _ALL = Capabilities(streaming=True, structured_output=True, sampling=True)
@@ -39,7 +41,8 @@ class ScriptedProvider(Provider):
 
     def __init__(
         self,
-        script: Mapping[str, Iterable[Answer]] | Callable[[Request], str | Reply | Awaitable[str | Reply]],
+        script: Mapping[str, Iterable[Answer]]
+        | Callable[[Request], str | Reply | Awaitable[str | Reply]],
         *,
         name: str = "scripted",
         local: bool = True,
@@ -48,7 +51,9 @@ class ScriptedProvider(Provider):
         self.name, self.local, self.caps = name, local, caps
         self.requests: list[Request] = []
         self._each = script if callable(script) else None
-        self._queues = {} if callable(script) else {role: list(answers) for role, answers in script.items()}
+        self._queues = (
+            {} if callable(script) else {role: list(answers) for role, answers in script.items()}
+        )
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         self.requests.append(request)
@@ -89,4 +94,8 @@ def _stream(reply: Reply, on_delta: OnDelta) -> None:
 
 
 def _reply(answer: object) -> Reply:
-    return Reply((answer,), stop="tool_calls") if isinstance(answer, ToolCall) else Reply((Text(str(answer)),))
+    return (
+        Reply((answer,), stop="tool_calls")
+        if isinstance(answer, ToolCall)
+        else Reply((Text(str(answer)),))
+    )

@@ -1,4 +1,5 @@
-"""The shapes of a model request: block, role, window, request. The turns of a conversation are in `turns`.
+"""The shapes of a model request: block, role, window, request. The turns of a conversation are in
+`turns`.
 
 A window is a list of named blocks and the conversation so far.
 Nothing else reaches a model.
@@ -27,13 +28,17 @@ class Tier(StrEnum):
 
 
 Strategy = Literal["truncate", "sub_conversation", "memory"]
-"""How a conversation that outgrows its window goes on: cut, delegate to a sub-conversation, or search a memory."""
+"""How a conversation that outgrows its window goes on: cut, delegate to a sub-conversation, or
+search a memory.
+"""
 _STRATEGIES = get_args(Strategy)
 _HOTTEST = 2  # of any vendor; what a model does not take is left out later
 
 
 class _Canonical:
-    """Base of flat shapes that stand in every request of a conversation, so that their text is made once."""
+    """Base of flat shapes that stand in every request of a conversation, so that their text is
+    made once.
+    """
 
     __match_args__: ClassVar[tuple[str, ...]]
 
@@ -71,7 +76,9 @@ class Block(_Canonical):
 
     def __post_init__(self) -> None:
         check_name(self.name, "Block")
-        check_kind(self.text, str, "text", f"Block {self.name!r}", "what it was made from goes into data")
+        check_kind(
+            self.text, str, "text", f"Block {self.name!r}", "what it was made from goes into data"
+        )
         if self.trust not in TRUST or self.egress not in EGRESS:
             check_marks(f"Block {self.name!r}", trust=self.trust, egress=self.egress)
         if type(self.tier) is not Tier:
@@ -90,7 +97,9 @@ class Dropped(_Canonical):
 
 @dataclass(frozen=True)
 class ToolSpec(_Canonical):
-    """A tool that a role may call. `effect` says what a repetition would do; `unknown` is undeclared."""
+    """A tool that a role may call. `effect` says what a repetition would do; `unknown` is
+    undeclared.
+    """
 
     name: str
     description: str
@@ -103,7 +112,9 @@ class ToolSpec(_Canonical):
 
 @dataclass(frozen=True)
 class CallSettings(_Canonical):
-    """Settings of a model call; `temperature` None: the provider's own. InputError for numbers that no server takes."""
+    """Settings of a model call; `temperature` None: the provider's own. InputError for numbers
+    that no server takes.
+    """
 
     max_tokens: int = 16_384
     temperature: float | None = None
@@ -113,8 +124,15 @@ class CallSettings(_Canonical):
         most, warmth = self.max_tokens, self.temperature
         warm = warmth is None or (type(warmth) in (int, float) and 0 <= warmth <= _HOTTEST)
         if type(most) is not int or most < 1 or not warm:
-            hint = f"give max_tokens from 1 on, and a temperature from 0 to {_HOTTEST}, or None for the server's own"
-            raise InputError(f"max_tokens is {most!r:.80}, temperature {warmth!r:.80}", where="CallSettings", hint=hint)
+            hint = (
+                f"give max_tokens from 1 on, and a temperature from 0 to {_HOTTEST}, or None for"
+                " the server's own"
+            )
+            raise InputError(
+                f"max_tokens is {most!r:.80}, temperature {warmth!r:.80}",
+                where="CallSettings",
+                hint=hint,
+            )
         if self.temperature is not None:
             object.__setattr__(self, "temperature", self.temperature + 0.0)
 
@@ -129,12 +147,14 @@ class Role:
     Attributes:
         name: `product.seat`, e.g. `checklist.parser`.
         prompt: its own blocks, all of them stable. A text becomes one block of the name `role`.
-        sees: names of the blocks that may stand in its window, its own prompt's included; only these where none is
+        sees: names of the blocks that may stand in its window, its own prompt's included; only
+            these where none is
             given.
         tools: what it may call.
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
-        output: what its answers are to follow, a JSON Schema or a model class of pydantic; None for free text.
+        output: what its answers are to follow, a JSON Schema or a model class of pydantic; None for
+            free text.
 
     Raises:
         InputError: a field that is none of these, and what to write; a strategy that there is not.
@@ -162,12 +182,26 @@ class Role:
         check_name(name, "Role")
         if isinstance(prompt, str):
             prompt = [Block("role", prompt, Tier.STABLE)]
-        own = listed(prompt, Block, "prompt", name, 'say Role("clerk", "You know the stock."), or [Block(...)]')
+        own = listed(
+            prompt,
+            Block,
+            "prompt",
+            name,
+            'say Role("clerk", "You know the stock."), or [Block(...)]',
+        )
         seen = [block.name for block in own] if sees is None else listed(sees, str, "sees", name)
         check_kind(settings, CallSettings, "settings", name)
         check_choice(strategy, _STRATEGIES, "strategy", name)
-        own_tools = listed(tools, ToolSpec, "tools", name, "give tools to the agent: Agent(role, tools=[...])")
-        given = {"name": name, "prompt": own, "sees": frozenset(seen), "settings": settings, "strategy": strategy}
+        own_tools = listed(
+            tools, ToolSpec, "tools", name, "give tools to the agent: Agent(role, tools=[...])"
+        )
+        given = {
+            "name": name,
+            "prompt": own,
+            "sees": frozenset(seen),
+            "settings": settings,
+            "strategy": strategy,
+        }
         for field_name, value in {**given, "tools": own_tools, "output": output}.items():
             object.__setattr__(self, field_name, value)
         _ = self.schema
@@ -179,7 +213,9 @@ class Role:
 
     @once
     def digest(self) -> str:
-        """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema of answers."""
+        """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema
+        of answers.
+        """
         data: dict[str, Json] = {
             "name": self.name,
             "prompt": [block.to_json() for block in self.prompt],
@@ -187,7 +223,8 @@ class Role:
             "tools": [tool.to_json() for tool in self.tools],
             "settings": self.settings.to_json(),
         }
-        if self.strategy != "truncate":  # so that roles which set none keep the digest that journals know
+        # so that roles which set none keep the digest that journals know
+        if self.strategy != "truncate":
             data["strategy"] = self.strategy
         if self.schema is not None:
             data["output"] = dict(self.schema)
@@ -208,8 +245,10 @@ class Window:
 
     Attributes:
         shares: how full it is; a remark for the journal, not part of what is asked.
-        egress: `local` where what was said in the conversation so far was answered from local text, so that it may
-            repeat it: a window that holds it is as local, whether or not that text still stands in it.
+        egress: `local` where what was said in the conversation so far was answered from local text,
+            so that it may
+            repeat it: a window that holds it is as local, whether or not that text still stands in
+            it.
     """
 
     blocks: tuple[Block, ...]
@@ -236,7 +275,9 @@ class Window:
 
 @dataclass(frozen=True)
 class Request:
-    """One call: who asks, what is seen and may be called, and how; `output`: the JSON Schema of the answer, or None."""
+    """One call: who asks, what is seen and may be called, and how; `output`: the JSON Schema of
+    the answer, or None.
+    """
 
     role: str
     window: Window
@@ -248,7 +289,9 @@ class Request:
         return {**self.head_json(), "turns": [turn.to_json() for turn in self.window.turns]}
 
     def head_json(self) -> dict[str, Json]:
-        """All but the turns, which come last; the same from call to call while blocks and tools stay."""
+        """All but the turns, which come last; the same from call to call while blocks and tools
+        stay.
+        """
         data: dict[str, Json] = {
             "role": self.role,
             "blocks": [block.to_json() for block in self.window.blocks],
@@ -257,7 +300,8 @@ class Request:
             "tools": [tool.to_json() for tool in self.tools],
             "settings": self.settings.to_json(),
         }
-        # Left out where there is none, so that recordings of requests for free text keep their digests.
+        # Left out where there is none, so that recordings of requests for free text keep their
+        # digests.
         return data if self.output is None else {**data, "output": dict(self.output)}
 
     @once
@@ -276,6 +320,10 @@ class Request:
 
     @once
     def digest(self) -> str:
-        """The digest of the request. A turn is digested once: a longer conversation costs no more for each call."""
+        """The digest of the request. A turn is digested once: a longer conversation costs no
+        more for each call.
+        """
         turns = [turn.digest for turn in self.window.turns]
-        return digest(f'{self.head.removesuffix("[]}")}["{digest("".join(turns))}"]}}' if turns else self.head)
+        return digest(
+            f'{self.head.removesuffix("[]}")}["{digest("".join(turns))}"]}}' if turns else self.head
+        )

@@ -1,7 +1,8 @@
 """Token estimates that need no tokenizer.
 
-Bytes per token differ by vendor and by text; four is the folk figure and undercounts JSON and logs by almost half.
-Three errs on the safe side for English, code and logs alike. Usage that a server reports always goes before this.
+Bytes per token differ by vendor and by text; four is the folk figure and undercounts JSON and logs
+by almost half. Three errs on the safe side for English, code and logs alike. Usage that a server
+reports always goes before this.
 """
 
 from __future__ import annotations

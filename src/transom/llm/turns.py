@@ -23,7 +23,9 @@ def check_marks(where: str, *, trust: object = "ours", egress: object = "any") -
 
 
 def strictest(*marks: Egress) -> Egress:
-    """The egress mark of something made of several parts: `local` if any is; an unknown mark counts as local."""
+    """The egress mark of something made of several parts: `local` if any is; an unknown mark
+    counts as local.
+    """
     for mark in marks:
         if mark != "any":
             return "local"
@@ -89,7 +91,8 @@ class _Turn:
 
 @dataclass(frozen=True)
 class AssistantMessage(_Turn):
-    """A reply of the model: its parts as they came, since a vendor may want its own back to the byte.
+    """A reply of the model: its parts as they came, since a vendor may want its own back to the
+    byte.
 
     It has no egress mark of its own; the window that it answers has, see `Window.egress`.
     """
@@ -113,7 +116,8 @@ class ToolResult:
         id: of the call that it answers.
         name: of the tool.
         content: the text that the model sees.
-        is_error: whether the call was not carried out; the content then says why and what to do next.
+        is_error: whether the call was not carried out; the content then says why and what to do
+            next.
         trust: `untrusted` content is fenced like an untrusted block.
         egress: `local` content never reaches a remote provider.
     """
@@ -160,7 +164,9 @@ class ToolResults(_Turn):
 
 @dataclass(frozen=True)
 class UserMessage(_Turn):
-    """A message of the user, or of the program in its own name; `local` text never reaches a remote provider."""
+    """A message of the user, or of the program in its own name; `local` text never reaches a
+    remote provider.
+    """
 
     text: str
     egress: Egress = "any"

@@ -30,10 +30,12 @@ class Embedder(Protocol):
 
 
 def find_embedder(folder: Path | None = None) -> Embedder | None:
-    """Return the sentence model all-MiniLM-L6-v2, or None if its weights are missing; search then uses words only.
+    """Return the sentence model all-MiniLM-L6-v2, or None if its weights are missing; search then
+    uses words only.
 
     Args:
-        folder: folder with `model.safetensors` and `tokenizer.json`; None: the package from `make embeddings`.
+        folder: folder with `model.safetensors` and `tokenizer.json`; None: the package from `make
+            embeddings`.
 
     Raises:
         InputError: a given folder lacks one of the files, or the package `tokenizers` is missing.
@@ -41,7 +43,9 @@ def find_embedder(folder: Path | None = None) -> Embedder | None:
     weights = folder or _installed()
     if weights is None:
         return None
-    missing = [name for name in ("model.safetensors", "tokenizer.json") if not (weights / name).is_file()]
+    missing = [
+        name for name in ("model.safetensors", "tokenizer.json") if not (weights / name).is_file()
+    ]
     if importlib.util.find_spec("tokenizers") is None:
         missing.append("the package tokenizers")
     if missing and folder is None:
@@ -55,6 +59,8 @@ def find_embedder(folder: Path | None = None) -> Embedder | None:
 
 
 def _installed() -> Path | None:
-    """Return the package's folder of weights; the package is not imported, since it would load torch."""
+    """Return the package's folder of weights; the package is not imported, since it would load
+    torch.
+    """
     found = importlib.util.find_spec(_PACKAGE)
     return Path(found.origin).parent / "model" if found and found.origin else None

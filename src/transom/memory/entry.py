@@ -51,7 +51,9 @@ class MemoryEntry:
             "id": self.id,
             "content": self.content,
             "metadata": dict(self.metadata),
-            "relationships": [{"source": r.source, "name": r.name, "target": r.target} for r in self.relationships],
+            "relationships": [
+                {"source": r.source, "name": r.name, "target": r.target} for r in self.relationships
+            ],
             "egress": self.egress,
             "created_at": self.created_at,
             "model": self.model,
@@ -68,7 +70,9 @@ class Recalled:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entry reached from another one: the number of steps of the shortest way, and its last relation."""
+    """An entry reached from another one: the number of steps of the shortest way, and its last
+    relation.
+    """
 
     entry: MemoryEntry
     hops: int
@@ -84,6 +88,8 @@ def check_entry(entry_id: str | None, content: str) -> None:
     """Raise InputError for empty content, or an id that is not a short line."""
     if not content.strip():
         raise InputError("the content is empty", where="memory", hint="give the text to store")
-    if entry_id is not None and not (entry_id.isprintable() and 0 < len(entry_id.strip()) <= _LONGEST_ID):
+    if entry_id is not None and not (
+        entry_id.isprintable() and 0 < len(entry_id.strip()) <= _LONGEST_ID
+    ):
         hint = f"use a line of at most {_LONGEST_ID} characters"
         raise InputError(f"{entry_id!r:.80} cannot be an id", where="memory", hint=hint)

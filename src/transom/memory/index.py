@@ -1,4 +1,6 @@
-"""Search over the texts of a table: by words with SQLite's FTS5, and by meaning with an embedder."""
+"""Search over the texts of a table: by words with SQLite's FTS5, and by meaning with an
+embedder.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _MOST_SHARING = 500
 
 @dataclass(frozen=True)
 class Hit:
-    """A found text: its number, its score from 0 to 1, comparable within one search, and its likeness.
+    """A found text: its number, its score from 0 to 1, comparable within one search, and its
+    likeness.
 
     The likeness is the cosine with the query; None if one of them has no vector.
     """
@@ -42,13 +45,16 @@ def index_steps(name: str) -> tuple[str, ...]:
         f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab({name}_text, 'row')",
         # A change number is never reused, so that other processes recognise new vectors by it.
         f"""CREATE TABLE {name}_vectors (
-            change INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL UNIQUE, model TEXT NOT NULL, vector BLOB
+            change INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL UNIQUE,
+            model TEXT NOT NULL, vector BLOB
         )""",
     )
 
 
 class Index:
-    """A search index over the texts of one table, by row number. Without an embedder search uses words only."""
+    """A search index over the texts of one table, by row number. Without an embedder search uses
+    words only.
+    """
 
     def __init__(self, tables: Tables, name: str, embedder: Embedder | None = None) -> None:
         self.embedder = embedder
@@ -57,7 +63,9 @@ class Index:
         self._vectors = Vectors(tables, name, embedder.model) if embedder else None
 
     def embed(self, text: str) -> bytes | None:
-        """Return the vector of a text for `put_vector`; call it outside a transaction, since it is slow."""
+        """Return the vector of a text for `put_vector`; call it outside a transaction, since it
+        is slow.
+        """
         return self.embedder.embed([text])[0].tobytes() if self.embedder else None
 
     def put_words(self, run: Connection, item: int, text: str, tags: str = "") -> None:
@@ -80,11 +88,15 @@ class Index:
 
     def vector(self, item: int) -> tuple[str, bytes] | None:
         """Return model and vector of a text as 32-bit floats; None if it has none."""
-        rows = self._tables.query(f"SELECT model, vector FROM {self._name}_vectors WHERE item = ?", (item,))
+        rows = self._tables.query(
+            f"SELECT model, vector FROM {self._name}_vectors WHERE item = ?", (item,)
+        )
         return (rows[0][0], rows[0][1]) if rows else None
 
     def embed_missing(self, texts: str) -> int:
-        """Embed the rows (number, text) of a SELECT that lack a vector of this model; returns their number."""
+        """Embed the rows (number, text) of a SELECT that lack a vector of this model; returns
+        their number.
+        """
         if self.embedder is None:
             return 0
         sql = f"SELECT item FROM {self._name}_vectors WHERE model = ?"
@@ -100,10 +112,13 @@ class Index:
         return len(rows)
 
     def sharing(self, text: str, part: float) -> list[int]:
-        """Return numbers of the texts that share at least `part` of all stems with this text (Jaccard)."""
+        """Return numbers of the texts that share at least `part` of all stems with this text
+        (Jaccard).
+        """
         stems = {*stems_of(text)}
         known = self._counts(stems)
-        # Each of them contains one of the rarest stems, since the other stems are too few to reach that share.
+        # Each of them contains one of the rarest stems, since the other stems are too few to reach
+        # that share.
         needed = int((1 - part) * len(stems)) + 1 - (len(stems) - len(known))
         if not known or needed <= 0:  # the text has no terms, or too many terms without any text
             return []
@@ -114,7 +129,12 @@ class Index:
         return [item for item, other in others if len(stems & other) >= part * len(stems | other)]
 
     def search(
-        self, query: str, limit: int, among: str, values: Sequence[Value] = (), vector: bytes | None = None
+        self,
+        query: str,
+        limit: int,
+        among: str,
+        values: Sequence[Value] = (),
+        vector: bytes | None = None,
     ) -> list[Hit]:
         """Return the best texts for a query, best first; ties in the order of their numbers.
 
@@ -126,7 +146,9 @@ class Index:
         words = self._by_words(query, many, among, values)
         likeness: dict[int, float] = {}
         if self._vectors and query.strip():
-            likeness = self._vectors.near(lambda: vector or self.embed(query) or b"", many, words, among, values)
+            likeness = self._vectors.near(
+                lambda: vector or self.embed(query) or b"", many, words, among, values
+            )
         found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
         hits = [_hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
@@ -135,10 +157,14 @@ class Index:
         """Return the terms that occur, with the number of their texts; rarest first."""
         some = sorted(terms)[:_MOST_LOOKED_UP]
         marks = ",".join("?" * len(some))
-        rows = self._tables.query(f"SELECT term, doc FROM {self._name}_terms WHERE term IN ({marks})", some)
+        rows = self._tables.query(
+            f"SELECT term, doc FROM {self._name}_terms WHERE term IN ({marks})", some
+        )
         return sorted(rows, key=lambda row: (row[1], row[0]))
 
-    def _by_words(self, query: str, many: int, among: str, values: Sequence[Value]) -> dict[int, float]:
+    def _by_words(
+        self, query: str, many: int, among: str, values: Sequence[Value]
+    ) -> dict[int, float]:
         terms: list[tuple[str, int]] = []
         for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
             if terms and sum(known for _, known in terms) + count > _MOST_POSTINGS:
@@ -153,7 +179,9 @@ class Index:
         allowed = allowed_of(self._tables, [item for item, _ in rows], among, values)
         if len(allowed) < many and len(rows) == first:
             # The filter is narrow. Without `+` SQLite would query FTS5 once for each allowed text.
-            rows = self._tables.query(f"{sql} AND +rowid IN ({among}) {order}", (_any_of(terms), *values, many))
+            rows = self._tables.query(
+                f"{sql} AND +rowid IN ({among}) {order}", (_any_of(terms), *values, many)
+            )
         else:
             rows = [row for row in rows if row[0] in allowed][:many]
         best = -rows[0][1] if rows else 1.0  # in SQLite, more negative is better

@@ -1,4 +1,6 @@
-"""The sentence model all-MiniLM-L6-v2 in numpy: a six-layer BERT encoder, mean of the tokens, length 1."""
+"""The sentence model all-MiniLM-L6-v2 in numpy: a six-layer BERT encoder, mean of the tokens,
+length 1.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,15 @@ class MiniLM:
         self._folder = folder
 
     def embed(self, texts: Sequence[str]) -> Array:
-        """Return rows of length 1, shape (texts, 384). Only the first 256 tokens of a text count."""
+        """Return rows of length 1, shape (texts, 384). Only the first 256 tokens of a text
+        count.
+        """
         found = np.zeros((len(texts), DIMENSIONS), np.float32)
         if "embeddings.word_embeddings.weight" not in self._weights:
             raise InputError(f"has no weights of {MODEL}", where=str(self._folder))
         encoded = self._tokenizer.encode_batch(list(texts))
-        order = sorted(range(len(texts)), key=lambda index: len(encoded[index].ids))  # for little padding
+        # for little padding
+        order = sorted(range(len(texts)), key=lambda index: len(encoded[index].ids))
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             longest = max(len(encoded[index].ids) for index in batch)
@@ -80,15 +85,23 @@ class MiniLM:
 
     def _encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Array:
         w = self._weights
-        words, places = w["embeddings.word_embeddings.weight"], w["embeddings.position_embeddings.weight"]
+        words, places = (
+            w["embeddings.word_embeddings.weight"],
+            w["embeddings.position_embeddings.weight"],
+        )
         x = words[ids] + places[: ids.shape[1]] + w["embeddings.token_type_embeddings.weight"][0]
         x = self._norm(x, "embeddings.LayerNorm")
         hidden = np.where(mask[:, None, None, :] == 1, 0.0, -1e9).astype(np.float32)
         for layer in range(_LAYERS):
             name = f"encoder.layer.{layer}"
-            x = self._norm(x + self._attend(x, hidden, f"{name}.attention"), f"{name}.attention.output.LayerNorm")
+            x = self._norm(
+                x + self._attend(x, hidden, f"{name}.attention"),
+                f"{name}.attention.output.LayerNorm",
+            )
             inner = _gelu(self._linear(x, f"{name}.intermediate.dense"))
-            x = self._norm(x + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
+            x = self._norm(
+                x + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"
+            )
         weight = mask[:, :, None].astype(np.float32)
         mean = (x * weight).sum(axis=1) / weight.sum(axis=1)
         return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True), np.float32)
@@ -97,13 +110,19 @@ class MiniLM:
         texts, tokens, _ = x.shape
 
         def heads(part: str) -> Array:
-            return self._linear(x, f"{name}.self.{part}").reshape(texts, tokens, _HEADS, -1).transpose(0, 2, 1, 3)
+            return (
+                self._linear(x, f"{name}.self.{part}")
+                .reshape(texts, tokens, _HEADS, -1)
+                .transpose(0, 2, 1, 3)
+            )
 
         query, key, value = heads("query"), heads("key"), heads("value")
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(query.shape[-1] ** 0.5) + hidden
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed = scores / scores.sum(axis=-1, keepdims=True) @ value
-        return self._linear(mixed.transpose(0, 2, 1, 3).reshape(texts, tokens, -1), f"{name}.output.dense")
+        return self._linear(
+            mixed.transpose(0, 2, 1, 3).reshape(texts, tokens, -1), f"{name}.output.dense"
+        )
 
     def _linear(self, x: Array, name: str) -> Array:
         # A query has few rows: with the weights on the left it takes a third less time.
@@ -114,9 +133,14 @@ class MiniLM:
     def _norm(self, x: Array, name: str) -> Array:
         centred = x - x.mean(axis=-1, keepdims=True)
         scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-        return np.asarray(centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"], np.float32)
+        return np.asarray(
+            centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"],
+            np.float32,
+        )
 
 
 def _gelu(x: Array) -> Array:
     """Compute GELU by its tanh approximation, with an error below 0.001."""
-    return np.asarray(0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))), np.float32)
+    return np.asarray(
+        0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))), np.float32
+    )

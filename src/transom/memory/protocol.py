@@ -13,8 +13,8 @@ from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled
 class Memory(Protocol):
     """A store of entries that are found by meaning, by metadata, and by relations.
 
-    Every method raises `MemoryUnavailable` if the memory cannot be reached: a run can go on without it. Wrong arguments
-    raise `InputError`.
+    Every method raises `MemoryUnavailable` if the memory cannot be reached: a run can go on without
+    it. Wrong arguments raise `InputError`.
     """
 
     async def store(
@@ -28,7 +28,8 @@ class Memory(Protocol):
         """Store a text; returns its id.
 
         Args:
-            key: its id; an entry with this id is replaced. None: an id from content and metadata, so that an equal
+            key: its id; an entry with this id is replaced. None: an id from content and metadata,
+                so that an equal
                 entry is stored once.
             egress: `local` if the text must not reach a remote provider.
         """
@@ -38,11 +39,14 @@ class Memory(Protocol):
         """Return an entry, or None."""
         ...
 
-    async def retrieve(self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None) -> list[Recalled]:
+    async def retrieve(
+        self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None
+    ) -> list[Recalled]:
         """Return the entries that fit best, best first. An empty query returns the newest.
 
         Args:
-            filters: conditions on the metadata: a value, a list of values, or `{"from": a, "to": b}`, both inclusive
+            filters: conditions on the metadata: a value, a list of values, or `{"from": a, "to":
+                b}`, both inclusive
                 and optional. `{"feature": "F1", "timestamp": {"from": "2026-11-01"}}`.
         """
         ...
@@ -56,7 +60,12 @@ class Memory(Protocol):
         ...
 
     async def neighbours(
-        self, key: str, hops: int | None = 1, *, relationship: str | None = None, direction: Direction = "both"
+        self,
+        key: str,
+        hops: int | None = 1,
+        *,
+        relationship: str | None = None,
+        direction: Direction = "both",
     ) -> list[Neighbour]:
         """Return the entries reached from one, nearest first; each once, also in cycles.
 
@@ -64,7 +73,8 @@ class Memory(Protocol):
             key: the entry to start from, which is not returned.
             hops: number of steps at most; None: no limit.
             relationship: follow only relations with this name.
-            direction: `out` follows relations from source to target, `in` the other way. Everything that depends on X:
+            direction: `out` follows relations from source to target, `in` the other way. Everything
+                that depends on X:
                 `neighbours(X, None, relationship="depends_on", direction="in")`.
 
         Raises:

@@ -1,4 +1,6 @@
-"""Memory as a source of blocks: recalls entries for a message; a broken memory does not stop the run."""
+"""Memory as a source of blocks: recalls entries for a message; a broken memory does not stop the
+run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ BLOCK = "memory"
 
 
 class Recall:
-    """A `BlockSource` over a memory, which also stores answers; agents with the strategy `memory` need one.
+    """A `BlockSource` over a memory, which also stores answers; agents with the strategy `memory`
+    need one.
 
     Args:
         memory: the memory; None: nothing is recalled.
@@ -35,7 +38,12 @@ class Recall:
     """
 
     def __init__(
-        self, memory: Memory | None, *, limit: int = 5, filters: Mapping[str, Json] | None = None, local: bool = True
+        self,
+        memory: Memory | None,
+        *,
+        limit: int = 5,
+        filters: Mapping[str, Json] | None = None,
+        local: bool = True,
     ) -> None:
         self.status: Literal["ok", "off", "broken"] = "ok" if memory else "off"
         self.error: MemoryUnavailable | None = None
@@ -45,7 +53,9 @@ class Recall:
         self._local = local
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """Return the best entries for a query in one untrusted block of at most `tokens` estimated tokens, or none."""
+        """Return the best entries for a query in one untrusted block of at most `tokens`
+        estimated tokens, or none.
+        """
         found = await self._retrieve(query)
         lines: list[str] = []
         shown: list[MemoryEntry] = []
@@ -53,7 +63,8 @@ class Recall:
             line = line_of(one.entry)
             if one.entry.egress == "local" and not self._local:
                 continue
-            if estimate_tokens("\n".join([*lines, line])) <= tokens:  # shorter lines may fit after a longer one
+            # shorter lines may fit after a longer one
+            if estimate_tokens("\n".join([*lines, line])) <= tokens:
                 lines.append(line)
                 shown.append(one.entry)
         if not shown:

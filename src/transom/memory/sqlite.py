@@ -13,7 +13,15 @@ from transom.canonical import Json, compact_json
 from transom.errors import InputError, MemoryUnavailable, StoreError
 from transom.llm.turns import Egress
 from transom.memory.embedding import Embedder
-from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled, Relation, check_entry, id_of
+from transom.memory.entry import (
+    Direction,
+    MemoryEntry,
+    Neighbour,
+    Recalled,
+    Relation,
+    check_entry,
+    id_of,
+)
 from transom.memory.index import Index, index_steps
 from transom.store import Tables
 from transom.store.codec import now
@@ -24,11 +32,13 @@ T = TypeVar("T")
 _STEPS = (
     (
         """CREATE TABLE memories (
-            number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, content TEXT NOT NULL,
-            metadata TEXT NOT NULL, egress TEXT NOT NULL, created_at TEXT NOT NULL
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+            content TEXT NOT NULL, metadata TEXT NOT NULL, egress TEXT NOT NULL,
+            created_at TEXT NOT NULL
         )""",
         """CREATE TABLE memory_relations (
-            source TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (source, name, target)
+            source TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
+            PRIMARY KEY (source, name, target)
         ) WITHOUT ROWID""",
         "CREATE INDEX memory_relations_back ON memory_relations (target, name)",
         *index_steps("memories"),
@@ -77,18 +87,25 @@ class SqliteMemory:
         found = await self._do(lambda: self._entries([key]))
         return found.get(key)
 
-    async def retrieve(self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None) -> list[Recalled]:
+    async def retrieve(
+        self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None
+    ) -> list[Recalled]:
         where, values = _condition(filters or {})
         return await self._do(lambda: self._search(query, limit, where, values))
 
     async def relate(self, source: str, target: str, relationship: str) -> None:
         if not relationship.strip():
-            raise InputError("the relationship has no name", where="memory", hint="name it, e.g. depends_on")
+            raise InputError(
+                "the relationship has no name", where="memory", hint="name it, e.g. depends_on"
+            )
 
         def insert(run: Connection) -> None:
             for end in (source, target):
                 _require(run.execute("SELECT 1 FROM memories WHERE id = ?", (end,)).fetchone(), end)
-            run.execute("INSERT OR IGNORE INTO memory_relations VALUES (?, ?, ?)", (source, relationship, target))
+            run.execute(
+                "INSERT OR IGNORE INTO memory_relations VALUES (?, ?, ?)",
+                (source, relationship, target),
+            )
 
         await self._do(lambda: self._tables.write(insert))
 
@@ -104,7 +121,9 @@ class SqliteMemory:
 
     async def forget(self, key: str) -> bool:
         def remove(run: Connection) -> bool:
-            row = run.execute("DELETE FROM memories WHERE id = ? RETURNING number", (key,)).fetchone()
+            row = run.execute(
+                "DELETE FROM memories WHERE id = ? RETURNING number", (key,)
+            ).fetchone()
             if row:
                 run.execute("DELETE FROM memory_relations WHERE source = ?1 OR target = ?1", (key,))
                 self._index.remove(run, row[0])
@@ -114,7 +133,9 @@ class SqliteMemory:
 
     async def embed_missing(self) -> int:
         """Embed the entries that have no vector of this embedder; returns their number."""
-        return await self._do(lambda: self._index.embed_missing("SELECT number, content FROM memories"))
+        return await self._do(
+            lambda: self._index.embed_missing("SELECT number, content FROM memories")
+        )
 
     async def close(self) -> None:
         self._tables.close()
@@ -137,20 +158,26 @@ class SqliteMemory:
 
         def insert(run: Connection) -> None:
             sql = (
-                "INSERT INTO memories (id, content, metadata, egress, created_at) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata, "
-                "egress = excluded.egress RETURNING number"
+                "INSERT INTO memories (id, content, metadata, egress, created_at) VALUES (?, ?, ?,"
+                " ?, ?) ON CONFLICT (id) DO UPDATE SET content = excluded.content, metadata ="
+                " excluded.metadata, egress = excluded.egress RETURNING number"
             )
-            number = run.execute(sql, (key, content, compact_json(dict(metadata)), egress, now())).fetchone()[0]
+            number = run.execute(
+                sql, (key, content, compact_json(dict(metadata)), egress, now())
+            ).fetchone()[0]
             self._index.put_words(run, number, content)
             self._index.put_vector(run, number, vector)
 
         self._tables.write(insert)
         return key
 
-    def _search(self, query: str, limit: int, where: str, values: Sequence[Value]) -> list[Recalled]:
+    def _search(
+        self, query: str, limit: int, where: str, values: Sequence[Value]
+    ) -> list[Recalled]:
         if not query.strip():
-            rows = self._tables.query(f"SELECT id FROM memories {where} ORDER BY number DESC LIMIT ?", (*values, limit))
+            rows = self._tables.query(
+                f"SELECT id FROM memories {where} ORDER BY number DESC LIMIT ?", (*values, limit)
+            )
             found = self._entries([key for (key,) in rows])
             return [Recalled(found[key], 0.0) for (key,) in rows]
         hits = self._index.search(query, limit, f"SELECT number FROM memories {where}", values)
@@ -160,13 +187,20 @@ class SqliteMemory:
         )
         ids = dict(rows)
         found = self._entries(list(ids.values()))
-        return [Recalled(found[ids[hit.item]], hit.score) for hit in hits if ids.get(hit.item) in found]
+        return [
+            Recalled(found[ids[hit.item]], hit.score) for hit in hits if ids.get(hit.item) in found
+        ]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, MemoryEntry]:
         marks = ",".join("?" * len(ids))
         related: dict[str, list[Relation]] = {}
-        sql = f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM memory_relations "
-        for row in self._tables.query(f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*ids, *ids)):
+        sql = (
+            f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM"
+            " memory_relations "
+        )
+        for row in self._tables.query(
+            f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*ids, *ids)
+        ):
             for end in dict.fromkeys((row[0], row[2])):
                 related.setdefault(end, []).append(Relation(*row))
         rows = self._tables.query(f"{_ENTRY} WHERE id IN ({marks})", ids)
@@ -176,9 +210,13 @@ class SqliteMemory:
         number, key, content, metadata, egress, created = row
         model, vector = self._index.vector(number) or (None, b"")
         embedding = tuple(array.array("f", vector)) if model else None
-        return MemoryEntry(key, content, json.loads(metadata), tuple(related), embedding, model, egress, created)
+        return MemoryEntry(
+            key, content, json.loads(metadata), tuple(related), embedding, model, egress, created
+        )
 
-    def _reach(self, start: str, hops: int | None, name: str | None, direction: Direction) -> list[Neighbour]:
+    def _reach(
+        self, start: str, hops: int | None, name: str | None, direction: Direction
+    ) -> list[Neighbour]:
         _require(self._tables.query("SELECT 1 FROM memories WHERE id = ?", (start,)), start)
         reached: dict[str, tuple[int, Relation]] = {}
         edge, step = [start], 0
@@ -194,25 +232,36 @@ class SqliteMemory:
         found = [Neighbour(entries[end], *how) for end, how in reached.items() if end in entries]
         return sorted(found, key=lambda one: (one.hops, one.entry.id))
 
-    def _steps(self, edge: Sequence[str], name: str | None, direction: Direction) -> Iterable[tuple[str, Relation]]:
+    def _steps(
+        self, edge: Sequence[str], name: str | None, direction: Direction
+    ) -> Iterable[tuple[str, Relation]]:
         """Return the entries one step away with their relations, in a fixed order."""
         found: list[tuple[str, Relation]] = []
         for here, there in (("source", "target"), ("target", "source")):
             if direction == ("in" if here == "source" else "out"):
                 continue
             sql = f"SELECT {there}, source, name, target FROM memory_relations WHERE {here} IN "
-            sql += f"({','.join('?' * len(edge))}) AND (?{len(edge) + 1} IS NULL OR name = ?{len(edge) + 1})"
-            found += [(row[0], Relation(*row[1:])) for row in self._tables.query(sql, (*edge, name))]
+            sql += (
+                f"({','.join('?' * len(edge))}) AND (?{len(edge) + 1} IS NULL OR name ="
+                f" ?{len(edge) + 1})"
+            )
+            found += [
+                (row[0], Relation(*row[1:])) for row in self._tables.query(sql, (*edge, name))
+            ]
         return sorted(found)
 
 
 def _unavailable(error: StoreError) -> MemoryUnavailable:
-    return MemoryUnavailable(f"memory cannot be used: {error.what}", where=error.where, hint=error.hint)
+    return MemoryUnavailable(
+        f"memory cannot be used: {error.what}", where=error.where, hint=error.hint
+    )
 
 
 def _require(found: object, key: str) -> None:
     if not found:
-        raise InputError(f"unknown entry {key!r}", where="memory", hint="store it first, with that id")
+        raise InputError(
+            f"unknown entry {key!r}", where="memory", hint="store it first, with that id"
+        )
 
 
 def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
@@ -221,7 +270,9 @@ def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
     values: list[Value] = []
     for key, wanted in filters.items():
         if '"' in key or not key:
-            raise InputError(f"{key!r} cannot be filtered by", where="memory", hint="name a key of the metadata")
+            raise InputError(
+                f"{key!r} cannot be filtered by", where="memory", hint="name a key of the metadata"
+            )
         place = f'$."{key}"'
         if isinstance(wanted, dict) and wanted.keys() <= {"from", "to"} and wanted:
             for name, sign in (("from", ">="), ("to", "<=")):
@@ -239,4 +290,6 @@ def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
 def _scalar(key: str, value: Json) -> Value:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return value
-    raise InputError(f"{value!r} is not a bound for {key}", where="memory", hint="give a number or a text")
+    raise InputError(
+        f"{value!r} is not a bound for {key}", where="memory", hint="give a number or a text"
+    )

@@ -1,4 +1,6 @@
-"""Vectors of an index, compared exactly: up to about 100,000 that is faster than an approximate index."""
+"""Vectors of an index, compared exactly: up to about 100,000 that is faster than an approximate
+index.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,23 @@ class Vectors:
         self._model = model
         self._lock = Lock()
         self._places: dict[int, int] = {}
-        self._rows: NDArray[np.float32] | None = None  # allocated in advance, so that adding is cheap
+        # allocated in advance, so that adding is cheap
+        self._rows: NDArray[np.float32] | None = None
         self._last = 0
 
     def near(
-        self, query: Callable[[], bytes], many: int, also: Collection[int], among: str, values: Sequence[Value]
+        self,
+        query: Callable[[], bytes],
+        many: int,
+        also: Collection[int],
+        among: str,
+        values: Sequence[Value],
     ) -> dict[int, float]:
         """Return number -> cosine of the nearest texts, and of the texts in `also`.
 
         Args:
-            query: returns the query's vector, 32-bit floats of length 1; not called if there are no vectors.
+            query: returns the query's vector, 32-bit floats of length 1; not called if there are no
+                vectors.
             many: number of nearest texts.
             also: numbers of further texts; texts without a vector are left out.
             among, values: a SELECT of the numbers of the allowed texts, and its parameters.
@@ -43,7 +52,8 @@ class Vectors:
             self._refresh()
             if self._rows is None:
                 return {}
-            items = np.fromiter(self._places, np.int64, len(self._places))  # rows are numbered in this order
+            # rows are numbered in this order
+            items = np.fromiter(self._places, np.int64, len(self._places))
             cosines = self._rows[: len(items)] @ np.frombuffer(query(), np.float32)
         tried = min(len(items), 4 * many)
         best: Any = np.argpartition(-cosines, tried - 1)[:tried]
@@ -52,14 +62,23 @@ class Vectors:
             allowed = {number for (number,) in self._tables.query(among, values)}
             best = np.flatnonzero(np.isin(items, np.fromiter(allowed, np.int64, len(allowed))))
         best = best[np.argsort(-cosines[best], kind="stable")]
-        found = {item: float(cosines[place]) for place in best if (item := int(items[place])) in allowed}
+        found = {
+            item: float(cosines[place]) for place in best if (item := int(items[place])) in allowed
+        }
         nearest = dict([*found.items()][:many])
-        return nearest | {item: float(cosines[place]) for item in also if (place := self._places.get(item)) is not None}
+        return nearest | {
+            item: float(cosines[place])
+            for item in also
+            if (place := self._places.get(item)) is not None
+        }
 
     def _refresh(self) -> None:
         import numpy as np  # noqa: PLC0415  slow to import
 
-        sql = f"SELECT change, item, vector FROM {self._name}_vectors WHERE change > ? AND model = ? ORDER BY change"
+        sql = (
+            f"SELECT change, item, vector FROM {self._name}_vectors WHERE change > ? AND model = ?"
+            " ORDER BY change"
+        )
         for change, item, vector in self._tables.query(sql, (self._last, self._model)):
             row = np.frombuffer(vector, np.float32)
             place = self._places.setdefault(item, len(self._places))
@@ -71,7 +90,12 @@ class Vectors:
             self._last = change
 
 
-def allowed_of(tables: Tables, items: Sequence[int], among: str, values: Sequence[Value]) -> set[int]:
+def allowed_of(
+    tables: Tables, items: Sequence[int], among: str, values: Sequence[Value]
+) -> set[int]:
     """Return which of the numbers a SELECT yields; fast even if it yields many."""
-    sql = f"WITH allowed (item) AS ({among}) SELECT item FROM allowed WHERE item IN ({','.join('?' * len(items))})"
+    sql = (
+        f"WITH allowed (item) AS ({among}) SELECT item FROM allowed WHERE item IN"
+        f" ({','.join('?' * len(items))})"
+    )
     return {number for (number,) in tables.query(sql, (*values, *items))}

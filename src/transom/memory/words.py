@@ -12,18 +12,33 @@ _SHORTEST = 3
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case; `getJiraData` and `get_jira_data` are three, `1e-8` is one."""
+    """Return the words of a text in lower case; `getJiraData` and `get_jira_data` are three,
+    `1e-8` is one.
+    """
     return _WORD.findall(_HUMPS.sub(" ", text).lower())
 
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Strip the most common English endings: meshes, meshed and meshing are one word; numbers stay whole."""
+    """Strip the most common English endings: meshes, meshed and meshing are one word; numbers
+    stay whole.
+    """
     if word[0].isdigit() or not word.isascii():
         return word
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+    for ending, instead in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= _SHORTEST:
-            word = word if word.endswith(("ss", "us", "is")) and ending == "s" else word.removesuffix(ending) + instead
+            word = (
+                word
+                if word.endswith(("ss", "us", "is")) and ending == "s"
+                else word.removesuffix(ending) + instead
+            )
             break
     for ending in ("ing", "ed"):
         cut = word.removesuffix(ending)

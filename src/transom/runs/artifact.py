@@ -1,4 +1,5 @@
-"""What a stage leaves: a file that is its value. And whether it runs again: a pure decision from its past and the file.
+"""What a stage leaves: a file that is its value. And whether it runs again: a pure decision from
+its past and the file.
 
 inputs    file       then
 same      same       reuse
@@ -36,7 +37,8 @@ class File(Generic[T]):
 
     Attributes:
         name: the file's name, readable to a person.
-        folder: the folder below the run's, where several stages fill one; the stage's own where empty.
+        folder: the folder below the run's, where several stages fill one; the stage's own where
+            empty.
         encode: value -> bytes, deterministic.
         decode: bytes -> value; ValueError where a person's edit cannot be read.
     """
@@ -47,12 +49,16 @@ class File(Generic[T]):
     folder: str = ""
 
     def read(self, path: Path) -> T:
-        """The value in a file that a person may have edited; InputError where it cannot be read back."""
+        """The value in a file that a person may have edited; InputError where it cannot be read
+        back.
+        """
         try:
             return self.decode(path.read_bytes())
         except (ValueError, ValidationError) as error:
             what = f"the kept file cannot be read back: {str(error).splitlines()[0]}"
-            raise InputError(what, where=str(path), hint="mend it, or delete it to redo the stage") from error
+            raise InputError(
+                what, where=str(path), hint="mend it, or delete it to redo the stage"
+            ) from error
 
 
 def text_file(name: str, folder: str = "") -> File[str]:
@@ -62,7 +68,9 @@ def text_file(name: str, folder: str = "") -> File[str]:
 
 def model_file(name: str, model: type[M], folder: str = "") -> File[M]:
     """A pydantic model as JSON, by its aliases."""
-    return File(name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder)
+    return File(
+        name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder
+    )
 
 
 @dataclass(frozen=True)
@@ -73,8 +81,10 @@ class Artifact(Generic[T]):
         value: what the stage returned, or what a person made of it.
         sha256: digest of the file's bytes.
         lineage: changes with every edit and deletion here or upstream, even where bytes agree.
-        epoch: changes with deletions only; replies are journaled under it, so that a deleted stage is asked again.
-        by: whose it is: who answered in the stage, `a person` where one edited it, empty where nobody was asked.
+        epoch: changes with deletions only; replies are journaled under it, so that a deleted stage
+            is asked again.
+        by: whose it is: who answered in the stage, `a person` where one edited it, empty where
+            nobody was asked.
         usage: tokens of the replies that it rests on.
     """
 
@@ -87,8 +97,12 @@ class Artifact(Generic[T]):
     usage: Usage = field(default_factory=Usage)
 
     def part(self, value: P) -> Artifact[P]:
-        """Something made from this value alone, as an input of its own: it changes only when the part changes."""
-        return Artifact(value, self.path, digest(value), self.lineage, self.epoch, self.by, self.usage)
+        """Something made from this value alone, as an input of its own: it changes only when the
+        part changes.
+        """
+        return Artifact(
+            value, self.path, digest(value), self.lineage, self.epoch, self.by, self.usage
+        )
 
 
 def epoch_of(deletions: int, inputs: Sequence[object]) -> str:
@@ -108,12 +122,15 @@ def write_file(path: Path, data: bytes) -> Path:
     try:
         write_atomic(path, data)
     except OSError as error:
-        raise InputError(f"cannot write: {error.strerror}", where=str(path), hint=HOW_TO_WRITE) from error
+        raise InputError(
+            f"cannot write: {error.strerror}", where=str(path), hint=HOW_TO_WRITE
+        ) from error
     return path
 
 
 def set_aside(path: Path) -> Path:
-    """Copy a file that is about to be replaced beside itself, as `NAME.kept-N`: a person's work is never lost.
+    """Copy a file that is about to be replaced beside itself, as `NAME.kept-N`: a person's work is
+    never lost.
 
     It is copied, not moved: a kill in between must not look as if the file had been deleted.
     """
@@ -123,7 +140,7 @@ def set_aside(path: Path) -> Path:
     return Path(shutil.copy2(path, aside))
 
 
-# -- whether a stage runs again ----------------------------------------------------------------------------------------
+# -- whether a stage runs again --------------------------------------------------------------------
 
 
 class Attempt(NamedTuple):
@@ -177,7 +194,8 @@ class Plan:
     """What to do with a stage.
 
     Attributes:
-        action: `reuse` the file (edited or not), `keep` an edit although inputs changed, `run`, or `ask` a person.
+        action: `reuse` the file (edited or not), `keep` an edit although inputs changed, `run`, or
+            `ask` a person.
         deletions: how often the stage's file was deleted; part of the epoch.
         edited: SHA-256 of the file where a person changed it, else "".
     """
@@ -187,8 +205,17 @@ class Plan:
     edited: str = ""
 
 
-def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: str | None, answer: str | None) -> Plan:
-    """What is to be done with a stage; `found`: SHA-256 of its file, `answer`: a person's, to these very changes."""
+def decide(
+    history: StageHistory,
+    *,
+    fingerprint: str,
+    is_current: bool,
+    found: str | None,
+    answer: str | None,
+) -> Plan:
+    """What is to be done with a stage; `found`: SHA-256 of its file, `answer`: a person's, to
+    these very changes.
+    """
     done, cut_off = history.done, history.open
     if done is None:
         return Plan("run", cut_off.deletions if cut_off else 0)
@@ -212,7 +239,9 @@ def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: 
 
 @dataclass(frozen=True)
 class Step(Generic[T]):
-    """One stage of a walk: its unique path, its function with all that this reads, its file, and its fingerprint."""
+    """One stage of a walk: its unique path, its function with all that this reads, its file, and
+    its fingerprint.
+    """
 
     name: str
     fn: Callable[..., Awaitable[T]]
@@ -228,10 +257,13 @@ class Step(Generic[T]):
 
 
 def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
-    """Of a stage: its inputs, the roles that it asks and who answers them, and its hand-bumped version.
+    """Of a stage: its inputs, the roles that it asks and who answers them, and its hand-bumped
+    version.
 
     An artifact counts by its bytes and its lineage, any other input by its content.
     """
-    given = [digest([one.sha256, one.lineage] if isinstance(one, Artifact) else one) for one in inputs]
+    given = [
+        digest([one.sha256, one.lineage] if isinstance(one, Artifact) else one) for one in inputs
+    ]
     roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
     return digest({"inputs": given, "roles": roles, "version": version})

@@ -1,9 +1,11 @@
-"""Checkpoints: positions in the journal after which a stage was done, and what people are left to read of them.
+"""Checkpoints: positions in the journal after which a stage was done, and what people are left to
+read of them.
 
     checkpoint_latest.json                       the newest
-    hourly/YYYYMMDDHH/checkpoint_HHMMSS_n.json   each with what its attempt left, for as long as the settings say
-    stage_outputs/STAGE.json                     the newest of each stage
-    error_logs/iteration_n.json                  what was wrong with attempt n, so that it was written again
+    hourly/YYYYMMDDHH/checkpoint_HHMMSS_n.json   each with what its attempt left, for as long as the
+    settings say stage_outputs/STAGE.json                     the newest of each stage
+    error_logs/iteration_n.json                  what was wrong with attempt n, so that it was
+    written again
 
 These files are written and never read: the journal alone decides. So none of them is synced.
 """
@@ -37,7 +39,8 @@ class Checkpoint:
     """A position in the journal.
 
     Attributes:
-        id: `YYYYMMDDHH_HHMMSS_n`, UTC; `n` counts from 1 in a run, and ids never go back with a clock that does.
+        id: `YYYYMMDDHH_HHMMSS_n`, UTC; `n` counts from 1 in a run, and ids never go back with a
+            clock that does.
         position: `seq` of the stage's `done` record.
         at: ISO 8601, as the record has it.
     """
@@ -55,7 +58,11 @@ class Checkpoint:
         return f"{_HOURLY}/{hour}/checkpoint_{rest}.json"
 
     def to_json(self) -> dict[str, Json]:
-        named: dict[str, Json] = {"checkpoint_id": self.id, "position": self.position, "stage": self.stage}
+        named: dict[str, Json] = {
+            "checkpoint_id": self.id,
+            "position": self.position,
+            "stage": self.stage,
+        }
         return {**named, "attempt": self.attempt, "at": self.at}
 
 
@@ -74,7 +81,9 @@ def checkpoints(records: Iterable[Record], before: Sequence[Checkpoint] = ()) ->
 
 
 class CheckpointFiles:
-    """The files of a run for people alone, as far as `settings` keep them; one that cannot be written stops nothing."""
+    """The files of a run for people alone, as far as `settings` keep them; one that cannot be
+    written stops nothing.
+    """
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
         self.folder, self._tell = folder, tell
@@ -92,7 +101,9 @@ class CheckpointFiles:
             if self.settings.cleanup_on_success and data["status"] in SUCCESSES:
                 shutil.rmtree(self.folder / _HOURLY, ignore_errors=True)
             return
-        self._points = checkpoints([record], [one for one in self._points if one.position < record.seq])
+        self._points = checkpoints(
+            [record], [one for one in self._points if one.position < record.seq]
+        )
         point = self._points[-1]
         if file := state.stage(point.stage).file:
             self.put(point, self.folder / file, ",".join(by for by, _ in data["answered"]))
@@ -123,7 +134,9 @@ class CheckpointFiles:
             if policy == "latest" or hour.name < oldest:
                 shutil.rmtree(hour, ignore_errors=True)
                 continue
-            files = sorted(hour.glob("checkpoint_*.json"), key=lambda path: int(path.stem.rpartition("_")[2]))
+            files = sorted(
+                hour.glob("checkpoint_*.json"), key=lambda path: int(path.stem.rpartition("_")[2])
+            )
             for file in files[: max(0, len(files) - most)]:
                 file.unlink(missing_ok=True)
 

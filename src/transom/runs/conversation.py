@@ -1,17 +1,21 @@
-"""A conversation is the fold of its events; the same `apply` takes them in live and when a run is resumed.
+"""A conversation is the fold of its events; the same `apply` takes them in live and when a run is
+resumed.
 
 Kinds of events, each with `{stage, epoch, conversation}`:
 
     conversation_opened   {parent, purpose, egress?}
-    user_message          {text, fingerprint?, id?, blocks?, recalled?, egress?, sub?}   without a fingerprint nobody
-                          answers it by itself: a request for a repair, or the finding of a sub-conversation (`sub`)
-    model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}   status: "silent",
+    user_message          {text, fingerprint?, id?, blocks?, recalled?, egress?, sub?}   without a
+    fingerprint nobody
+                          answers it by itself: a request for a repair, or the finding of a
+                          sub-conversation (`sub`)
+    model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}
+    status: "silent",
                           "repair" or "failed" where the answer is not whole after it
-    tool_started          {ordinal, call, mark, settles?}   a tool that is not simply repeated begins
-    tool_result           {ordinal, call, name, effect, seconds, outcome}   a second one replaces the first
-    message_failed        {error, what}
-    reset                 {to, turns}   in a stage something else is said in the place of message `to`
-    conversation_closed   {summary, how, struck, egress?}
+    tool_started          {ordinal, call, mark, settles?}   a tool that is not simply repeated
+    begins tool_result           {ordinal, call, name, effect, seconds, outcome}   a second one
+    replaces the first message_failed        {error, what} reset                 {to, turns}   in a
+    stage something else is said in the place of message `to` conversation_closed   {summary, how,
+    struck, egress?}
 """
 
 from __future__ import annotations
@@ -21,17 +25,42 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from transom.context.marks import Mark
-from transom.llm import AssistantMessage, Reply, ToolCall, ToolResult, ToolResults, Turn, Usage, UserMessage
+from transom.llm import (
+    AssistantMessage,
+    Reply,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    Usage,
+    UserMessage,
+)
 from transom.llm.codec import reply_from_json, result_from_json
 from transom.llm.turns import Egress
 
-_MESSAGES = ("user_message", "model_reply", "tool_started", "tool_result", "message_failed", "reset")
+_MESSAGES = (
+    "user_message",
+    "model_reply",
+    "tool_started",
+    "tool_result",
+    "message_failed",
+    "reset",
+)
 KINDS = frozenset({"conversation_opened", *_MESSAGES, "conversation_closed"})
 IN_DOUBT = frozenset({"ToolTimeoutError", "ToolInDoubtError"})
 """Errors of calls that may have been carried out, or be running still."""
-_CUT_OFF = "the call was cut off: something else was said before it came to its end; it may have been carried out"
-_CUT_SHORT = "the reply reached its limit of tokens, so the call was not carried out; make it again if it is needed"
-_BEGUN = "the call was begun, and then cut off: whether it was carried out is not known; do not make it again"
+_CUT_OFF = (
+    "the call was cut off: something else was said before it came to its end; it may have been"
+    " carried out"
+)
+_CUT_SHORT = (
+    "the reply reached its limit of tokens, so the call was not carried out; make it again if it is"
+    " needed"
+)
+_BEGUN = (
+    "the call was begun, and then cut off: whether it was carried out is not known; do not make it"
+    " again"
+)
 
 
 class ConversationKey(NamedTuple):
@@ -51,7 +80,11 @@ class ConversationKey(NamedTuple):
         """The call that opened it, `PARENT/REPLY.CALL`; None where a program did."""
         parent, _, last = self.conversation.rpartition("/")
         found = re.fullmatch(r"(\d+)\.(\d+)", last)
-        return CallPlace(self._replace(conversation=parent), int(found[1]), int(found[2])) if found else None
+        return (
+            CallPlace(self._replace(conversation=parent), int(found[1]), int(found[2]))
+            if found
+            else None
+        )
 
 
 def key_of(data: Any) -> ConversationKey:
@@ -60,7 +93,9 @@ def key_of(data: Any) -> ConversationKey:
 
 
 class CallPlace(NamedTuple):
-    """Where a tool call stands: its conversation, the ordinal of the reply, and its number there."""
+    """Where a tool call stands: its conversation, the ordinal of the reply, and its number
+    there.
+    """
 
     key: ConversationKey
     ordinal: int
@@ -218,9 +253,11 @@ class Conversation:
             return
         reply, results = self.pending, self.results
         told = [
-            result_from_json(results[number]["result"])
-            if number in results
-            else _not_run(call, _BEGUN if number in self.begun else _CUT_OFF)
+            (
+                result_from_json(results[number]["result"])
+                if number in results
+                else _not_run(call, _BEGUN if number in self.begun else _CUT_OFF)
+            )
             for number, call in enumerate(reply.calls)
         ]
         self.turns += (AssistantMessage(reply.parts), ToolResults(tuple(told)))
@@ -243,7 +280,11 @@ class Conversation:
     def _apply_reply(self, data: dict[str, Any]) -> None:
         if self.pending:
             self.settle()
-        reply, message, status = reply_from_json(data["reply"]), self.messages[-1], data.get("status")
+        reply, message, status = (
+            reply_from_json(data["reply"]),
+            self.messages[-1],
+            data.get("status"),
+        )
         self.spent.add(reply.by, reply.usage)
         message.replies[data["ordinal"]] = data
         self.replies = data["ordinal"] + 1
@@ -263,12 +304,19 @@ class Conversation:
             self._apply_answer(message, reply)
 
     def _apply_answer(self, message: Message, reply: Reply) -> None:
-        message.answer, message.usage, message.spent = reply, self.spent.usage, len(self.spent.replies)
+        message.answer, message.usage, message.spent = (
+            reply,
+            self.spent.usage,
+            len(self.spent.replies),
+        )
         message.bad_from = None
-        if message.text is not None:  # what is asked with blocks alone is answered beside the conversation
+        # what is asked with blocks alone is answered beside the conversation
+        if message.text is not None:
             self.turns.append(AssistantMessage(reply.parts))
             if reply.calls:
-                self.turns.append(ToolResults(tuple([_not_run(call, _CUT_SHORT) for call in reply.calls])))
+                self.turns.append(
+                    ToolResults(tuple([_not_run(call, _CUT_SHORT) for call in reply.calls]))
+                )
         message.end = len(self.turns)
 
     def _apply_reset(self, data: dict[str, Any]) -> None:

@@ -23,7 +23,9 @@ from transom.telemetry import Telemetry
 
 STAGE_SECONDS = 300.0
 _FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
-"""What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
+"""What nobody paid for or decided: it outlives a kill at once, and a power cut together with the
+next of the others.
+"""
 
 
 @dataclass(slots=True)
@@ -38,20 +40,29 @@ class _Soon:
 class Host:
     """A run as its stages know it: its journal, and who answers in it.
 
-    The state takes records in the journal's order, in which the store tells of them, too. A record that nobody waits
-    for is in the state at once.
+    The state takes records in the journal's order, in which the store tells of them, too. A record
+    that nobody waits for is in the state at once.
 
     Attributes:
         state: the journal, folded.
-        progress: is told, for people, how far the run is, and which of their files could not be written.
+        progress: is told, for people, how far the run is, and which of their files could not be
+            written.
         files: those for people alone.
         log_calls: whether calls that were answered are logged.
         on_delta: hears replies as they come.
         spending: what may be spent, where there is a cap.
     """
 
-    def __init__(self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry) -> None:
-        self.id, self.folder, self.store, self.chain, self.telemetry = run_id, folder, store, chain, telemetry
+    def __init__(
+        self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry
+    ) -> None:
+        self.id, self.folder, self.store, self.chain, self.telemetry = (
+            run_id,
+            folder,
+            store,
+            chain,
+            telemetry,
+        )
         self._stream = f"run/{run_id}"
         self.stage_seconds, self.log_calls = STAGE_SECONDS, True
         self.on_delta: OnDelta | None = None
@@ -60,7 +71,9 @@ class Host:
         self.progress: Callable[[str], None] = lambda _: None
         self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
-        gc.disable()  # a log that is read makes no cycles; looking for them would take more time than all the rest
+        # a log that is read makes no cycles; looking for them would take more time than all the
+        # rest
+        gc.disable()
         try:
             records = self.records()
             self.state = fold(records)
@@ -72,7 +85,9 @@ class Host:
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
     async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
-        """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done."""
+        """Append to the journal and take it into the state. Who is cancelled meanwhile is so
+        when that is done.
+        """
         try:
             self._hand_over_again()
             synced = kind not in _FREE if sync is None else sync
@@ -90,14 +105,17 @@ class Host:
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.
 
-        A write that fails is an error then. It is for what may be done again where the journal lost it together with
-        all that came after, and for kinds that say no more when they are taken in twice.
+        A write that fails is an error then. It is for what may be done again where the journal lost
+        it together with all that came after, and for kinds that say no more when they are taken in
+        twice.
         """
         self._soon.append(_Soon(kind, data, self.store.append_soon(self._stream, kind, data)))
         apply(self.state, kind, data)
 
     async def settle(self) -> None:
-        """Wait until all that was appended is in the journal; what the store refused before is tried once more."""
+        """Wait until all that was appended is in the journal; what the store refused before is
+        tried once more.
+        """
         self._hand_over_again()
         await self._written()
 
@@ -106,11 +124,15 @@ class Host:
         return self.store.read(self._stream)
 
     def _read_again(self) -> None:
-        """The journal as it is after something went wrong on the way to it, and what is still to be written.
+        """The journal as it is after something went wrong on the way to it, and what is still to be
+        written.
 
-        Records of other tasks are in it that these have not been told of yet: nothing of it is taken in again then.
+        Records of other tasks are in it that these have not been told of yet: nothing of it is
+        taken in again then.
         """
-        self._soon = [one for one in self._soon if not one.written.done() or one.written.exception()]
+        self._soon = [
+            one for one in self._soon if not one.written.done() or one.written.exception()
+        ]
         with suppress(StoreError):
             records = self.records()
             vars(self.state).update(vars(fold(records)))  # the same object: others hold it
@@ -129,22 +151,34 @@ class Host:
         while self._soon:
             first = self._soon[0]
             await first.written
-            if self._soon and self._soon[0] is first:  # others that wait for it meanwhile may have taken it out
+            # others that wait for it meanwhile may have taken it out
+            if self._soon and self._soon[0] is first:
                 del self._soon[0]
 
-    async def pause(self, stage: str, reason: str, choice: Choice | None = None, *, hint: str = "") -> Paused:
-        """Record that a stage, or the program where it is "", cannot go on; what is to be raised."""
-        await self.append("paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})})
+    async def pause(
+        self, stage: str, reason: str, choice: Choice | None = None, *, hint: str = ""
+    ) -> Paused:
+        """Record that a stage, or the program where it is "", cannot go on; what is to be
+        raised.
+        """
+        await self.append(
+            "paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})}
+        )
         if choice:
             hint = how_to_answer(self.id, choice)
         return Paused(reason, run_id=self.id, hint=hint or None, question=choice)
 
-    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
-        """Record a person's answer to what waits for one, to a file as it lies there now; returns what was answered.
+    async def decide(
+        self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""
+    ) -> Choice:
+        """Record a person's answer to what waits for one, to a file as it lies there now; returns
+        what was answered.
 
         Args:
-            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or free text.
-            question: which, where several wait: a question's or stage's name, or the beginning of a fingerprint.
+            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or
+                free text.
+            question: which, where several wait: a question's or stage's name, or the beginning of a
+                fingerprint.
             reason: kept with the answer; the model reads it where a call is refused.
             by: who answers.
 
@@ -158,4 +192,6 @@ class Host:
     def answer(self, stage: str, fingerprint: str) -> PersonAnswer | None:
         """What a person said to a call or question; None where nobody has answered yet."""
         decided = self.state.decisions.get((stage, fingerprint, ""))
-        return PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None
+        return (
+            PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None
+        )

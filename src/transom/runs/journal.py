@@ -2,20 +2,23 @@
 
 Records of a run's stream, by kind:
 
-    opened    {journal, entry?}                                         how `transom resume` starts it again
-    started   {stage, attempt, fingerprint, deletions}            a stage's function is about to run
-    writing   {stage, output, file}                                     its file is about to be written
-    done      {stage, attempt, fingerprint, deletions, output, answered, usage}
-    failed    {stage, attempt, error}                             never memoised
-    paused    {stage, reason, choice?}                            never memoised; choice: see `runs.questions`
-    decided   {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}   "keep", "redo", "approve",
-              "refuse", or words: the answer to a question, or guidance for a flow that gave up `after` so many repairs
-    settled   {stage}                                             the choice that it waited for is none any more
-    handed    {after, files}                                      a flow gave up after so many repairs
-    closed    {status}
-    held      {target, until, cause}                        of `check batch`: an item that is asked again then
+    opened    {journal, entry?}                                         how `transom resume` starts
+    it again started   {stage, attempt, fingerprint, deletions}            a stage's function is
+    about to run writing   {stage, output, file}                                     its file is
+    about to be written done      {stage, attempt, fingerprint, deletions, output, answered, usage}
+    failed    {stage, attempt, error}                             never memoised paused    {stage,
+    reason, choice?}                            never memoised; choice: see `runs.questions` decided
+    {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}   "keep", "redo",
+    "approve",
+              "refuse", or words: the answer to a question, or guidance for a flow that gave up
+              `after` so many repairs
+    settled   {stage}                                             the choice that it waited for is
+    none any more handed    {after, files}                                      a flow gave up after
+    so many repairs closed    {status} held      {target, until, cause}                        of
+    `check batch`: an item that is asked again then
 
-Events of conversations are described in `transom.runs.conversation`, windows in `transom.runs.windows`.
+Events of conversations are described in `transom.runs.conversation`, windows in
+`transom.runs.windows`.
 """
 
 from __future__ import annotations
@@ -26,7 +29,15 @@ from typing import Any
 
 from transom.llm import Usage
 from transom.runs.artifact import StageHistory
-from transom.runs.conversation import IN_DOUBT, KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
+from transom.runs.conversation import (
+    IN_DOUBT,
+    KINDS,
+    CallPlace,
+    Conversation,
+    ConversationKey,
+    Spent,
+    place_of,
+)
 from transom.runs.questions import Choice, Slot, slot
 from transom.store import Record
 
@@ -39,11 +50,14 @@ class RunState:
     """A run's journal, folded.
 
     Attributes:
-        asked: what a person was asked and did not answer: each choice by its stage and, of a call, its fingerprint.
-        decisions: what a person said, as recorded, by stage, fingerprint and digest of the edited file.
+        asked: what a person was asked and did not answer: each choice by its stage and, of a call,
+            its fingerprint.
+        decisions: what a person said, as recorded, by stage, fingerprint and digest of the edited
+            file.
         conversations: by their keys, in the order in which they began.
         spent: what each conversation that is no sub-conversation used with all within it.
-        helps: what a person said to a flow that gave up `after` so many repairs; `reset`: it may try as often again.
+        helps: what a person said to a flow that gave up `after` so many repairs; `reset`: it may
+            try as often again.
         once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
         version: of the journal; None while it is empty.
     """
@@ -70,7 +84,9 @@ class RunState:
         try:
             return self.conversations[key]
         except KeyError:
-            found = self.conversations[key] = Conversation(spent=self.spent.setdefault(key.root, Spent()))
+            found = self.conversations[key] = Conversation(
+                spent=self.spent.setdefault(key.root, Spent())
+            )
             return found
 
     @property
@@ -80,8 +96,14 @@ class RunState:
 
     @property
     def waiting(self) -> dict[Slot, Choice]:
-        """What a person has to say now: of a call only as long as its conversation waits for what comes of it."""
-        return {at: one for at, one in self.asked.items() if "key" not in one or not self.is_over(place_of(one["key"]))}
+        """What a person has to say now: of a call only as long as its conversation waits for
+        what comes of it.
+        """
+        return {
+            at: one
+            for at, one in self.asked.items()
+            if "key" not in one or not self.is_over(place_of(one["key"]))
+        }
 
     def outcome(self, at: CallPlace) -> dict[str, Any] | None:
         """What came of a call; None where nothing did, or its reply does not stand any more."""
@@ -89,20 +111,26 @@ class RunState:
         return message.results.get(at.ordinal, {}).get(at.call) if message else None
 
     def is_over(self, at: CallPlace) -> bool:
-        """Whether a call has an outcome, or its conversation or one around it has another reply by now."""
+        """Whether a call has an outcome, or its conversation or one around it has another reply
+        by now.
+        """
         if self.conversation(at.key).replies > at.ordinal + 1 or self.outcome(at):
             return True
         return at.key.opener is not None and self.is_over(at.key.opener)
 
     def stands(self, at: CallPlace) -> bool:
-        """Whether it is known what came of a call, and that stands in a conversation as it is today."""
+        """Whether it is known what came of a call, and that stands in a conversation as it is
+        today.
+        """
         outcome = self.outcome(at)
         if outcome is None or (error := outcome.get("error", "")) in IN_DOUBT:
             return False
         return bool(error) or (self.counts(at.key) and self._is_told(at.key))
 
     def _is_told(self, key: ConversationKey) -> bool:
-        """Whether the conversations around one know what it did; not where it failed, or they have an extract."""
+        """Whether the conversations around one know what it did; not where it failed, or they
+        have an extract.
+        """
         sub, opener = self.conversation(key).sub, key.opener
         if sub is None:
             return True
@@ -112,9 +140,13 @@ class RunState:
         return self._is_told(key._replace(conversation=sub.parent))
 
     def counts(self, key: ConversationKey) -> bool:
-        """Whether the replies whose calls opened a conversation, and those around it, still stand."""
+        """Whether the replies whose calls opened a conversation, and those around it, still
+        stand.
+        """
         at = key.opener
-        return at is None or (self.conversation(at.key).message_of(at.ordinal) is not None and self.counts(at.key))
+        return at is None or (
+            self.conversation(at.key).message_of(at.ordinal) is not None and self.counts(at.key)
+        )
 
 
 def fold(records: Iterable[Record]) -> RunState:
@@ -132,7 +164,11 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         return
     match kind:
         case "opened":
-            state.entry, state.status, state.paused = data.get("entry", state.entry), "running", None
+            state.entry, state.status, state.paused = (
+                data.get("entry", state.entry),
+                "running",
+                None,
+            )
             state.version = state.version or data.get("journal", 1)
         case "started" | "writing" | "done":
             state.stage(data["stage"]).apply(kind, data)
@@ -160,7 +196,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_event(state: RunState, kind: str, data: Any) -> None:
     """An event of a conversation."""
-    key: Any = data["stage"], data["epoch"], data["conversation"]  # made by itself for each of many events
+    # made by itself for each of many events
+    key: Any = data["stage"], data["epoch"], data["conversation"]
     conversation = state.conversations.get(key) or state.conversation(ConversationKey(*key))
     if kind == "tool_started" and data.get("mark"):
         begun = state.once.setdefault((key[0], key[1], data["mark"]), [])

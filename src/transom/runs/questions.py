@@ -1,4 +1,6 @@
-"""What a run waits for, a person's word about a stage's file or a tool call, or an answer; and what a person says."""
+"""What a run waits for, a person's word about a stage's file or a tool call, or an answer; and
+what a person says.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,15 @@ Choice: TypeAlias = dict[str, Any]
 """What waits, as a `paused` record has it: always `stage`, `fingerprint` and `edited`, and
 
     of a stage's file   file: its path below the folder of the run
-    of a tool call      kind (`approval` or `begun`), tool, arguments, key: of its outcome in the journal, egress?
-    of a question       kind (`question`), prompt, options
+    of a tool call      kind (`approval` or `begun`), tool, arguments, key: of its outcome in the
+    journal, egress? of a question       kind (`question`), prompt, options
 """
 Slot: TypeAlias = tuple[str, str]
 """A stage, and the fingerprint of a call or question; "" for the stage's file."""
 
 APPROVAL, BEGUN, QUESTION = "approval", "begun", "question"
-_SHORT = 8  # digits of a fingerprint that a person is shown and types; equal ones are none that anybody meets
+# digits of a fingerprint that a person is shown and types; equal ones are none that anybody meets
+_SHORT = 8
 _CUT = 500  # characters of arguments in an error
 
 
@@ -33,14 +36,18 @@ def slot(choice: Choice) -> Slot:
     return choice["stage"], "" if "file" in choice else choice["fingerprint"]
 
 
-def of_call(kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any") -> Choice:
-    """The choice that a run pauses with for a tool call; arguments made of local text (`egress`) stand in no error."""
+def of_call(
+    kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any"
+) -> Choice:
+    """The choice that a run pauses with for a tool call; arguments made of local text (`egress`)
+    stand in no error.
+    """
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
     return told | {"egress": egress} if egress != "any" else told
 
 
-# -- what a person is told --------------------------------------------------------------------------------------------
+# -- what a person is told -------------------------------------------------------------------------
 
 
 def which(choice: Choice) -> str:
@@ -56,14 +63,18 @@ def options_of(choice: Choice) -> tuple[str, ...]:
 
 
 def in_full(choice: Choice) -> str:
-    """What waits, for whoever decides: a call with all its arguments, the stage whose file it is, or the question."""
+    """What waits, for whoever decides: a call with all its arguments, the stage whose file it
+    is, or the question.
+    """
     if "tool" in choice:
         return f"{choice['tool']}({choice['arguments']})"
     return str(choice["stage"] if "file" in choice else choice["prompt"])
 
 
 def cut(choice: Choice) -> str:
-    """The same for an error, which is told elsewhere, too: long arguments are cut, and local ones left out."""
+    """The same for an error, which is told elsewhere, too: long arguments are cut, and local
+    ones left out.
+    """
     if choice.get("egress", "any") != "any":
         return f"{choice['tool']}(...)"
     told = in_full(choice)
@@ -72,8 +83,19 @@ def cut(choice: Choice) -> str:
 
 def command(run_id: str, question: str, options: Sequence[str]) -> str:
     """The command that answers; pasted with several words to choose from, it answers nothing."""
-    listed = "--choose N" if any(" " in one for one in options) else ", or ".join(map(shlex.quote, options))
-    return " ".join(["transom answer", run_id, *(["--question", question] * bool(question)), listed or '"YOUR WORDS"'])
+    listed = (
+        "--choose N"
+        if any(" " in one for one in options)
+        else ", or ".join(map(shlex.quote, options))
+    )
+    return " ".join(
+        [
+            "transom answer",
+            run_id,
+            *(["--question", question] * bool(question)),
+            listed or '"YOUR WORDS"',
+        ]
+    )
 
 
 def how_to_answer(run_id: str, choice: Choice) -> str:
@@ -84,12 +106,16 @@ def how_to_answer(run_id: str, choice: Choice) -> str:
         return f"{told}, where {_numbered(options)}"
     if "tool" not in choice:
         return told
-    meant = " (keep: it was carried out; redo: carry it out again)" if choice["kind"] == BEGUN else ""
+    meant = (
+        " (keep: it was carried out; redo: carry it out again)" if choice["kind"] == BEGUN else ""
+    )
     return f"{told}{meant}; the call is {cut(choice)}, in full: transom runs show {run_id}"
 
 
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
-    """The one choice that a person means, by a name or the beginning of a fingerprint: never one taken for another."""
+    """The one choice that a person means, by a name or the beginning of a fingerprint: never one
+    taken for another.
+    """
     fitting = [one for at, one in waiting.items() if question is None or at[0] == question]
     if question and not fitting and len(question) >= _SHORT:  # fewer digits may fit by chance
         fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
@@ -104,12 +130,14 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
     raise InputError(what, where=run_id, hint=f"say which one you answer; see: {see}")
 
 
-# -- questions of a program -------------------------------------------------------------------------------------------
+# -- questions of a program ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PersonAnswer:
-    """What a person answered: an option or free text; `by` and `reason` are "" where nobody said."""
+    """What a person answered: an option or free text; `by` and `reason` are "" where nobody
+    said.
+    """
 
     text: str
     by: str = ""
@@ -118,7 +146,9 @@ class PersonAnswer:
 
 @dataclass(frozen=True)
 class Question:
-    """What a program asks a person in one sentence, by a name unique in the run; without options, any text is taken."""
+    """What a program asks a person in one sentence, by a name unique in the run; without
+    options, any text is taken.
+    """
 
     name: str
     prompt: str
@@ -139,27 +169,35 @@ def _numbered(options: Sequence[str]) -> str:
     return "; ".join(f"{number}: {option}" for number, option in enumerate(options, 1))
 
 
-# -- the answer -------------------------------------------------------------------------------------------------------
+# -- the answer ------------------------------------------------------------------------------------
 
 
 def _meant(choice: Choice, text: str) -> str:
-    """The option that a text names by its words or its number; the text itself where there are none."""
+    """The option that a text names by its words or its number; the text itself where there are
+    none.
+    """
     text, options = text.strip(), options_of(choice)
     if not text:
         raise InputError("the answer is empty", where=choice["stage"], hint="write what you answer")
     known = {option.casefold(): option for option in options}
     known |= {str(number): option for number, option in enumerate(options, 1)}
-    known |= {option: option for option in options}  # last: options that are numbers themselves mean what they say
+    # last: options that are numbers themselves mean what they say
+    known |= {option: option for option in options}
     if options and text not in known and text.casefold() not in known:
         what = f"{text!r} is no answer to {cut(choice)}"
         raise InputError(what, where=choice["stage"], hint=f"say one of {_numbered(options)}")
     return known.get(text, known.get(text.casefold(), text))
 
 
-def answered(choice: Choice, folder: Path, answer: str, reason: str = "", *, by: str = "") -> dict[str, Any]:
+def answered(
+    choice: Choice, folder: Path, answer: str, reason: str = "", *, by: str = ""
+) -> dict[str, Any]:
     """The journal's `decided` record for a person's answer, for the file as it lies there now."""
     edited, answer = choice["edited"], _meant(choice, answer)
-    if "file" in choice and (path := folder / choice["file"]).is_file():  # gone: the next walk makes it anew
+    # gone: the next walk makes it anew
+    if "file" in choice and (path := folder / choice["file"]).is_file():
         edited = digest(path.read_bytes())
-    told: dict[str, Any] = {name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice}
+    told: dict[str, Any] = {
+        name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice
+    }
     return {**told, "edited": edited, "answer": answer, "by": by, "reason": reason}

@@ -1,7 +1,7 @@
 """A run: journaled stages, one code path for fresh and resumed.
 
-Control flow is plain Python around `run.stage(...)`. Kill it anywhere; walking the same code again reuses what is done,
-replays the replies that were paid for, and goes on.
+Control flow is plain Python around `run.stage(...)`. Kill it anywhere; walking the same code again
+reuses what is done, replays the replies that were paid for, and goes on.
 """
 
 from __future__ import annotations
@@ -47,13 +47,18 @@ T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741  an item
 
 RUNS = "runs"
-_ID_BYTES = 5  # fifty runs may begin in one second, day after day, and no two may ever share a journal or a trace
+# fifty runs may begin in one second, day after day, and no two may ever share a journal or a trace
+_ID_BYTES = 5
 
 
 class Run(Host):
-    """A journaled walk through stages, opened with `Run.open`; `kept` holds the conversations that it keeps itself."""
+    """A journaled walk through stages, opened with `Run.open`; `kept` holds the conversations
+    that it keeps itself.
+    """
 
-    def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
+    def __init__(
+        self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain
+    ) -> None:
         self.workspace = workspace
         lock = RunLock(workspace.state_dir / "locks", run_id, folder.parent.name)
         redact = Redactor(secrets=chain.secrets)
@@ -77,7 +82,8 @@ class Run(Host):
 
         Args:
             kind: what sort of run, e.g. `check`.
-            inputs: what identifies it; the same kind and inputs are the same run, whatever its name.
+            inputs: what identifies it; the same kind and inputs are the same run, whatever its
+                name.
             name: the folder's name for people: the item's id.
             entry: what `transom resume` must know to start it again; the last one given counts.
 
@@ -89,7 +95,8 @@ class Run(Host):
         check_kind(chain, Chain, "chain", "Run.open")
         key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
-            "id": f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(_ID_BYTES)}",  # equal runs may be in other stores
+            # equal runs may be in other stores
+            "id": f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(_ID_BYTES)}",
             "kind": kind,
             "name": name,
             "inputs": dict(inputs),
@@ -99,8 +106,13 @@ class Run(Host):
         try:
             if run.state.version not in (None, VERSION):
                 hint = "finish it with that version, or start afresh in another --workspace"
-                raise RunError("the run was made by an earlier version of transom", where=run.id, hint=hint)
-            await run.append("opened", {"journal": VERSION, **({"entry": dict(entry)} if entry is not None else {})})
+                raise RunError(
+                    "the run was made by an earlier version of transom", where=run.id, hint=hint
+                )
+            await run.append(
+                "opened",
+                {"journal": VERSION, **({"entry": dict(entry)} if entry is not None else {})},
+            )
         except BaseException:
             run.close()
             raise
@@ -118,14 +130,18 @@ class Run(Host):
         await self._lease.leave(error)
 
     def close(self) -> None:
-        """Free the run and its trace, or have the last stage that still works do so; may be called twice."""
+        """Free the run and its trace, or have the last stage that still works do so; may be
+        called twice.
+        """
         self._lease.close()
 
     def named(self, name: str) -> Named:
-        """Where an agent lives whose conversation the run keeps under that name: `Agent(role, at=run.named("q0"))`."""
+        """Where an agent lives whose conversation the run keeps under that name: `Agent(role,
+        at=run.named("q0"))`.
+        """
         return self.kept.named(name)
 
-    # -- stages -------------------------------------------------------------------------------------------------------
+    # -- stages ------------------------------------------------------------------------------------
 
     async def stage(
         self,
@@ -141,22 +157,29 @@ class Run(Host):
 
         Args:
             name: unique path in the run, e.g. `spec/round1`; never reused in one walk.
-            fn: `async fn(stage, *inputs)`; reads nothing but its inputs, artifacts arrive as their values.
+            fn: `async fn(stage, *inputs)`; reads nothing but its inputs, artifacts arrive as their
+                values.
             inputs: declared inputs: artifacts of earlier stages, models, JSON values, text, bytes.
             out: how the value is kept.
             uses: the roles that it asks.
             version: bumped by hand when `fn` changes so that old results are void.
-            reuse: False for a stage that looks at the world anew each time; it is journaled, never reused.
+            reuse: False for a stage that looks at the world anew each time; it is journaled, never
+                reused.
 
         Raises:
-            Paused: it ran out of time, or inputs and file both changed and a person must say which counts.
-            RunError: the name was walked before, another stage writes the same file, the run is closed, or a tool
+            Paused: it ran out of time, or inputs and file both changed and a person must say which
+                counts.
+            RunError: the name was walked before, another stage writes the same file, the run is
+                closed, or a tool
                 handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
         check_kind(out, File, "out", name, 'say text_file("NAME.txt")')
         if name == KEPT:
-            raise RunError(f"a stage cannot be called {KEPT!r}: conversations of the run itself are", where=self.id)
+            raise RunError(
+                f"a stage cannot be called {KEPT!r}: conversations of the run itself are",
+                where=self.id,
+            )
         path = self.folder / (out.folder or name) / out.name
         with self._lease.working(name, path):
             step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
@@ -195,7 +218,9 @@ class Run(Host):
             at = f"{name}/{folder_of(place)}"
             async with places:
                 try:
-                    made = await self.stage(at, fn, item, *inputs, out=out, uses=uses, version=version)
+                    made = await self.stage(
+                        at, fn, item, *inputs, out=out, uses=uses, version=version
+                    )
                     return MapResult(place, artifact=made)
                 except Paused as pause:
                     return MapResult(place, question=pause)
@@ -203,20 +228,25 @@ class Run(Host):
                     return MapResult(place, error=error)
 
         done = await asyncio.gather(*map(one, known, items), return_exceptions=True)
-        for result in done:  # once all have ended: what is at work when the run is closed would go on behind it
+        # once all have ended: what is at work when the run is closed would go on behind it
+        for result in done:
             if isinstance(result, BaseException):
                 raise result  # a defect, or the run was stopped
         return [result for result in done if isinstance(result, MapResult)]
 
     def _plan(self, step: Step[T]) -> Plan:
-        """What is to be done, by the journal, by the file as it lies there, and by who answers today."""
+        """What is to be done, by the journal, by the file as it lies there, and by who answers
+        today.
+        """
         history, found = self.state.stage(step.name), step.found
         answered = history.done["answered"] if history.done else []
         rests_on = [(by, [AnsweredFrom(**one) for one in sources]) for by, sources in answered]
         is_current = all(self.chain.is_current(*one) for one in rests_on)
         decided = self.state.decisions.get((step.name, step.fingerprint, found or ""))
         answer = decided["answer"] if decided else None
-        return decide(history, fingerprint=step.fingerprint, is_current=is_current, found=found, answer=answer)
+        return decide(
+            history, fingerprint=step.fingerprint, is_current=is_current, found=found, answer=answer
+        )
 
     async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
@@ -225,9 +255,18 @@ class Run(Host):
         if any(stage == name for stage, _ in self.state.waiting):
             await self.append("settled", {"stage": name})
         epoch = epoch_of(plan.deletions, inputs)
-        attributes = {keys.OPERATION: keys.STAGE_RUN, keys.STAGE: name, keys.RUN_ID: self.id, keys.ACTION: plan.action}
+        attributes = {
+            keys.OPERATION: keys.STAGE_RUN,
+            keys.STAGE: name,
+            keys.RUN_ID: self.id,
+            keys.ACTION: plan.action,
+        }
         with self.telemetry.span(f"stage {name}", **attributes):
-            value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
+            value = await (
+                self._attempt(step, plan, epoch)
+                if plan.action == "run"
+                else self._reuse(step, plan)
+            )
         by, usage, done = "", Usage(), self.state.stage(name).done
         if plan.edited:
             by = A_PERSON
@@ -238,20 +277,39 @@ class Run(Host):
 
     async def _reuse(self, step: Step[T], plan: Plan) -> T:
         value = step.out.read(step.path)
-        self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
+        self.progress(
+            f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
+        )
         done = self.state.stage(step.name).done
         if plan.action == "keep" and done:
-            named = {"attempt": done["attempt"], "fingerprint": step.fingerprint, "deletions": plan.deletions}
+            named = {
+                "attempt": done["attempt"],
+                "fingerprint": step.fingerprint,
+                "deletions": plan.deletions,
+            }
             nobody = {"answered": [], "usage": Usage().to_json()}
-            await self.append("done", {"stage": step.name, **named, "output": done["output"], **nobody})
+            await self.append(
+                "done", {"stage": step.name, **named, "output": done["output"], **nobody}
+            )
         return value
 
     async def _attempt(self, step: Step[T], plan: Plan, epoch: str) -> T:
         history = self.state.stage(step.name)
-        known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
-        attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
+        known = [
+            a
+            for a in history.attempts
+            if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)
+        ]
+        attempt = (
+            known[-1]
+            if known
+            else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
+        )
         await self.append("started", {"stage": step.name, **attempt._asdict()})
-        self.progress(f"{step.name}: working" + (f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""))
+        self.progress(
+            f"{step.name}: working"
+            + (f" (attempt {attempt.attempt})" if attempt.attempt > 1 else "")
+        )
         if span := current_span():
             span.set(keys.ATTEMPT, attempt.attempt)
         stage = Stage(self, step.name, attempt=attempt.attempt, epoch=epoch)
@@ -260,7 +318,10 @@ class Run(Host):
         value = await self._timed(stage, step.fn, values)
         data = step.out.encode(value)
         if step.found not in (None, digest(data), *history.outputs):
-            self.progress(f"{step.path.name} was changed by hand; that version is kept as {set_aside(step.path).name}")
+            self.progress(
+                f"{step.path.name} was changed by hand; that version is kept as"
+                f" {set_aside(step.path).name}"
+            )
         file = step.path.relative_to(self.folder).as_posix()
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
@@ -268,14 +329,23 @@ class Run(Host):
             told = {"stage": step.name, **attempt._asdict(), "output": digest(data)}
             await self.append("done", {**told, **stage.replied})
         else:
-            failed = {"stage": step.name, "attempt": attempt.attempt, "error": "its result is not to be reused"}
+            failed = {
+                "stage": step.name,
+                "attempt": attempt.attempt,
+                "error": "its result is not to be reused",
+            }
             await self.append("failed", failed)
         if time.monotonic() - began > self.stage_seconds:
-            raise await self._pause_for_time(stage.name)  # work that never awaited: it is kept, but the limit holds
+            # work that never awaited: it is kept, but the limit holds
+            raise await self._pause_for_time(stage.name)
         return value
 
-    async def _timed(self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]) -> T:
-        """Run a stage's function within its wall-clock limit; a limit that is reached is a pause, not a failure."""
+    async def _timed(
+        self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]
+    ) -> T:
+        """Run a stage's function within its wall-clock limit; a limit that is reached is a
+        pause, not a failure.
+        """
         limit = asyncio.timeout(self.stage_seconds)
         try:
             async with limit:
@@ -290,12 +360,16 @@ class Run(Host):
         except CapReached as error:
             more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
             hint = f"go on with: transom resume {self.id}{more}"
-            raise await self.pause(stage.name, f"stage {stage.name}: {error.what}", hint=hint) from error
+            raise await self.pause(
+                stage.name, f"stage {stage.name}: {error.what}", hint=hint
+            ) from error
         except TransomError as error:
-            await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": str(error)})
+            await self.append(
+                "failed", {"stage": stage.name, "attempt": stage.attempt, "error": str(error)}
+            )
             raise
 
-    # -- a person -----------------------------------------------------------------------------------------------------
+    # -- a person ----------------------------------------------------------------------------------
 
     async def ask(self, name: str, prompt: str, *, options: Sequence[str] = ()) -> PersonAnswer:
         """Ask a person; once answered, the same question is answered from the journal.
@@ -306,20 +380,26 @@ class Run(Host):
             options: what may be answered; any text where there are none.
 
         Raises:
-            Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume` goes on.
+            Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume`
+                goes on.
             RunError: a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
         question = Question(name, prompt, tuple(options))
         if answer := self.answer(name, question.fingerprint):
             return answer
-        waiting = [one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name]
-        if any(one != question.fingerprint for one in waiting):  # another wording, which nobody needs to answer now
+        waiting = [
+            one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name
+        ]
+        # another wording, which nobody needs to answer now
+        if any(one != question.fingerprint for one in waiting):
             await self.append("settled", {"stage": name})
         raise await self.pause("", prompt, question.to_choice())
 
     async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
-        """Inputs and file of a stage both changed, and a person says which counts; an answer may be void by now."""
+        """Inputs and file of a stage both changed, and a person says which counts; an answer may
+        be void by now.
+        """
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
         choice["file"] = step.path.relative_to(self.folder).as_posix()
         reason = f"both {step.path} and what stage {step.name} is made from have changed"
@@ -328,7 +408,9 @@ class Run(Host):
         return await self.pause(step.name, reason, choice)
 
     async def _pause_for_time(self, stage: str) -> Paused:
-        return await self.pause(stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s")
+        return await self.pause(
+            stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s"
+        )
 
     async def finish(self, status: str) -> None:
         """Record how the run ended."""

@@ -1,4 +1,6 @@
-"""What a stage's function is handed: the place of its conversations, so that no reply is paid for twice."""
+"""What a stage's function is handed: the place of its conversations, so that no reply is paid
+for twice.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,16 @@ class Stage:
         attempt: 1-based number of this try.
         place: its run and its name: what a conversation's name is unique in.
         folder: where it may leave files for people beside its artifact (`note`).
-        kept: whether what was said in its conversations stays said; a stage's function may go another way.
-        memoise: set False by a function whose result must not be reused, e.g. because a machine was too busy.
+        kept: whether what was said in its conversations stays said; a stage's function may go
+            another way.
+        memoise: set False by a function whose result must not be reused, e.g. because a machine was
+            too busy.
         tools: its tool calls.
     """
 
-    def __init__(self, run: Host, name: str, *, attempt: int, epoch: str, kept: bool = False) -> None:
+    def __init__(
+        self, run: Host, name: str, *, attempt: int, epoch: str, kept: bool = False
+    ) -> None:
         self.host = run
         self.name, self.attempt, self.epoch, self.kept = name, attempt, epoch, kept
         self.place = f"{run.id}/{name}"
@@ -59,15 +65,19 @@ class Stage:
         self._windows: dict[str, WindowWriter] = {}
         self._claimed: set[str] = set()
 
-    # -- names of conversations ---------------------------------------------------------------------------------------
+    # -- names of conversations --------------------------------------------------------------------
 
     def named(self, name: str) -> Named:
-        """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`."""
+        """Where an agent lives whose conversation has that name: `Agent(role,
+        at=stage.named("q0"))`.
+        """
         given: object = name
         line = isinstance(given, str) and name.strip() and name.isprintable()
         if not line or name == MAIN or "/" in name or "#" in name:
             hint = f'give a line of text without / and # that is not {MAIN}, as in named("q0")'
-            raise InputError(f"a conversation cannot be named {name!r}", where=self.place, hint=hint)
+            raise InputError(
+                f"a conversation cannot be named {name!r}", where=self.place, hint=hint
+            )
         return Named(self, name)
 
     def claim(self, name: str) -> str:
@@ -80,7 +90,9 @@ class Stage:
         return name
 
     def claim_call(self, fingerprint: str) -> str:
-        """The name of the conversation of a call: the one that began with the same before, else a new one."""
+        """The name of the conversation of a call: the one that began with the same before, else
+        a new one.
+        """
         known = [key.conversation for key in self._of_stage()]
         for name in [name for name in known if name not in self._claimed]:
             messages = self.state(name).messages
@@ -99,7 +111,7 @@ class Stage:
         """A kept conversation was closed, and may be opened again."""
         self._claimed.discard(name)
 
-    # -- conversations in the journal ---------------------------------------------------------------------------------
+    # -- conversations in the journal --------------------------------------------------------------
 
     def key(self, conversation: str) -> ConversationKey:
         """Where a conversation is found in the run."""
@@ -107,8 +119,11 @@ class Stage:
 
     def state(self, conversation: str) -> Conversation:
         """A conversation as its events have it; it is another object after a failed write."""
-        key: Any = self.name, self.epoch, conversation  # asked for each turn, and nearly always known
-        return self.host.state.conversations.get(key) or self.host.state.conversation(ConversationKey(*key))
+        # asked for each turn, and nearly always known
+        key: Any = self.name, self.epoch, conversation
+        return self.host.state.conversations.get(key) or self.host.state.conversation(
+            ConversationKey(*key)
+        )
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
@@ -133,7 +148,8 @@ class Stage:
             size: of the window, by which estimates of tokens learn from the usage that comes back.
 
         Returns:
-            The reply, and what came to stop its reader while it was written, to be raised once it was taken in.
+            The reply, and what came to stop its reader while it was written, to be raised once it
+            was taken in.
 
         Raises:
             CapReached: the run has cost what it may.
@@ -147,11 +163,14 @@ class Stage:
                 if host.spending:
                     host.spending.check()
                 hear = both(on_delta, host.on_delta)
-                asked = logged(request, self._answer(request, id(chain), hear), host.chain, told=host.log_calls)
+                asked = logged(
+                    request, self._answer(request, id(chain), hear), host.chain, told=host.log_calls
+                )
                 if seconds is None:
                     reply = await asked
                 else:
-                    async with asyncio.timeout(seconds):  # in this very task: a stop that comes with it is heard
+                    # in this very task: a stop that comes with it is heard
+                    async with asyncio.timeout(seconds):
                         reply = await asked
             except (TransomError, TimeoutError) as error:
                 span.update(of_provider(self._pinned.get(id(chain)) or chain.failed(error)))
@@ -172,11 +191,15 @@ class Stage:
         if by := self._pinned.get(chain):
             return await self.host.chain.answer(request, only=by, on_delta=hear)
         async with self._first:
-            reply = await self.host.chain.answer(request, only=self._pinned.get(chain), on_delta=hear)
+            reply = await self.host.chain.answer(
+                request, only=self._pinned.get(chain), on_delta=hear
+            )
             self._pinned[chain] = reply.by
             return reply
 
-    def _record(self, request: Request, role: Role, reply: Reply, ordinal: int, size: Measure | None) -> dict[str, Any]:
+    def _record(
+        self, request: Request, role: Role, reply: Reply, ordinal: int, size: Measure | None
+    ) -> dict[str, Any]:
         """The event of a reply, without its status and window."""
         told: dict[str, Any] = {
             "ordinal": ordinal,
@@ -227,20 +250,34 @@ class Stage:
         chain = self.host.chain.of(role)
         return self._pinned.get(id(chain)) or chain.providers[0].name
 
-    # -- what its result comes of -------------------------------------------------------------------------------------
+    # -- what its result comes of ------------------------------------------------------------------
 
     @property
     def replied(self) -> dict[str, Any]:
-        """For the record of its end: who answered in it and from what, and the tokens of the replies that are used."""
+        """For the record of its end: who answered in it and from what, and the tokens of the
+        replies that are used.
+        """
         state = self.host.state
-        mine = [key for key in self._of_stage() if self.is_claimed(key.conversation) and state.counts(key)]
+        mine = [
+            key
+            for key in self._of_stage()
+            if self.is_claimed(key.conversation) and state.counts(key)
+        ]
         messages = [message for key in mine for message in state.conversation(key).messages]
         replies = [data["reply"] for message in messages for data in message.replies.values()]
         answered: dict[str, dict[str, Any]] = {}
         for reply in replies:
-            answered.setdefault(reply["by"], {}).update({str(one): one for one in reply["answered_from"]})
-        pairs = [[by, [sources[text] for text in sorted(sources)]] for by, sources in sorted(answered.items())]
-        return {"answered": pairs, "usage": sum((Usage(**one["usage"]) for one in replies), Usage()).to_json()}
+            answered.setdefault(reply["by"], {}).update(
+                {str(one): one for one in reply["answered_from"]}
+            )
+        pairs = [
+            [by, [sources[text] for text in sorted(sources)]]
+            for by, sources in sorted(answered.items())
+        ]
+        return {
+            "answered": pairs,
+            "usage": sum((Usage(**one["usage"]) for one in replies), Usage()).to_json(),
+        }
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read."""

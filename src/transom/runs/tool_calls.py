@@ -1,4 +1,6 @@
-"""Tool calls of a run: the scope of their handlers, a person's leave, and that what must not be repeated is not."""
+"""Tool calls of a run: the scope of their handlers, a person's leave, and that what must not be
+repeated is not.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _OWN_DOUBT = ("once", "unknown")
 _SCOPES: ContextVar[tuple[Scope, ...]] = ContextVar("scopes", default=())
 
 
-# -- what a handler may not do ----------------------------------------------------------------------------------------
+# -- what a handler may not do ---------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -58,13 +60,17 @@ def _scopes(kind: str = "call") -> list[Scope]:
 
 
 def refuse_in_stage(run: object, where: str) -> None:
-    """Keep a stage from conversations that its run keeps: its result must follow from its inputs."""
+    """Keep a stage from conversations that its run keeps: its result must follow from its
+    inputs.
+    """
     if any(scope.run is run for scope in _scopes("stage")):
         what = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
 
 
-def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a conversation of its own run") -> None:
+def refuse_in_tool_call(
+    run: object, where: str = "", what: str = "talk in a conversation of its own run"
+) -> None:
     """Keep the handler of a tool call from what only a program may do in its run."""
     if any(scope.run is run for scope in _scopes()):
         hint = "return the text, declare a SubAgent, or make it a stage"
@@ -78,17 +84,20 @@ def mark_calls(egress: Egress) -> None:
 
 
 def egress_in_calls() -> Egress:
-    """How local what a handler says here is: as the conversation that calls it, and as all that it was given."""
+    """How local what a handler says here is: as the conversation that calls it, and as all that
+    it was given.
+    """
     return strictest(*[one for scope in _scopes() for one in (scope.egress, scope.heard)])
 
 
-# -- calls in the journal ---------------------------------------------------------------------------------------------
+# -- calls in the journal --------------------------------------------------------------------------
 
 
 Came = TypeVar("Came")
 """What comes of a tool call; it has a `to_json`."""
 Begun: TypeAlias = Literal["", "done", "stopped"]
-"""Why a call that was begun before is not done again: a person says that it is done, or its process did not outlive it
+"""Why a call that was begun before is not done again: a person says that it is done, or its process
+did not outlive it
 and its effect is not known."""
 
 
@@ -98,27 +107,35 @@ def _mark_of(call: ToolCall) -> str:
 
 
 class ToolJournal:
-    """The tool calls of a stage or of kept conversations; `is_walked`: whether a conversation is of this attempt."""
+    """The tool calls of a stage or of kept conversations; `is_walked`: whether a conversation is
+    of this attempt.
+    """
 
     def __init__(self, run: Host, place: str, is_walked: Callable[[str], bool]) -> None:
         self._run, self._place, self._is_walked = run, place, is_walked
         self._in_flight: set[CallPlace] = set()
 
     async def approval(self, at: CallPlace, call: ToolCall) -> PersonAnswer:
-        """What a person said to a call of the last reply; Paused before. An equal call elsewhere is another one."""
+        """What a person said to a call of the last reply; Paused before. An equal call elsewhere
+        is another one.
+        """
         fingerprint = digest([APPROVAL, self._run.id, at.to_json(), call.name, call.arguments])
         if found := self._run.answer(at.key.stage, fingerprint):
             return found
-        raise await self._pause(APPROVAL, at, call, fingerprint, f"tool {call.name} needs a person's approval")
+        raise await self._pause(
+            APPROVAL, at, call, fingerprint, f"tool {call.name} needs a person's approval"
+        )
 
     async def carry_out(
         self, at: CallPlace, tool: ToolSpec, call: ToolCall, act: Callable[[Begun], Awaitable[Came]]
     ) -> Came:
-        """Carry out a call of the last reply that has no result, with `act`, and journal what comes of it.
+        """Carry out a call of the last reply that has no result, with `act`, and journal what comes
+        of it.
 
-        What must not be done twice is synced before its result is used. What may be is synced with the next reply: no
-        reply is ever in the journal without the results that it was given. It is Paused where a `once` call or an equal
-        one was begun, and nobody knows whether it was carried out.
+        What must not be done twice is synced before its result is used. What may be is synced with
+        the next reply: no reply is ever in the journal without the results that it was given. It is
+        Paused where a `once` call or an equal one was begun, and nobody knows whether it was
+        carried out.
         """
         about = of_conversation(self._place, at.key.conversation)
         attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}
@@ -132,7 +149,11 @@ class ToolJournal:
                 came = await act(begun)
                 outcome: Any = came.to_json()  # type: ignore[attr-defined]  # see above
                 tell_outcome(span, tool.name, outcome)
-                named = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
+                named = {
+                    "name": tool.name,
+                    "effect": tool.effect,
+                    "seconds": round(time.monotonic() - began, 6),
+                }
                 told = {**at.to_json(), **named, "outcome": outcome}
                 if tool.effect == "once":
                     await self._run.append("tool_result", told)
@@ -153,7 +174,8 @@ class ToolJournal:
     async def _begin(self, at: CallPlace, tool: ToolSpec, call: ToolCall) -> Begun:
         """Journal that a call begins, unless it must not.
 
-        Where a `once` call or an equal one was begun, and nobody knows whether it was carried out, a person says so.
+        Where a `once` call or an equal one was begun, and nobody knows whether it was carried out,
+        a person says so.
         """
         state, event, decided = self._run.state, at.to_json(), None
         begun = state.conversation(at.key).begun.get(at.call, 0)
@@ -170,12 +192,18 @@ class ToolJournal:
                 raise await self._pause(BEGUN, at, call, fingerprint, reason)
             if decided.text == "keep":
                 return "done"
-        await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})})
+        await self._run.append(
+            "tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})}
+        )
         return ""
 
-    async def _pause(self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str) -> Paused:
+    async def _pause(
+        self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str
+    ) -> Paused:
         egress = self._run.state.conversation(at.key).egress
-        return await self._run.pause(at.key.stage, reason, of_call(kind, at.to_json(), call, fingerprint, egress))
+        return await self._run.pause(
+            at.key.stage, reason, of_call(kind, at.to_json(), call, fingerprint, egress)
+        )
 
     def _begun(self, at: CallPlace, mark: str) -> list[CallPlace]:
         """The calls that ask for the same, and were begun as such that must not be repeated."""

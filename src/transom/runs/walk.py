@@ -1,8 +1,10 @@
-"""Walking through many steps: a table of nodes and routes, a map over items, and a person who helps a flow on.
+"""Walking through many steps: a table of nodes and routes, a map over items, and a person who helps
+a flow on.
 
-A flow that can turn back, such as draft, validate, repair, is data: nodes are functions of a state, routes are pure
-functions from a state to the next node's name. The state holds counters and artifacts. There is nothing to restore
-after a kill: a resumed walk begins at the start, and what the nodes' stages have journaled makes that cheap.
+A flow that can turn back, such as draft, validate, repair, is data: nodes are functions of a state,
+routes are pure functions from a state to the next node's name. The state holds counters and
+artifacts. There is nothing to restore after a kill: a resumed walk begins at the start, and what
+the nodes' stages have journaled makes that cheap.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ Node = Callable[[S], Awaitable[S]]
 _LONGEST = 120  # characters of a stage's last name: a file system takes 255 bytes
 
 
-# -- a table ----------------------------------------------------------------------------------------------------------
+# -- a table ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,10 @@ class Route(Generic[S]):
         """The next node, which has to be a declared one."""
         name = self.choose(state)
         if name not in self.targets:
-            raise RunError(f"a route leads to {name!r}, which it does not declare", hint=f"it may: {self.targets}")
+            raise RunError(
+                f"a route leads to {name!r}, which it does not declare",
+                hint=f"it may: {self.targets}",
+            )
         return name
 
 
@@ -64,10 +69,16 @@ class Table(Generic[S]):
     most_steps: int
 
     def __post_init__(self) -> None:
-        named = {self.start, *self.routes, *(target for route in self.routes.values() for target in route.targets)}
+        named = {
+            self.start,
+            *self.routes,
+            *(target for route in self.routes.values() for target in route.targets),
+        }
         unknown = sorted(named - set(self.nodes))
         if unknown:
-            raise RunError(f"table {self.name} names nodes that it does not have: {', '.join(unknown)}")
+            raise RunError(
+                f"table {self.name} names nodes that it does not have: {', '.join(unknown)}"
+            )
 
 
 async def walk(run: Host, table: Table[S], state: S) -> S:
@@ -82,16 +93,20 @@ async def walk(run: Host, table: Table[S], state: S) -> S:
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
-    """The same table as a compiled LangGraph graph, for applications that live there; it needs the extra `langgraph`.
+    """The same table as a compiled LangGraph graph, for applications that live there; it needs the
+    extra `langgraph`.
 
-    Invoke it with the fields of the state, a dataclass, as a mapping; a node's update holds every field.
+    Invoke it with the fields of the state, a dataclass, as a mapping; a node's update holds every
+    field.
     """
     try:
         from langgraph.graph import END, StateGraph  # noqa: PLC0415  an extra, and slow to import
     except ImportError as error:
         raise RunError("LangGraph is not installed", hint=install_hint("langgraph")) from error
     if not is_dataclass(state_type):
-        raise RunError(f"the state {state_type.__name__} is no dataclass", hint="declare its keys as fields")
+        raise RunError(
+            f"the state {state_type.__name__} is no dataclass", hint="declare its keys as fields"
+        )
 
     async def step(node: Node[S], state: S) -> dict[str, Any]:
         after = await node(state)
@@ -109,7 +124,7 @@ def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
     return graph.compile()
 
 
-# -- a map ------------------------------------------------------------------------------------------------------------
+# -- a map -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -126,14 +141,16 @@ class MapResult(Generic[T]):
 
 
 def folder_of(key: str) -> str:
-    """The folder of an item: readable, a single one below the map's, different for different keys."""
+    """The folder of an item: readable, a single one below the map's, different for different
+    keys.
+    """
     safe = quote(key, safe=" ()+,;=@[]") or "%"
     if safe.startswith("."):
         safe = f"%2E{safe[1:]}"
     return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 17]}-{digest(key)[:16]}"
 
 
-# -- a person in the loop of a flow -----------------------------------------------------------------------------------
+# -- a person in the loop of a flow ----------------------------------------------------------------
 
 
 async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
@@ -145,18 +162,26 @@ async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
 async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> None:
     """Record what a person says to a flow that cannot go on; see `RunState.helps`."""
     if run.state.handed is None:
-        raise InputError(f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}")
+        raise InputError(
+            f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}"
+        )
     asked = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
-    await run.append("decided", {**asked, "answer": guidance, "by": "", "reason": "", "reset": reset})
+    await run.append(
+        "decided", {**asked, "answer": guidance, "by": "", "reason": "", "reset": reset}
+    )
 
 
 def take_edit(run: Host, file: Path) -> Path:
-    """Put a person's version in the place of the file that a flow gave up on; they agree in their ending."""
+    """Put a person's version in the place of the file that a flow gave up on; they agree in
+    their ending.
+    """
     names: list[str] = (run.state.handed or {}).get("files", [])
     fitting = [name for name in names if Path(name).suffix == file.suffix]
     if not fitting:
         wanted = ", ".join(names) or "nothing"
-        raise InputError("is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}")
+        raise InputError(
+            "is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}"
+        )
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -165,11 +190,16 @@ def take_edit(run: Host, file: Path) -> Path:
 
 
 def rewind(run: Host, checkpoint_id: str) -> list[str]:
-    """Go back to a checkpoint; the stages whose files are deleted, so that they are made and asked for again."""
+    """Go back to a checkpoint; the stages whose files are deleted, so that they are made and
+    asked for again.
+    """
     known = checkpoints(run.records())
     found = next((one for one in known if one.id == checkpoint_id), None)
     if found is None:
-        raise InputError(f"run {run.id} has no checkpoint {checkpoint_id}", hint=f"see: transom runs show {run.id}")
+        raise InputError(
+            f"run {run.id} has no checkpoint {checkpoint_id}",
+            hint=f"see: transom runs show {run.id}",
+        )
     later = list(dict.fromkeys(one.stage for one in known if one.position > found.position))
     for stage in later:
         if file := run.state.stage(stage).file:

@@ -1,9 +1,11 @@
-"""What each call saw, as the journal keeps it: linear in the conversation, and whole again when it is read.
+"""What each call saw, as the journal keeps it: linear in the conversation, and whole again when it
+is read.
 
-The `window` of a `model_reply` holds the blob of everything but the turns (`request`), and the newest turns of the
-conversation by their places (`turns`: from, to). What stands before them is written once (`head`), as places and as it
-is where the conversation has no such turn, e.g. the note on what is folded; later windows name the reply that has it
-(`head_of`). A request without turns is kept as it was sent, too (`rendered`).
+The `window` of a `model_reply` holds the blob of everything but the turns (`request`), and the
+newest turns of the conversation by their places (`turns`: from, to). What stands before them is
+written once (`head`), as places and as it is where the conversation has no such turn, e.g. the note
+on what is folded; later windows name the reply that has it (`head_of`). A request without turns is
+kept as it was sent, too (`rendered`).
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ class WindowWriter:
         """The `window` of a reply's record."""
         seen = request.window.turns
         if self._head[0] != request.head:
-            self._head = (request.head, await self.store.put_blob(request.head.encode("utf-8", "surrogatepass")))
+            self._head = (
+                request.head,
+                await self.store.put_blob(request.head.encode("utf-8", "surrogatepass")),
+            )
         if not seen:
             rendered = render(request).as_text().encode("utf-8", "surrogatepass")
             return {"request": self._head[1], "rendered": await self.store.put_blob(rendered)}
@@ -64,7 +69,9 @@ class WindowWriter:
 
 
 def _literal(head: Sequence[Turn], turns: Sequence[Turn]) -> list[Json]:
-    """Turns by their places where they are those of the conversation, neighbours together, else as they are."""
+    """Turns by their places where they are those of the conversation, neighbours together, else
+    as they are.
+    """
     known = {id(turn): number for number, turn in enumerate(turns)}
     places: list[Json] = []
     for one in head:
@@ -96,7 +103,11 @@ def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> 
         head = message.replies[window["head_of"]]["window"]["head"]
     told: list[Json] = []
     for place in [*head, *([window["turns"]] if "turns" in window else [])]:
-        told += [turn.to_json() for turn in state.turns[place[0] : place[1]]] if isinstance(place, list) else [place]
+        told += (
+            [turn.to_json() for turn in state.turns[place[0] : place[1]]]
+            if isinstance(place, list)
+            else [place]
+        )
     request["turns"] = told
     return request
 
@@ -123,7 +134,8 @@ class Call:
         number: from 1, in the order of the run.
         reply: its journal record.
         document: its request as JSON: blocks, turns, what was dropped.
-        correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
+        correction: how tokens were estimated by then, with the usage of the conversation's earlier
+            calls.
         seen: what the cache monitor says of it, beside the calls before it.
     """
 
@@ -143,12 +155,20 @@ class Call:
         reply, document = self.reply, self.document
         return {
             "call": self.number,
-            **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
+            **{
+                name: reply[name]
+                for name in ("stage", "attempt", "conversation", "ordinal", "role")
+            },
             "by": reply["reply"]["by"],
             "usage": reply["reply"]["usage"],
             "status": reply.get("status", "whole"),
             "blocks": [
-                {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
+                {
+                    "name": block.name,
+                    "tier": str(block.tier),
+                    "trust": block.trust,
+                    "egress": block.egress,
+                }
                 | {"share": share_of(block), "tokens": self.tokens(block)}
                 for block in self.request.window.blocks
             ],
@@ -156,14 +176,17 @@ class Call:
             "turns": document["turns"],
             "dropped": document["dropped"],
             "shares": [
-                {"name": name, "used": used, "limit": limit} for name, (used, limit) in reply.get("shares", {}).items()
+                {"name": name, "used": used, "limit": limit}
+                for name, (used, limit) in reply.get("shares", {}).items()
             ],
             "cache": self.seen.to_json(),
             "rendered": self.text,
         }
 
 
-def journaled_calls(store: Store, records: Sequence[Record]) -> tuple[list[Call], dict[str, Savings]]:
+def journaled_calls(
+    store: Store, records: Sequence[Record]
+) -> tuple[list[Call], dict[str, Savings]]:
     """All calls of a run, oldest first, and what the cache of each provider saved.
 
     Each conversation learns of each model from its own usage, of the first call of an answer.
@@ -174,7 +197,11 @@ def journaled_calls(store: Store, records: Sequence[Record]) -> tuple[list[Call]
     replies: list[Any] = [record.data for record in records if record.kind == "model_reply"]
     for reply, document in zip(replies, requests_of(store, records), strict=True):
         request, sent = request_from_json(document), reply["window"].get("rendered")
-        text = store.get_blob(sent).decode("utf-8", "surrogatepass") if sent else render(request).as_text()
+        text = (
+            store.get_blob(sent).decode("utf-8", "surrogatepass")
+            if sent
+            else render(request).as_text()
+        )
         by, usage, key = reply["reply"]["by"], Usage(**reply["reply"]["usage"]), key_of(reply)
         correction = learned.get((key, by), TokenCorrection())
         monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
@@ -187,10 +214,21 @@ def journaled_calls(store: Store, records: Sequence[Record]) -> tuple[list[Call]
 
 
 def recording_of(
-    store: Store, records: Sequence[Record], *, policy: EgressPolicy, redact: Redactor, local: bool = False
+    store: Store,
+    records: Sequence[Record],
+    *,
+    policy: EgressPolicy,
+    redact: Redactor,
+    local: bool = False,
 ) -> Recording:
-    """What models were asked in a run, and what they answered; `local`: whether local text may stand in it."""
-    asked = zip([one.data for one in records if one.kind == "model_reply"], requests_of(store, records), strict=True)
+    """What models were asked in a run, and what they answered; `local`: whether local text may
+    stand in it.
+    """
+    asked = zip(
+        [one.data for one in records if one.kind == "model_reply"],
+        requests_of(store, records),
+        strict=True,
+    )
     calls, windows = [], []
     data: Any
     for number, (data, found) in enumerate(asked, 1):
@@ -201,8 +239,12 @@ def recording_of(
             raise InputError(what, where=where, hint="where the recording may hold it say --local")
         if redact.inside(reply.to_json()) != reply.to_json():
             hint = "without it what follows could not be played; have it asked for without the key"
-            raise InputError("the reply holds a key, which stands in no recording", where=where, hint=hint)
-        calls.append(RecordedCall(request.role, data["request"], redact(render(request).as_text()), reply))
+            raise InputError(
+                "the reply holds a key, which stands in no recording", where=where, hint=hint
+            )
+        calls.append(
+            RecordedCall(request.role, data["request"], redact(render(request).as_text()), reply)
+        )
         windows += [data["context_tokens"]] if "context_tokens" in data else []
     if not calls:
         raise InputError("no model was asked, so that there is nothing to record")

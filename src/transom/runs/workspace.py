@@ -1,4 +1,6 @@
-"""The workspace: `.transom/` with its database, run folders and traces; and how one of its runs is held."""
+"""The workspace: `.transom/` with its database, run folders and traces; and how one of its runs
+is held.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +25,30 @@ FOLDER = ".transom"
 
 def find_workspace(start: Path) -> Path:
     """The nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
-    return next((one / FOLDER for one in (start, *start.parents) if (one / FOLDER).is_dir()), start / FOLDER)
+    return next(
+        (one / FOLDER for one in (start, *start.parents) if (one / FOLDER).is_dir()), start / FOLDER
+    )
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where runs live: the folder `.transom`; the database lies in `state_dir`, and traces go to `exporter`, too."""
+    """Where runs live: the folder `.transom`; the database lies in `state_dir`, and traces go to
+    `exporter`, too.
+    """
 
     root: Path
     state_dir: Path = field(kw_only=True)
     exporter: Exporter | None = None
 
     @staticmethod
-    def at(root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None) -> Workspace:
+    def at(
+        root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
+    ) -> Workspace:
         """Open or make a workspace; InputError where its folder cannot be made.
 
-        Without a `state_dir` a network filesystem moves the database to the user's local state folder, since SQLite's
-        write-ahead log does not work there. Without an `exporter` the variables of OpenTelemetry are looked at.
+        Without a `state_dir` a network filesystem moves the database to the user's local state
+        folder, since SQLite's write-ahead log does not work there. Without an `exporter` the
+        variables of OpenTelemetry are looked at.
         """
         root = Path(root).absolute()
         try:
@@ -52,7 +61,10 @@ class Workspace:
             if root.name == FOLDER and not (root / ".gitignore").exists():
                 (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
         except OSError as error:
-            what, hint = f"cannot make the workspace: {error.strerror}", "choose another with --workspace"
+            what, hint = (
+                f"cannot make the workspace: {error.strerror}",
+                "choose another with --workspace",
+            )
             raise InputError(what, where=str(root), hint=hint) from error
         return Workspace(root, state_dir=chosen, exporter=exporter or configured())
 
@@ -100,7 +112,11 @@ class RunLock:
             os.close(self._handle)
             mine = holder == str(os.getpid())
             who = "this process" if mine else f"process {holder}" if holder else "another process"
-            hint = "go on with what has it open, or close that" if mine else "wait for it to end, then try again"
+            hint = (
+                "go on with what has it open, or close that"
+                if mine
+                else "wait for it to end, then try again"
+            )
             raise RunBusy(f"{who} has run {run_id} of {name} open", hint=hint) from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
@@ -113,7 +129,9 @@ class RunLock:
 
 
 class RunLease:
-    """One walk's stages, and when the run may be freed: when it is closed and the last stage at work has ended."""
+    """One walk's stages, and when the run may be freed: when it is closed and the last stage at
+    work has ended.
+    """
 
     def __init__(self, run_id: str, *free: Callable[[], None]) -> None:
         self._run_id, self._free = run_id, free
@@ -123,7 +141,9 @@ class RunLease:
 
     @contextmanager
     def working(self, name: str, path: Path) -> Iterator[None]:
-        """A stage at work: name and file are its own in this walk, and the run is held, also where it is closed."""
+        """A stage at work: name and file are its own in this walk, and the run is held, also
+        where it is closed.
+        """
         what = f"stage {name} begins after the run was closed" if self._closed else ""
         if name in self._names.values() or path in self._names:
             other = self._names.get(path, name)
@@ -150,10 +170,15 @@ class RunLease:
     async def leave(self, error: BaseException | None) -> None:
         """Close, once the stages beside the one that ended the walk have ended, too.
 
-        Their replies are paid for, and until then nobody else may write their files. Ctrl-C stops them.
+        Their replies are paid for, and until then nobody else may write their files. Ctrl-C stops
+        them.
         """
         self._closed = True
-        beside = [task for task in dict.fromkeys(self._at_work) if task and task is not asyncio.current_task()]
+        beside = [
+            task
+            for task in dict.fromkeys(self._at_work)
+            if task and task is not asyncio.current_task()
+        ]
         if error is not None and not isinstance(error, Exception):
             for task in beside:
                 task.cancel()

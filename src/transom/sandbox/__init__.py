@@ -1,4 +1,6 @@
-"""Sandboxed workers for untrusted code, which can only read their input and answer JSON; and sandboxed commands."""
+"""Sandboxed workers for untrusted code, which can only read their input and answer JSON; and
+sandboxed commands.
+"""
 
 from transom.sandbox.commands import CommandLimits, Done, run_command
 from transom.sandbox.launch import Level, Limits

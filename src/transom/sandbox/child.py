@@ -1,15 +1,17 @@
 """The program inside the sandbox: locks itself down, then loads untrusted code and answers calls.
 
-It is run by path with `python -P -s -S -B`, without transom and site-packages. It gets the compiled seccomp filter from
-its parent, which keeps libseccomp out of this process.
+It is run by path with `python -P -s -S -B`, without transom and site-packages. It gets the compiled
+seccomp filter from its parent, which keeps libseccomp out of this process.
 
-Frames, big-endian. In: `u32 header length, u64 body length`, a JSON header, a raw body (code, or the one large text).
-Out: `u32 length`, a JSON object that repeats the request's `id`; each request has a new random id, so that a reply
-written beforehand matches none. Text is UTF-8 with lone surrogates kept ("surrogatepass").
+Frames, big-endian. In: `u32 header length, u64 body length`, a JSON header, a raw body (code, or
+the one large text).
+Out: `u32 length`, a JSON object that repeats the request's `id`; each request has a new random id,
+so that a reply written beforehand matches none. Text is UTF-8 with lone surrogates kept
+("surrogatepass").
 
-The audit hook below is not a security boundary, since code can get around it. It turns a forbidden act into an answer
-with its line, and ends the process also where the code catches the error (`except: pass`). The boundary is the kernel:
-seccomp, Landlock, rlimits, namespaces.
+The audit hook below is not a security boundary, since code can get around it. It turns a forbidden
+act into an answer with its line, and ends the process also where the code catches the error
+(`except: pass`). The boundary is the kernel: seccomp, Landlock, rlimits, namespaces.
 """
 
 from __future__ import annotations
@@ -34,19 +36,66 @@ from typing import Any, NoReturn
 CODE_NAME = "atoms.py"
 REQUEST_FD, REPLY_FD = 3, 4
 PRELUDE_MODULES = (
-    "re", "fnmatch", "json", "math", "datetime", "collections", "itertools", "functools", "string",
-)  # fmt: skip
+    "re",
+    "fnmatch",
+    "json",
+    "math",
+    "datetime",
+    "collections",
+    "itertools",
+    "functools",
+    "string",
+)
 PRELUDE_TYPES = ("List", "Dict", "Optional", "Any", "Tuple", "Iterable")
 IMPORTABLE = (
-    *PRELUDE_MODULES, "typing", "__future__", "abc", "bisect", "collections.abc", "contextlib", "copy", "dataclasses",
-    "decimal", "enum", "heapq", "numbers", "operator", "textwrap", "types", "unicodedata",
-)  # fmt: skip
+    *PRELUDE_MODULES,
+    "typing",
+    "__future__",
+    "abc",
+    "bisect",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "decimal",
+    "enum",
+    "heapq",
+    "numbers",
+    "operator",
+    "textwrap",
+    "types",
+    "unicodedata",
+)
 # Modules that the standard library imports at first use, when no file can be opened any more.
-_LAZY = ("_strptime", "encodings.latin_1", "encodings.cp1252", "encodings.ascii", "encodings.utf_16", "weakref")
-_DENIED = frozenset({
-    "open", "os", "socket", "subprocess", "ctypes", "shutil", "tempfile", "mmap", "fcntl", "pty", "resource", "signal",
-    "_thread", "glob", "pathlib", "syslog", "faulthandler",
-})  # fmt: skip
+_LAZY = (
+    "_strptime",
+    "encodings.latin_1",
+    "encodings.cp1252",
+    "encodings.ascii",
+    "encodings.utf_16",
+    "weakref",
+)
+_DENIED = frozenset(
+    {
+        "open",
+        "os",
+        "socket",
+        "subprocess",
+        "ctypes",
+        "shutil",
+        "tempfile",
+        "mmap",
+        "fcntl",
+        "pty",
+        "resource",
+        "signal",
+        "_thread",
+        "glob",
+        "pathlib",
+        "syslog",
+        "faulthandler",
+    }
+)
 _MESSAGE_CHARS = 500
 
 
@@ -63,7 +112,9 @@ class _Closed:
 
 
 class Printed(io.TextIOBase):
-    """The target of `print`: keeps text up to a limit and drops the rest, so that much output is not an error."""
+    """The target of `print`: keeps text up to a limit and drops the rest, so that much output is
+    not an error.
+    """
 
     def __init__(self, fd: int, limit: int) -> None:
         self._fd, self._left = fd, limit
@@ -88,7 +139,9 @@ class Channel:
         self.limit = 1 << 26
 
     def receive(self) -> tuple[dict[str, Any], str] | None:
-        """Return the next request as (header, body), or None when the parent has closed the pipe."""
+        """Return the next request as (header, body), or None when the parent has closed the
+        pipe.
+        """
         head = self._exactly(12)
         if head is None:
             return None
@@ -103,7 +156,9 @@ class Channel:
     def answer(self, value: object) -> bool:
         """Send a result; False if it could not be sent and a failure was sent instead."""
         try:
-            data = json.dumps({"id": self.id, "ok": True, "value": value}, allow_nan=False).encode("ascii")
+            data = json.dumps({"id": self.id, "ok": True, "value": value}, allow_nan=False).encode(
+                "ascii"
+            )
         except (TypeError, ValueError, RecursionError) as error:
             self.fail("schema", f"the result is not JSON: {describe(error)}")
             return False
@@ -114,7 +169,13 @@ class Channel:
         return True
 
     def fail(self, kind: str, message: str, line: int | None = None) -> None:
-        reply = {"id": self.id, "ok": False, "kind": kind, "message": message[:_MESSAGE_CHARS], "line": line}
+        reply = {
+            "id": self.id,
+            "ok": False,
+            "kind": kind,
+            "message": message[:_MESSAGE_CHARS],
+            "line": line,
+        }
         self._send(json.dumps(reply).encode("ascii"))
 
     def _send(self, data: bytes) -> None:
@@ -153,7 +214,9 @@ def code_line(error: BaseException) -> int | None:
 
 
 def namespace() -> dict[str, Any]:
-    """Return the namespace that code is executed in: that of a real module, which dataclasses look up by name."""
+    """Return the namespace that code is executed in: that of a real module, which dataclasses
+    look up by name.
+    """
     module = types.ModuleType("atoms")
     sys.modules["atoms"] = module
     names = {name: importlib.import_module(name) for name in PRELUDE_MODULES}
@@ -163,12 +226,16 @@ def namespace() -> dict[str, Any]:
     return module.__dict__
 
 
-def import_offered(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+def import_offered(
+    name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0
+) -> Any:
     """Import an allowed module; the replacement of `import` for the code.
 
-    This is not a security boundary either. It turns `import os`, which would be of no use, into an error with its line.
+    This is not a security boundary either. It turns `import os`, which would be of no use, into an
+    error with its line.
     """
-    # The interpreter's own C code imports through here as well (datetime wants _strptime); it passes an empty list.
+    # The interpreter's own C code imports through here as well (datetime wants _strptime); it
+    # passes an empty list.
     if name not in IMPORTABLE and fromlist != [] and level == 0:
         _Closed.find_spec(name)
     return builtins.__import__(name, globals_, locals_, fromlist, level)
@@ -184,20 +251,27 @@ class Host:
         self._running = False
 
     def serve(self) -> None:
-        """Answer until the parent closes the pipe or a call fails: a failed process answers nothing more."""
+        """Answer until the parent closes the pipe or a call fails: a failed process answers
+        nothing more.
+        """
         while (received := self.channel.receive()) is not None:
             header, body = received
             renew_cpu(self._cpu_seconds)
-            if not self._answer({"load": self._load, "call": self._call, "constants": self._constants}, header, body):
+            if not self._answer(
+                {"load": self._load, "call": self._call, "constants": self._constants}, header, body
+            ):
                 return
 
-    def _answer(self, ops: dict[str, Callable[..., object]], header: dict[str, Any], body: str) -> bool:
+    def _answer(
+        self, ops: dict[str, Callable[..., object]], header: dict[str, Any], body: str
+    ) -> bool:
         self._running = True
         try:
             return self.channel.answer(ops[header["op"]](header, body))
         except MemoryError as error:
             line = code_line(error)
-            error.__traceback__ = None  # frees the frames' objects, since the answer needs some memory
+            # frees the frames' objects, since the answer needs some memory
+            error.__traceback__ = None
             self.channel.fail("memory", "it needs more memory than its limit", line)
         except BaseException as error:  # noqa: BLE001  # untrusted code may raise anything; it ends as an answer
             self.channel.fail("crash", describe(error), code_line(error))
@@ -256,12 +330,18 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
     if plan["landlock"]:
         _landlock(libc)
     resource.setrlimit(resource.RLIMIT_AS, (plan["memory_bytes"], plan["memory_bytes"]))
-    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE, resource.RLIMIT_NOFILE):
+    for limit in (
+        resource.RLIMIT_FSIZE,
+        resource.RLIMIT_NPROC,
+        resource.RLIMIT_CORE,
+        resource.RLIMIT_NOFILE,
+    ):
         resource.setrlimit(limit, (0, 0))
     if plan["filter"] is not None:
         _drop_capabilities(libc)
     if libc is not None:
-        _checked("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))  # last, since a change of credentials clears it
+        # last, since a change of credentials clears it
+        _checked("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))
     sys.path[:], sys.path_hooks[:] = [], []
     sys.path_importer_cache.clear()
     sys.meta_path[:] = [_Closed]
@@ -284,19 +364,26 @@ def _checked(step: str, result: int) -> int:  # pragma: no cover
 
 
 def _landlock(libc: Any) -> None:  # pragma: no cover
-    """Handle every right that this kernel knows and grant none: no path, no TCP port, no signal to outside."""
+    """Handle every right that this kernel knows and grant none: no path, no TCP port, no signal
+    to outside.
+    """
 
     abi = min(_checked("Landlock", libc.syscall(444, None, 0, 1)), 6)
-    files = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}.get(abi, (1 << 16) - 1)
+    files = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}.get(
+        abi, (1 << 16) - 1
+    )
     rules = struct.pack("=QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ruleset = _checked("Landlock", libc.syscall(444, ctypes.c_char_p(rules), ctypes.c_size_t(size), 0))
+    ruleset = _checked(
+        "Landlock", libc.syscall(444, ctypes.c_char_p(rules), ctypes.c_size_t(size), 0)
+    )
     _checked("Landlock", libc.syscall(446, ruleset, 0))
     os.close(ruleset)
 
 
 def _drop_capabilities(libc: Any) -> None:  # pragma: no cover
-    header, none = struct.pack("=Ii", 0x20080522, 0), bytes(24)  # version 3: two sets of three words
+    # version 3: two sets of three words
+    header, none = struct.pack("=Ii", 0x20080522, 0), bytes(24)
     _checked("capset", libc.capset(header, none))
 
 

@@ -1,7 +1,7 @@
 """Runs a sandboxed command on a project: it may write only there, and has no network.
 
-Level L3: bubblewrap gives it its own namespaces, a system-call filter blocks all sockets. A pid namespace dies with its
-first process, so no process of the command outlives it, daemons included.
+Level L3: bubblewrap gives it its own namespaces, a system-call filter blocks all sockets. A pid
+namespace dies with its first process, so no process of the command outlives it, daemons included.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class CommandLimits:
     Attributes:
         wall_seconds: wall time, enforced by the parent.
         output_bytes: bytes of stdout and of stderr each; more ends the command.
-        processes: processes at a time, counted every 0.05 s, since the kernel's limit does not apply to root.
+        processes: processes at a time, counted every 0.05 s, since the kernel's limit does not
+            apply to root.
         memory_bytes: address space of each process.
         file_bytes: the largest file that the command may write.
     """
@@ -80,9 +81,11 @@ async def run_command(
 
     Args:
         argv: the command and its arguments, without a shell.
-        project: its working directory, the only folder that it may write to; `/tmp` is its own scratch.
+        project: its working directory, the only folder that it may write to; `/tmp` is its own
+            scratch.
         readable: paths that it may read beside the system's folders.
-        environment: variables beside `PATH`, `HOME` and `LANG`; this process's own are not passed on.
+        environment: variables beside `PATH`, `HOME` and `LANG`; this process's own are not passed
+            on.
 
     Raises:
         SandboxUnavailable: this machine does not support L3.
@@ -96,15 +99,25 @@ async def run_command(
         raise InputError("is not a folder", where=str(project), hint="name the project's folder")
     limits = limits or CommandLimits()
     folder = project.resolve()
-    given = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", **(environment or {})}
+    given = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        **(environment or {}),
+    }
     with _filter_descriptor() as descriptor:
         line = [*_limited(limits), *_bubblewrap(folder, readable, descriptor), "--", *argv]
         pipe = asyncio.subprocess.PIPE
         try:
             process = await start_group(
-                *line, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=given, cwd=folder,
+                *line,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=pipe,
+                stderr=pipe,
+                env=given,
+                cwd=folder,
                 pass_fds=(descriptor,),
-            )  # fmt: skip
+            )
         except OSError as error:
             raise SandboxError(f"bubblewrap cannot be started: {error}") from error
     return await _watch(process, limits)
@@ -113,7 +126,9 @@ async def run_command(
 async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> Done:
     out, err = _Kept(limits.output_bytes), _Kept(limits.output_bytes)
     assert process.stdout is not None and process.stderr is not None
-    readers = asyncio.gather(_keep(process, process.stdout, out), _keep(process, process.stderr, err))
+    readers = asyncio.gather(
+        _keep(process, process.stdout, out), _keep(process, process.stderr, err)
+    )
     many = asyncio.create_task(_count(process, limits.processes))
     ended = "itself"
     try:
@@ -134,7 +149,9 @@ async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> 
     return Done(128 - code if code < 0 else code, _text(out), _text(err), ended)
 
 
-async def _keep(process: asyncio.subprocess.Process, stream: asyncio.StreamReader, kept: _Kept) -> None:
+async def _keep(
+    process: asyncio.subprocess.Process, stream: asyncio.StreamReader, kept: _Kept
+) -> None:
     while data := await stream.read(_CHUNK):
         kept.data += data[: kept.limit - len(kept.data)]
         if len(kept.data) >= kept.limit and not kept.full:
@@ -143,14 +160,18 @@ async def _keep(process: asyncio.subprocess.Process, stream: asyncio.StreamReade
 
 
 async def _count(process: asyncio.subprocess.Process, most: int) -> None:
-    """Kill the command and return when it has more than `most` processes, so that a fork bomb stays small."""
+    """Kill the command and return when it has more than `most` processes, so that a fork bomb
+    stays small.
+    """
     while len(_descendants(process.pid, most)) <= most:
         await asyncio.sleep(0.05)
     kill_group(process)
 
 
 def _descendants(pid: int, most: int) -> list[int]:
-    """Return the processes below one, at most `most` + 1; orphans in its pid namespace are included."""
+    """Return the processes below one, at most `most` + 1; orphans in its pid namespace are
+    included.
+    """
     found, at = [pid], 0
     while at < len(found) <= most + 1:
         with contextlib.suppress(OSError):  # it may have ended
@@ -160,7 +181,9 @@ def _descendants(pid: int, most: int) -> list[int]:
     return found[1:]
 
 
-async def _reaped(process: asyncio.subprocess.Process, readers: asyncio.Future[tuple[None, None]]) -> None:
+async def _reaped(
+    process: asyncio.subprocess.Process, readers: asyncio.Future[tuple[None, None]]
+) -> None:
     await process.wait()
     with contextlib.suppress(asyncio.CancelledError):
         await readers
@@ -171,14 +194,26 @@ def _text(kept: _Kept) -> str:
 
 
 def _limited(limits: CommandLimits) -> list[str]:
-    """Return a shell command that sets the limits which bubblewrap inherits; no Python runs after the fork."""
-    sizes = f"ulimit -c 0; ulimit -v {limits.memory_bytes >> 10}; ulimit -f {limits.file_bytes >> 9}"
+    """Return a shell command that sets the limits which bubblewrap inherits; no Python runs
+    after the fork.
+    """
+    sizes = (
+        f"ulimit -c 0; ulimit -v {limits.memory_bytes >> 10}; ulimit -f {limits.file_bytes >> 9}"
+    )
     return ["/bin/sh", "-c", f'{sizes}; exec "$@"', "sh"]
 
 
 def _bubblewrap(project: Path, readable: Sequence[Path], descriptor: int) -> list[str]:
     bwrap = shutil.which("bwrap") or "bwrap"
-    shut = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--seccomp", str(descriptor)]
+    shut = [
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--seccomp",
+        str(descriptor),
+    ]
     seen = [*_SYSTEM, *(str(path.resolve()) for path in readable)]
     binds = [word for path in seen for word in ("--ro-bind-try", path, path)]
     own = [
@@ -194,9 +229,21 @@ def _bubblewrap(project: Path, readable: Sequence[Path], descriptor: int) -> lis
         str(project),
         str(project),
     ]
-    link = project / ".git"  # read-only in a worktree: git outside the sandbox follows it and runs hooks there
+    # read-only in a worktree: git outside the sandbox follows it and runs hooks there
+    link = project / ".git"
     own += ["--ro-bind", str(link), str(link)] if link.is_file() and not link.is_symlink() else []
-    return [bwrap, *shut, *binds, *own, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(project)]
+    return [
+        bwrap,
+        *shut,
+        *binds,
+        *own,
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        str(project),
+    ]
 
 
 @contextlib.contextmanager

@@ -1,4 +1,6 @@
-"""The parent's side of the frames described in `child.py`. Replies are untrusted: parsed, bounded, checked."""
+"""The parent's side of the frames described in `child.py`. Replies are untrusted: parsed,
+bounded, checked.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
     """Parse a reply without its length.
 
     Raises:
-        ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or a text that is not
+        ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or
+            a text that is not
             valid Unicode.
     """
     if data.count(b",") > _MOST_VALUES:
@@ -70,7 +73,9 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
     kind, message, line = reply.get("kind"), reply.get("message"), reply.get("line")
     if reply.get("ok") is not False or not isinstance(kind, str) or not isinstance(message, str):
         raise ValueError("the reply has the wrong shape")
-    return Answer(ok=False, kind=kind, message=one_line(message), line=line if type(line) is int else None)
+    return Answer(
+        ok=False, kind=kind, message=one_line(message), line=line if type(line) is int else None
+    )
 
 
 def one_line(text: str) -> str:
@@ -79,7 +84,9 @@ def one_line(text: str) -> str:
 
 
 def _check_values(value: object) -> None:
-    """Check depth and texts level by level, since deeply nested lists are expensive for recursive code."""
+    """Check depth and texts level by level, since deeply nested lists are expensive for
+    recursive code.
+    """
     level = [value]
     for _ in range(_MOST_LEVELS):
         below: list[object] = []

@@ -22,7 +22,9 @@ class Level(Enum):
     NONE = "none"
     """A separate process with rlimits and the user's rights. Only on request."""
     L1 = "L1"
-    """No new privileges, no capabilities, seccomp allow-list without files, sockets, processes, signals."""
+    """No new privileges, no capabilities, seccomp allow-list without files, sockets, processes,
+    signals.
+    """
     L2 = "L2"
     """Landlock without any grants."""
     L3 = "L3"
@@ -66,8 +68,9 @@ def command(level: Level) -> list[str]:
 def environment(hash_seed: int) -> dict[str, str]:
     """Return the whole environment of a worker, which the worker empties before it loads code.
 
-    A fixed hash seed makes the order of a set of strings, and so a verdict's bytes, equal in each run. In an otherwise
-    empty environment `-P -s` has the effect of `-I`, which itself would ignore the seed.
+    A fixed hash seed makes the order of a set of strings, and so a verdict's bytes, equal in each
+    run. In an otherwise empty environment `-P -s` has the effect of `-I`, which itself would ignore
+    the seed.
     """
     return {"PYTHONHASHSEED": str(hash_seed), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 
@@ -86,13 +89,23 @@ def plan(level: Level, limits: Limits) -> dict[str, object]:
 
 
 def _python() -> str:
-    """Return the interpreter below a virtual environment, since it has the standard library beside it."""
+    """Return the interpreter below a virtual environment, since it has the standard library
+    beside it.
+    """
     return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 
 
 def _visible() -> list[str]:
-    """Return the paths that an L3 worker can see: interpreter, its library, shared libraries, its program."""
-    paths = [_python(), sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), str(_CHILD), *_LIBRARIES]
+    """Return the paths that an L3 worker can see: interpreter, its library, shared libraries,
+    its program.
+    """
+    paths = [
+        _python(),
+        sysconfig.get_path("stdlib"),
+        sysconfig.get_path("platstdlib"),
+        str(_CHILD),
+        *_LIBRARIES,
+    ]
     shared = sysconfig.get_config_var("LDLIBRARY")
     if shared and ".so" in str(shared):
         paths.append(str(Path(sysconfig.get_config_var("LIBDIR")) / str(shared)))

@@ -65,7 +65,9 @@ def unavailable(level: Level, missing: str) -> SandboxUnavailable:
 def _try(level: Level) -> str | None:
     """Return why a level does not work here, or None."""
     try:
-        frames = request("probe", plan(level, Limits())) + request("probe", {"op": "load"}, b"answer = 42")
+        frames = request("probe", plan(level, Limits())) + request(
+            "probe", {"op": "load"}, b"answer = 42"
+        )
         done = subprocess.run(
             command(level),
             input=frames,

@@ -1,4 +1,6 @@
-"""Runs a program with the user's own rights, without a sandbox; no process of its group outlives it."""
+"""Runs a program with the user's own rights, without a sandbox; no process of its group outlives
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ async def run_openly(
     seconds: float | None = None,
     setting: str,
 ) -> Done:
-    """Run a program with the user's own rights and `prompt` on its stdin; no process of its group outlives it.
+    """Run a program with the user's own rights and `prompt` on its stdin; no process of its group
+    outlives it.
 
     Raises:
         InputError: the program cannot be started; the hint names `setting`.
@@ -37,13 +40,17 @@ async def run_openly(
         given.seek(0)
         try:
             around = {**os.environ, **environment}
-            process = await start_group(*argv, cwd=folder, env=around, stdin=given, stdout=out, stderr=err)
+            process = await start_group(
+                *argv, cwd=folder, env=around, stdin=given, stdout=out, stderr=err
+            )
         except OSError as error:
             what, hint = f"cannot be started: {error.strerror}", f"correct {setting}"
             raise InputError(what, where=argv[0], hint=hint) from error
         ends = [asyncio.ensure_future(one) for one in (process.wait(), _flood(out, err))]
         try:
-            ended, _ = await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait(
+                ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,6 @@
-"""Starts a process in its own group, and kills the group, also when the start itself is cancelled."""
+"""Starts a process in its own group, and kills the group, also when the start itself is
+cancelled.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,19 @@ from typing import Any
 
 
 async def start_group(*argv: str, **options: Any) -> Process:
-    """Start a process by `asyncio.create_subprocess_exec` in its own session; a cancelled start leaves no process.
+    """Start a process by `asyncio.create_subprocess_exec` in its own session; a cancelled start
+    leaves no process.
 
-    asyncio itself hangs when it is cancelled while it connects the pipes (CPython issues 103847, 125502), and the
-    process lives on. So the start is always completed, and the group is killed then.
+    asyncio itself hangs when it is cancelled while it connects the pipes (CPython issues 103847,
+    125502), and the process lives on. So the start is always completed, and the group is killed
+    then.
 
     Raises:
         OSError: the process cannot be started.
     """
-    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, start_new_session=True, **options))
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*argv, start_new_session=True, **options)
+    )
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -46,7 +52,9 @@ def kill_group(process: Process) -> None:
 def _below(pid: int) -> list[int]:
     """Return the processes below this one."""
     try:
-        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        children = [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except OSError:
         return []
     return [one for child in children for one in (child, *_below(child))]

@@ -33,14 +33,18 @@ class Sandbox:
 
     Args:
         limits: the limits of each worker.
-        level: the level; None: the best of this machine (found by trying, about 0.2 s once per process).
-        hash_seed: the interpreter's hash seed; two seeds show whether code depends on the order of a set.
+        level: the level; None: the best of this machine (found by trying, about 0.2 s once per
+            process).
+        hash_seed: the interpreter's hash seed; two seeds show whether code depends on the order of
+            a set.
 
     Raises:
         SandboxUnavailable: this machine does not support the level.
     """
 
-    def __init__(self, limits: Limits | None = None, level: Level | None = None, *, hash_seed: int = 0) -> None:
+    def __init__(
+        self, limits: Limits | None = None, level: Level | None = None, *, hash_seed: int = 0
+    ) -> None:
         self.limits = limits or Limits()
         self.level = require(level)
         self._hash_seed = hash_seed
@@ -89,9 +93,13 @@ class Worker:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        """End the process. After successful calls, a last request shows whether the code sent additional replies.
+        """End the process. After successful calls, a last request shows whether the code sent
+        additional replies.
 
         Raises:
             AtomFailed: a reply came before its request, so earlier replies may be forged too.
@@ -119,7 +127,9 @@ class Worker:
         return await self._ask({"op": "call", "name": name, "args": rest, "text": largest}, body)
 
     async def constants(self, names: Iterable[str]) -> dict[str, object]:
-        """Return the values of module-level names, which must be JSON; names that the code does not set are omitted."""
+        """Return the values of module-level names, which must be JSON; names that the code does
+        not set are omitted.
+        """
         wanted = list(names)
         found = await self._ask({"op": "constants", "names": wanted}, most=_CONSTANT_BYTES)
         if not isinstance(found, dict) or not set(found) <= set(wanted):
@@ -138,7 +148,8 @@ class Worker:
     async def _reap(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()
-        with contextlib.suppress(RuntimeError):  # a call in another task is reading and empties the pipe
+        # a call in another task is reading and empties the pipe
+        with contextlib.suppress(RuntimeError):
             while await process.stdout.read(_CHUNK):  # a paused transport would never see its end
                 pass
         if self._drain is not None:
@@ -148,11 +159,17 @@ class Worker:
     async def _start(self) -> None:
         pipe = asyncio.subprocess.PIPE
         with tempfile.TemporaryDirectory(prefix="transom-") as empty:
-            # bubblewrap needs a folder that stays; other levels get one that is removed after their start.
+            # bubblewrap needs a folder that stays; other levels get one that is removed after their
+            # start.
             folder = "/" if self._level is Level.L3 else empty
             try:
                 self._process = await start_group(
-                    *command(self._level), stdin=pipe, stdout=pipe, stderr=pipe, env=self._env, cwd=folder
+                    *command(self._level),
+                    stdin=pipe,
+                    stdout=pipe,
+                    stderr=pipe,
+                    env=self._env,
+                    cwd=folder,
                 )
             except OSError as error:
                 raise SandboxError(f"the sandbox process cannot be started: {error}") from error
@@ -162,7 +179,9 @@ class Worker:
             locks = plan(self._level, self._limits)
             await self._within(_START_SECONDS, lambda: self._exchange(locks, b"", _ENVELOPE))
         except AtomFailed as error:
-            raise unavailable(self._level, f"{error.what} {one_line(self.printed)}".strip()) from error
+            raise unavailable(
+                self._level, f"{error.what} {one_line(self.printed)}".strip()
+            ) from error
 
     async def _keep_printed(self, process: asyncio.subprocess.Process) -> None:
         """Read stderr to its end. The child itself limits `print`, so a flood is deliberate."""
@@ -176,12 +195,18 @@ class Worker:
                 self._flooded = True
                 kill_group(process)
 
-    async def _ask(self, header: Mapping[str, object], body: bytes = b"", *, most: int | None = None) -> object:
+    async def _ask(
+        self, header: Mapping[str, object], body: bytes = b"", *, most: int | None = None
+    ) -> object:
         async with self._one_at_a_time:
             if self._process is None:
-                raise SandboxError("this worker has ended", hint="make a new worker for the next call")
+                raise SandboxError(
+                    "this worker has ended", hint="make a new worker for the next call"
+                )
             most = self._limits.reply_bytes if most is None else min(most, self._limits.reply_bytes)
-            return await self._within(self._limits.wall_seconds, lambda: self._exchange(header, body, most))
+            return await self._within(
+                self._limits.wall_seconds, lambda: self._exchange(header, body, most)
+            )
 
     async def _within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> object:
         """Run under a wall-clock limit; every error, cancellation included, ends the process."""
@@ -190,7 +215,9 @@ class Worker:
                 return await work()
         except TimeoutError:
             await self.close()
-            raise AtomFailed(f"no answer within {seconds:g} s", kind="timeout", where=CODE_NAME) from None
+            raise AtomFailed(
+                f"no answer within {seconds:g} s", kind="timeout", where=CODE_NAME
+            ) from None
         except BaseException:
             await self.close()
             raise
@@ -220,18 +247,24 @@ class Worker:
             async with asyncio.timeout(1):
                 await process.wait()
         if self._flooded:
-            return _failure("output", f"it wrote more than {2 * self._limits.stderr_bytes} bytes to stderr")
+            return _failure(
+                "output", f"it wrote more than {2 * self._limits.stderr_bytes} bytes to stderr"
+            )
         code = process.returncode
         if code is None:
             return _failure("crash", "it closed its pipe")
         # bubblewrap reports a signal as a shell does.
         number = -code if code < 0 else code - 128 if self._level is Level.L3 else 0
         if number == signal.SIGXCPU:
-            return _failure("timeout", f"it used more than {self._limits.cpu_seconds} s of CPU time")
+            return _failure(
+                "timeout", f"it used more than {self._limits.cpu_seconds} s of CPU time"
+            )
         if number == signal.SIGSYS:
             return _failure("killed", "it made a system call that the sandbox forbids")
         if number == signal.SIGKILL:
-            return _failure("killed", "it was killed from outside (the machine may be out of memory)")
+            return _failure(
+                "killed", "it was killed from outside (the machine may be out of memory)"
+            )
         if number in list(signal.Signals):
             return _failure("crash", f"it crashed with {signal.Signals(number).name}")
         return _failure("crash", f"it ended by itself with exit code {code}")
@@ -249,7 +282,9 @@ class Worker:
 
 
 def _failure(kind: str, what: str, line: int | None = None) -> AtomFailed:
-    """Return the error for a failure; an unknown kind, which may come from the child, becomes a crash."""
+    """Return the error for a failure; an unknown kind, which may come from the child, becomes a
+    crash.
+    """
     where = CODE_NAME if line is None else f"{CODE_NAME}:{line}"
     return AtomFailed(what, kind=kind if kind in _KINDS else "crash", where=where)
 
@@ -264,7 +299,9 @@ async def _send(pipe: asyncio.StreamWriter, head: bytes, body: bytes) -> None:
 
 
 def _widen(process: asyncio.subprocess.Process) -> None:
-    """Enlarge the pipe for the text from 64 KiB to 1 MiB, for fewer turns of the event loop with a long log."""
+    """Enlarge the pipe for the text from 64 KiB to 1 MiB, for fewer turns of the event loop with
+    a long log.
+    """
     assert process.stdin is not None
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a user's share of pipe memory may be used up

@@ -1,4 +1,6 @@
-"""The REST API of a workspace: playbook, session, cache statistics and learning report, on loopback."""
+"""The REST API of a workspace: playbook, session, cache statistics and learning report, on
+loopback.
+"""
 
 from transom.server.app import build_app
 from transom.server.door import MOST_BYTES, Door

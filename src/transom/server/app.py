@@ -22,7 +22,9 @@ def build_app(playbook: Playbook, workspace: Path, token: str, host: str = "127.
         token: the token that requests must send as `Authorization: Bearer`.
         host: the name or address that the server listens on, see `Door`.
     """
-    app = FastAPI(title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(
+        title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
     app.state.playbook, app.state.workspace = playbook, workspace
     app.include_router(router)
     add_handlers(app)

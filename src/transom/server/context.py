@@ -48,7 +48,8 @@ Root = Annotated[Path, Depends(_workspace)]
 
 router = APIRouter(
     prefix="/api/context",
-    dependencies=[Depends(HTTPBearer(auto_error=False))],  # for the OpenAPI document; `Door` checks the token
+    # for the OpenAPI document; `Door` checks the token
+    dependencies=[Depends(HTTPBearer(auto_error=False))],
     responses=documented(401, 403, 413, 422, 503),
 )
 
@@ -104,7 +105,10 @@ def record_feedback(book: Book, given: FeedbackIn) -> Feedback:
 @router.post(
     "/playbook/insights",
     status_code=201,
-    responses={200: {"description": "An equal insight exists", "model": Item}, **documented(400, 409)},
+    responses={
+        200: {"description": "An equal insight exists", "model": Item},
+        **documented(400, 409),
+    },
 )
 def add_insight(book: Book, given: InsightIn, response: Response) -> Item:
     """Add an insight; an equal one gets its tags and its source instead."""
@@ -112,7 +116,10 @@ def add_insight(book: Book, given: InsightIn, response: Response) -> Item:
     source = Source(trial=given.source_trial, by=BY)
     one = book.add_insight(given.category, given.content, tags=given.tags, source=source)
     if one.retired:
-        detail = f"{one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo"
+        detail = (
+            f"{one.id} says the same and is retired ({one.retired}); transom playbook retire"
+            f" {one.id} --undo"
+        )
         raise HTTPException(409, detail)
     if not any(event.kind == "added" for event in book.ledger.events(one.id, epoch)):
         response.status_code = 200
@@ -128,7 +135,9 @@ def prune(book: Book, query: Annotated[PruneQuery, Query()]) -> Pruned:
 @router.get("/playbook/context")
 def playbook_context(book: Book, query: Annotated[ContextQuery, Query()]) -> Context:
     """Get the playbook's text for a task, as a model's window shows it."""
-    text = book.get_context_for_task(query.task_type, query.max_items, query.min_confidence, query.tags)
+    text = book.get_context_for_task(
+        query.task_type, query.max_items, query.min_confidence, query.tags
+    )
     return Context(context=text, items_included=text.count("\n"))
 
 
@@ -163,6 +172,8 @@ def _living(book: Playbook, item_id: str) -> Insight:
     where, values = book.view.visible
     found = book.ledger.insights(f"id = ? AND {where}", [item_id, *values])
     if not found or found[0].retired:
-        why = f"{item_id} is retired ({found[0].retired})" if found else f"unknown insight {item_id}"
+        why = (
+            f"{item_id} is retired ({found[0].retired})" if found else f"unknown insight {item_id}"
+        )
         raise HTTPException(404, f"{why}; see /api/context/playbook/items")
     return found[0]

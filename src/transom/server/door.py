@@ -15,7 +15,8 @@ from transom.server.problems import problem
 MOST_BYTES = 1_000_000
 """Largest body of a request."""
 
-_MOST_READ = 32 * MOST_BYTES  # read of a too large body, since a client reads the answer only after it has sent all
+# read of a too large body, since a client reads the answer only after it has sent all
+_MOST_READ = 32 * MOST_BYTES
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
 _log = logging.getLogger(__name__)
@@ -32,7 +33,8 @@ class Door:
     Args:
         app: the application behind it.
         token: the token that `Authorization: Bearer` must have.
-        host: the name or address that the server listens on. If it is not loopback, requests may name the server by
+        host: the name or address that the server listens on. If it is not loopback, requests may
+            name the server by
             any address, but by no other name.
     """
 
@@ -66,8 +68,13 @@ class Door:
             return 403, "the Origin is not this server; pages of other sites are not served", None
         given = _values(scope, b"authorization")
         kind, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        if kind.lower() != "bearer" or not secrets.compare_digest(token.strip().encode(), self._token):
-            detail = "the token is missing or wrong; send Authorization: Bearer and what `transom serve` printed"
+        if kind.lower() != "bearer" or not secrets.compare_digest(
+            token.strip().encode(), self._token
+        ):
+            detail = (
+                "the token is missing or wrong; send Authorization: Bearer and what `transom serve`"
+                " printed"
+            )
             return 401, detail, {"WWW-Authenticate": "Bearer"}
         return None
 

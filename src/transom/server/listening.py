@@ -31,14 +31,21 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        hint = "choose another with --port, or 0 for any that is free, and an address of this machine with --host"
-        raise InputError(f"cannot listen ({error.strerror})", where=f"{host}:{port}", hint=hint) from error
+        hint = (
+            "choose another with --port, or 0 for any that is free, and an address of this machine"
+            " with --host"
+        )
+        raise InputError(
+            f"cannot listen ({error.strerror})", where=f"{host}:{port}", hint=hint
+        ) from error
     shown = f"[{host}]" if ":" in host else host
     return listener, f"http://{shown}:{listener.getsockname()[1]}"
 
 
 def serve(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until Ctrl-C; requests in progress are answered first."""
-    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off")
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off"
+    )
     with listener, suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])

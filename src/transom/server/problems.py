@@ -36,17 +36,25 @@ class Problem(BaseModel):
 
 
 def problem(
-    status: int, detail: str, errors: list[dict[str, str]] | None = None, headers: Mapping[str, str] | None = None
+    status: int,
+    detail: str,
+    errors: list[dict[str, str]] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """Return a problem document as a response."""
-    document = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=errors or [])
+    document = Problem(
+        title=HTTPStatus(status).phrase, status=status, detail=detail, errors=errors or []
+    )
     return JSONResponse(document.model_dump(), status, headers, MEDIA_TYPE)
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the problem responses of an endpoint, for its OpenAPI document."""
     content = {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}
-    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in statuses
+    }
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -65,8 +73,12 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
 async def _unusable(_: Request, error: Exception) -> JSONResponse:
     """Answer a validation error without the given values, which may be long or not printable."""
     assert isinstance(error, RequestValidationError)
-    errors = [{"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in error.errors()]
-    return problem(422, "the request is invalid; see `errors`, and /openapi.json", _printable(errors))
+    errors = [
+        {"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in error.errors()
+    ]
+    return problem(
+        422, "the request is invalid; see `errors`, and /openapi.json", _printable(errors)
+    )
 
 
 async def _ours(_: Request, error: Exception) -> JSONResponse:
@@ -79,4 +91,7 @@ async def _defect(_: Request, error: Exception) -> JSONResponse:
 
 
 def _printable(errors: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [{key: text.encode("utf-8", "backslashreplace").decode() for key, text in one.items()} for one in errors]
+    return [
+        {key: text.encode("utf-8", "backslashreplace").decode() for key, text in one.items()}
+        for one in errors
+    ]

@@ -79,12 +79,16 @@ class InsightIn(_Given):
 
     category: InsightCategory
     content: str = Field(min_length=1, max_length=4_000, pattern=r"\S")
-    source_trial: Annotated[int | None, BeforeValidator(_no_bool)] = Field(default=None, ge=0, le=_MANY * _MANY)
+    source_trial: Annotated[int | None, BeforeValidator(_no_bool)] = Field(
+        default=None, ge=0, le=_MANY * _MANY
+    )
     tags: list[Tag] = Field(default_factory=list, max_length=50)
 
 
 class Item(BaseModel):
-    """An insight. `lower_bound` is the 95 % lower bound of its confidence: 8 of 9 counts more than 1 of 1."""
+    """An insight. `lower_bound` is the 95 % lower bound of its confidence: 8 of 9 counts more
+    than 1 of 1.
+    """
 
     id: str
     category: InsightCategory
@@ -181,7 +185,8 @@ class CacheStats(BaseModel):
         cache_misses: the other calls.
         hit_rate: hits divided by calls.
         input_tokens, cached_tokens: tokens of those calls.
-        estimated_savings_percent: share of the input's cost that is saved, at usual prices, cache writes included.
+        estimated_savings_percent: share of the input's cost that is saved, at usual prices, cache
+            writes included.
     """
 
     total_requests: int

@@ -12,12 +12,16 @@ from transom.errors import StoreError
 
 
 def encode(value: Json, where: str) -> str:
-    """Encode as JSON text, lone surrogates escaped: databases reject them. StoreError for what JSON cannot express."""
+    """Encode as JSON text, lone surrogates escaped: databases reject them. StoreError for what
+    JSON cannot express.
+    """
     try:
         return compact_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
-            f"the value cannot be stored as JSON ({error})", where=where, hint="give plain JSON data"
+            f"the value cannot be stored as JSON ({error})",
+            where=where,
+            hint="give plain JSON data",
         ) from error
 
 
@@ -29,7 +33,9 @@ def decode(text: str) -> Json:
 
 @lru_cache(maxsize=256)  # the same few streams and kinds, over and over
 def check_name(name: str, role: str) -> None:
-    """Raise StoreError for a name of a stream, kind, table or key (its role) that some databases cannot store."""
+    """Raise StoreError for a name of a stream, kind, table or key (its role) that some databases
+    cannot store.
+    """
     try:
         name.encode()
         good = bool(name) and "\0" not in name
@@ -37,7 +43,8 @@ def check_name(name: str, role: str) -> None:
         good = False
     if not good:
         raise StoreError(
-            f"{name!a} cannot name a {role}", hint="give a non-empty name without NUL or unpaired surrogates"
+            f"{name!a} cannot name a {role}",
+            hint="give a non-empty name without NUL or unpaired surrogates",
         )
 
 

@@ -16,7 +16,8 @@ from transom.errors import TransomError
 from transom.store.sqlite_errors import primary_code, store_error
 
 _LOG_PAGES = 256
-_LOG_BYTES = 32 + _LOG_PAGES * (24 + 4096)  # SQLite's write-ahead log: its header, and pages with a header each
+# SQLite's write-ahead log: its header, and pages with a header each
+_LOG_BYTES = 32 + _LOG_PAGES * (24 + 4096)
 _QUICK = 0.005  # seconds that a commit may block the event loop
 PROVEN = 3
 """Number of quick commits in a row after which the next one is expected to be quick."""
@@ -53,7 +54,8 @@ class Committer:
 
     Attributes:
         commits: number of transactions so far.
-        quick: number of the last synced transactions in a row that took less than 5 ms. It starts at `PROVEN`.
+        quick: number of the last synced transactions in a row that took less than 5 ms. It starts
+            at `PROVEN`.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
@@ -69,7 +71,8 @@ class Committer:
     def commit(self, batch: Sequence[Job]) -> list[CommitOutcome]:
         """Commit all jobs in one transaction, or, if one fails, each in its own.
 
-        If an append that the caller did not wait for fails, later jobs of its stream fail too: they may depend on it.
+        If an append that the caller did not wait for fails, later jobs of its stream fail too: they
+        may depend on it.
         """
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, self._patience)]
@@ -87,7 +90,9 @@ class Committer:
         return outcomes
 
     def commit_at_once(self, batch: Sequence[Job]) -> list[CommitOutcome] | None:
-        """Do the same without waiting for another process; None if nothing could be done at once."""
+        """Do the same without waiting for another process; None if nothing could be done at
+        once.
+        """
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, 0)]
         except (sqlite3.Error, TransomError):  # `commit` follows, and reports the error
@@ -122,8 +127,8 @@ class Committer:
     def _lengthen_log(self) -> None:
         """Extend the write-ahead log to its full length with zeros, which SQLite takes for its end.
 
-        A file that grew is synced in two steps, its data and its length, so it should not grow with every reply. No
-        other process appends to it now, since this one holds the write lock.
+        A file that grew is synced in two steps, its data and its length, so it should not grow with
+        every reply. No other process appends to it now, since this one holds the write lock.
         """
         self._has_log = True
         with suppress(OSError):  # a failure only makes syncs slower

@@ -25,10 +25,12 @@ _TABLES = (
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables if missing, atomically, and safely against other processes that do the same.
+    """Create the tables if missing, atomically, and safely against other processes that do the
+    same.
 
     Args:
-        connection: a connection in autocommit mode (`isolation_level=None`) without an open transaction.
+        connection: a connection in autocommit mode (`isolation_level=None`) without an open
+            transaction.
         path: the database file, for errors.
 
     Raises:

@@ -1,4 +1,6 @@
-"""File system of a path: SQLite's WAL needs shared memory, which network file systems do not support."""
+"""File system of a path: SQLite's WAL needs shared memory, which network file systems do not
+support.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ from pathlib import Path
 _MOUNTINFO = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _IN_KERNEL = """
-9p acfs afs beegfs ceph cifs coda davfs fhgfs gfs gfs2 glusterfs gpfs lustre mfs ncpfs nfs nfs4 ocfs2 orangefs panfs
-prl_fs pvfs2 smb2 smb3 smbfs vboxsf vmhgfs wekafs
+9p acfs afs beegfs ceph cifs coda davfs fhgfs gfs gfs2 glusterfs gpfs lustre mfs ncpfs nfs nfs4
+ocfs2 orangefs panfs prl_fs pvfs2 smb2 smb3 smbfs vboxsf vmhgfs wekafs
 """
 _THROUGH_FUSE = """
-beegfs ceph ceph-fuse curlftpfs davfs2 gcsfuse glusterfs juicefs mfs moosefs rclone s3fs seaweedfs smbnetfs sshfs
-vmhgfs-fuse
+beegfs ceph ceph-fuse curlftpfs davfs2 gcsfuse glusterfs juicefs mfs moosefs rclone s3fs
+seaweedfs smbnetfs sshfs vmhgfs-fuse
 """
 _NETWORK = frozenset(_IN_KERNEL.split()) | {f"fuse.{name}" for name in _THROUGH_FUSE.split()}
 
@@ -23,7 +25,8 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
 
     Args:
         path: a path, which need not exist; links are followed.
-        mountinfo: text in the format of /proc/self/mountinfo (man 5 proc); read from there by default.
+        mountinfo: text in the format of /proc/self/mountinfo (man 5 proc); read from there by
+            default.
 
     Returns:
         The kernel's name of the type; "" if unknown (no /proc, no mount found).
@@ -42,8 +45,8 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
         if len(fields) < 6:
             continue
         folder = f"{_ESCAPED.sub(lambda code: chr(int(code[1], 8)), fields[4]).rstrip('/')}/"
-        # The deepest folder above a path has the longest name. "Or equal": the later of two mounts on one folder hides
-        # the earlier.
+        # The deepest folder above a path has the longest name. "Or equal": the later of two mounts
+        # on one folder hides the earlier.
         if target.startswith(folder) and len(folder) >= longest:
             best, longest = right.partition(" ")[0], len(folder)
     return best

@@ -33,13 +33,14 @@ class Record:
 class Store(Protocol):
     """Append-only streams, content-addressed blobs and small named documents.
 
-    A write returns once it is committed: it then survives `kill -9`, and every later read, also of another process,
-    sees it. A synced append also survives power loss, and so does every write of the same store that returned before
-    it; other writes are not synced on their own. The write of a cancelled task may or may not have happened.
+    A write returns once it is committed: it then survives `kill -9`, and every later read, also of
+    another process, sees it. A synced append also survives power loss, and so does every write of
+    the same store that returned before it; other writes are not synced on their own. The write of a
+    cancelled task may or may not have happened.
 
-    Names (of streams, kinds, tables, keys) are non-empty text without NUL. Every method raises `StoreError` if the
-    value is not JSON, the name is invalid, the store is closed, or the medium fails; a failed write changes nothing,
-    and the store stays usable.
+    Names (of streams, kinds, tables, keys) are non-empty text without NUL. Every method raises
+    `StoreError` if the value is not JSON, the name is invalid, the store is closed, or the medium
+    fails; a failed write changes nothing, and the store stays usable.
     """
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
@@ -55,7 +56,9 @@ class Store(Protocol):
         ...
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        """Return the records of `stream` with `seq > after`, in order; `[]` for an unknown stream."""
+        """Return the records of `stream` with `seq > after`, in order; `[]` for an unknown
+        stream.
+        """
         ...
 
     def streams(self, prefix: str = "") -> list[str]:
@@ -63,11 +66,15 @@ class Store(Protocol):
         ...
 
     async def put_blob(self, data: bytes) -> str:
-        """Store `data`; returns its SHA-256 in hex, the key for `get_blob`. Equal bytes are stored once."""
+        """Store `data`; returns its SHA-256 in hex, the key for `get_blob`. Equal bytes are
+        stored once.
+        """
         ...
 
     def get_blob(self, sha: str) -> bytes:
-        """Return the bytes with this SHA-256. Raises `StoreError` if they are missing or damaged."""
+        """Return the bytes with this SHA-256. Raises `StoreError` if they are missing or
+        damaged.
+        """
         ...
 
     async def put(self, table: str, key: str, value: Json) -> None:
@@ -75,11 +82,15 @@ class Store(Protocol):
         ...
 
     async def put_if_absent(self, table: str, key: str, value: Json) -> Json:
-        """Set a document unless it exists; returns the stored one. Only one of several processes wins."""
+        """Set a document unless it exists; returns the stored one. Only one of several processes
+        wins.
+        """
         ...
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
-        """Replace a document if it equals `old` (None: if it does not exist); otherwise False, without a change."""
+        """Replace a document if it equals `old` (None: if it does not exist); otherwise False,
+        without a change.
+        """
         ...
 
     def get(self, table: str, key: str) -> Json | None:
@@ -95,7 +106,9 @@ class Store(Protocol):
         ...
 
     async def forget(self, stream: str, blobs: Collection[str] = ()) -> None:
-        """Delete a stream's records and these blobs permanently. No other stream may refer to the blobs."""
+        """Delete a stream's records and these blobs permanently. No other stream may refer to
+        the blobs.
+        """
         ...
 
     async def close(self) -> None:
@@ -105,5 +118,8 @@ class Store(Protocol):
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None: ...

@@ -1,4 +1,6 @@
-"""The store of one machine: a SQLite file in WAL mode, one writer per process, any number of processes."""
+"""The store of one machine: a SQLite file in WAL mode, one writer per process, any number of
+processes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
-# The row with the highest number is kept, empty and without a stream, so that its number is never reused.
+# The row with the highest number is kept, empty and without a stream, so that its number is never
+# reused.
 _FORGET = (
     "UPDATE records SET stream = '', kind = '', data = '', at = '' "
     "WHERE stream = :stream AND seq = (SELECT max(seq) FROM records)",
@@ -47,14 +50,21 @@ class SqliteStore:
 
     @classmethod
     def open(
-        cls, path: Path, *, after_append: Callable[[int], None] | None = None, busy_seconds: float = _BUSY_SECONDS
+        cls,
+        path: Path,
+        *,
+        after_append: Callable[[int], None] | None = None,
+        busy_seconds: float = _BUSY_SECONDS,
     ) -> Self:
         """Open the database file; the file and its folder are created if missing.
 
         Args:
-            path: the database; must not lie on a network file system (see `is_network`), where WAL does not work.
-            after_append: hook for failpoints: called with n = 1, 2, ... after the commit of this store's n-th append
-                and before its caller goes on. The caller gets the exceptions that it raises; the record is stored.
+            path: the database; must not lie on a network file system (see `is_network`), where WAL
+                does not work.
+            after_append: hook for failpoints: called with n = 1, 2, ... after the commit of this
+                store's n-th append
+                and before its caller goes on. The caller gets the exceptions that it raises; the
+                record is stored.
             busy_seconds: timeout for the lock of another process.
 
         Raises:
@@ -74,7 +84,9 @@ class SqliteStore:
         return self._writer.commits
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
-        number: int = await self._writer.submit(_insertion(stream, kind, data), sync=sync, stream=stream)
+        number: int = await self._writer.submit(
+            _insertion(stream, kind, data), sync=sync, stream=stream
+        )
         return number
 
     def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
@@ -82,19 +94,27 @@ class SqliteStore:
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
         rows = self._query(
-            "SELECT seq, kind, data, at FROM records WHERE stream = ? AND seq > ? ORDER BY seq", stream, after
+            "SELECT seq, kind, data, at FROM records WHERE stream = ? AND seq > ? ORDER BY seq",
+            stream,
+            after,
         )
         return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
     def streams(self, prefix: str = "") -> list[str]:
-        rows = self._query("SELECT DISTINCT stream FROM records WHERE stream >= ? ORDER BY stream", prefix)
+        rows = self._query(
+            "SELECT DISTINCT stream FROM records WHERE stream >= ? ORDER BY stream", prefix
+        )
         return [name for (name,) in rows if name and name.startswith(prefix)]
 
     async def put_blob(self, data: bytes) -> str:
         sha = hashlib.sha256(data).hexdigest()
         if self._query("SELECT 1 FROM blobs WHERE sha256 = ?", sha):
             return sha
-        packed = zlib.compress(data) if len(data) <= _INLINE_BYTES else await asyncio.to_thread(zlib.compress, data)
+        packed = (
+            zlib.compress(data)
+            if len(data) <= _INLINE_BYTES
+            else await asyncio.to_thread(zlib.compress, data)
+        )
         await self._write("INSERT OR IGNORE INTO blobs (sha256, zlib) VALUES (?, ?)", sha, packed)
         return sha
 
@@ -119,7 +139,9 @@ class SqliteStore:
 
         def claim(connection: sqlite3.Connection) -> str:
             connection.execute(_PUT.replace("REPLACE", "IGNORE"), (table, key, text))
-            row = connection.execute("SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)).fetchone()
+            row = connection.execute(
+                "SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)
+            ).fetchone()
             return str(row[0])
 
         return decode(await self._writer.submit(claim))
@@ -128,7 +150,9 @@ class SqliteStore:
         text = _checked(table, key, new)
 
         def change(connection: sqlite3.Connection) -> bool:
-            row = connection.execute("SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)).fetchone()
+            row = connection.execute(
+                "SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)
+            ).fetchone()
             if (decode(row[0]) if row else None) != old:
                 return False
             connection.execute(_PUT, (table, key, text))
@@ -153,7 +177,9 @@ class SqliteStore:
         def remove(connection: sqlite3.Connection) -> None:
             for statement in _FORGET:
                 connection.execute(statement, {"stream": stream})
-            connection.executemany("DELETE FROM blobs WHERE sha256 = ?", [(blob,) for blob in blobs])
+            connection.executemany(
+                "DELETE FROM blobs WHERE sha256 = ?", [(blob,) for blob in blobs]
+            )
 
         await self._writer.submit(remove)
 
@@ -167,7 +193,10 @@ class SqliteStore:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -181,11 +210,14 @@ class SqliteStore:
         with self._reading, typed_errors(self._path):
             if self._closed:
                 raise StoreError("the store is closed", where=str(self._path))
-            return self._reader.execute(sql, values).fetchall()  # to the end: an open cursor would pin the WAL
+            # to the end: an open cursor would pin the WAL
+            return self._reader.execute(sql, values).fetchall()
 
     def _damaged(self, sha: str) -> StoreError:
         return StoreError(
-            f"blob {sha} is damaged", where=str(self._path), hint="check the disk; restore the database from a copy"
+            f"blob {sha} is damaged",
+            where=str(self._path),
+            hint="check the disk; restore the database from a copy",
         )
 
 
@@ -195,7 +227,9 @@ def _insertion(stream: str, kind: str, data: Json) -> Work:
     row = (stream, kind, encode(data, stream), now())
 
     def insert(connection: sqlite3.Connection) -> int | None:
-        return connection.execute("INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row).lastrowid
+        return connection.execute(
+            "INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row
+        ).lastrowid
 
     return insert
 
@@ -207,12 +241,17 @@ def _checked(table: str, key: str, value: Json) -> str:
 
 
 def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    # Autocommit: transactions are explicit. Other threads use it: the writer's, or readers behind a lock.
-    return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    # Autocommit: transactions are explicit. Other threads use it: the writer's, or readers behind a
+    # lock.
+    return sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
 
 
 def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) -> sqlite3.Connection:
-    """Connect to a database and bring its tables up to date; `wal=False` for a database in memory."""
+    """Connect to a database and bring its tables up to date; `wal=False` for a database in
+    memory.
+    """
     connection = _connect(path, busy_seconds)
     try:
         if wal:
@@ -226,8 +265,8 @@ def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) ->
 def _prepare(connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
     """Switch to WAL and bring the tables up to date.
 
-    SQLite does not wait for a lock during the switch (it might deadlock), so processes that open a new database at once
-    get a busy error; hence the retries.
+    SQLite does not wait for a lock during the switch (it might deadlock), so processes that open a
+    new database at once get a busy error; hence the retries.
     """
     deadline = time.monotonic() + busy_seconds
     while True:

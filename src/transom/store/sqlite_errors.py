@@ -10,7 +10,10 @@ from pathlib import Path
 from transom.errors import StoreError
 
 _ELSEWHERE = "make the folder writable, or choose another workspace (--workspace, Home)"
-_UNKNOWN = ("the database failed", "try again; if it stays so, begin another workspace (--workspace, Home)")
+_UNKNOWN = (
+    "the database failed",
+    "try again; if it stays so, begin another workspace (--workspace, Home)",
+)
 _MEANING: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_FULL: (
         "no space left for the database",
@@ -25,7 +28,10 @@ _MEANING: dict[int, tuple[str, str]] = {
     ),
     sqlite3.SQLITE_CORRUPT: (
         "the database is damaged",
-        "keep a copy, save what can be read with `sqlite3 FILE .recover`, or begin another workspace",
+        (
+            "keep a copy, save what can be read with `sqlite3 FILE .recover`, or begin another"
+            " workspace"
+        ),
     ),
     sqlite3.SQLITE_BUSY: (
         "another process kept the database locked for too long",
@@ -59,7 +65,9 @@ def store_error(error: BaseException, path: Path) -> StoreError:
 
 @contextmanager
 def typed_errors(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite and of the file system, and names that are not UTF-8, to `StoreError`."""
+    """Convert errors of SQLite and of the file system, and names that are not UTF-8, to
+    `StoreError`.
+    """
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeEncodeError) as error:

@@ -1,4 +1,6 @@
-"""A room's own tables in a state database: plain SQL, synchronous, safe for any number of processes."""
+"""A room's own tables in a state database: plain SQL, synchronous, safe for any number of
+processes.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,12 @@ class Tables:
         Args:
             path: the database file; None for a database in memory.
             room: the owner of the tables; their version is in the table `rooms`.
-            steps: step i has the statements from version i to i + 1. A released step is never edited.
+            steps: step i has the statements from version i to i + 1. A released step is never
+                edited.
 
         Raises:
-            StoreError: the file is not a state database, is newer than this code, or cannot be written.
+            StoreError: the file is not a state database, is newer than this code, or cannot be
+                written.
         """
         where = path or IN_MEMORY
         with typed_errors(where):
@@ -60,12 +64,16 @@ class Tables:
         return tables
 
     def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
-        """Return all rows of a statement; StoreError where it or the medium failed, or the tables are closed."""
+        """Return all rows of a statement; StoreError where it or the medium failed, or the
+        tables are closed.
+        """
         with self._using() as connection:
             return connection.execute(sql, values).fetchall()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction without other writers; its result after the commit, or a StoreError."""
+        """Run `work` in one transaction without other writers; its result after the commit, or a
+        StoreError.
+        """
         with self._using() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -90,13 +98,19 @@ class Tables:
                 raise StoreError("the tables are closed", where=str(self._path))
             yield self._connection
 
-    def _upgrade(self, connection: sqlite3.Connection, room: str, steps: Sequence[Sequence[str]]) -> None:
-        connection.execute("CREATE TABLE IF NOT EXISTS rooms (room TEXT PRIMARY KEY, version INTEGER) WITHOUT ROWID")
+    def _upgrade(
+        self, connection: sqlite3.Connection, room: str, steps: Sequence[Sequence[str]]
+    ) -> None:
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS rooms (room TEXT PRIMARY KEY, version INTEGER) WITHOUT"
+            " ROWID"
+        )
         row = connection.execute("SELECT version FROM rooms WHERE room = ?", (room,)).fetchone()
         version = row[0] if row else 0
         if version > len(steps):
             raise StoreError(
-                f"the tables of {room} have format {version}, this version of transom reads up to {len(steps)}",
+                f"the tables of {room} have format {version}, this version of transom reads up to"
+                f" {len(steps)}",
                 where=str(self._path),
                 hint="use the newer transom that wrote them, or another folder with --workspace",
             )

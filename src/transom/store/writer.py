@@ -1,10 +1,12 @@
-"""Commits writes in the event loop, or in a thread, where simultaneous writes share a commit (group commit).
+"""Commits writes in the event loop, or in a thread, where simultaneous writes share a commit (group
+commit).
 
-Handing a write to the thread and waiting for it costs more than the commit. So a task that is the only writer commits
-in the event loop, as long as that does not block the loop: the last synced commits were quick, the thread's queue is
-empty, and no other process holds the lock. A slow disk blocks the loop once, like opening the database; then the thread
-commits until the disk has been quick for a while. When several tasks write in turn the thread commits, and writes that
-arrive during a commit share the next one. The thread starts with the first write that is handed to it.
+Handing a write to the thread and waiting for it costs more than the commit. So a task that is the
+only writer commits in the event loop, as long as that does not block the loop: the last synced
+commits were quick, the thread's queue is empty, and no other process holds the lock. A slow disk
+blocks the loop once, like opening the database; then the thread commits until the disk has been
+quick for a while. When several tasks write in turn the thread commits, and writes that arrive
+during a commit share the next one. The thread starts with the first write that is handed to it.
 """
 
 from __future__ import annotations
@@ -25,9 +27,13 @@ _TURN = 0.005  # seconds after which a task that commits in the event loop yield
 
 
 class Writer:
-    """Runs jobs in the order of their submission, many in one transaction; it closes the committer."""
+    """Runs jobs in the order of their submission, many in one transaction; it closes the
+    committer.
+    """
 
-    def __init__(self, committer: Committer, path: Path, after_append: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, committer: Committer, path: Path, after_append: Callable[[int], None] | None = None
+    ) -> None:
         self._committer = committer
         self._path = path
         self._after_append = after_append
@@ -35,9 +41,11 @@ class Writer:
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._queued = 0  # jobs handed to the thread and not committed yet
         self._held: list[Job] = []
-        self._unheard: list[Job] = []  # handed to the thread without a waiting caller, who may not know its end yet
+        # handed to the thread without a waiting caller, who may not know its end yet
+        self._unheard: list[Job] = []
         self._last = 0  # id of the task of the last awaited write; 0 before the first
-        self._timed: asyncio.AbstractEventLoop | None = None  # the loop with a timer for held writes
+        # the loop with a timer for held writes
+        self._timed: asyncio.AbstractEventLoop | None = None
         self._turn = 0.0
         self._door = Lock()  # so that no job can come after the last one
         self._closed = False
@@ -55,7 +63,8 @@ class Writer:
 
         Args:
             work: called with the connection; may be called again after a rollback.
-            sync: whether the commit must reach the disk (`synchronous=FULL`) before the result is returned.
+            sync: whether the commit must reach the disk (`synchronous=FULL`) before the result is
+                returned.
             stream: the stream that it appends to; "" for other writes.
 
         Returns:
@@ -86,8 +95,11 @@ class Writer:
             raise cancelled
         return result
 
-    async def _earlier(self, stream: str, loop: asyncio.AbstractEventLoop) -> asyncio.CancelledError | None:
-        """Wait for earlier appends to the stream: a later one is not written where one of them failed.
+    async def _earlier(
+        self, stream: str, loop: asyncio.AbstractEventLoop
+    ) -> asyncio.CancelledError | None:
+        """Wait for earlier appends to the stream: a later one is not written where one of them
+        failed.
 
         Returns:
             A cancellation that came meanwhile, to be raised once the later one is written.
@@ -131,8 +143,10 @@ class Writer:
         self._push(batch)
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():  # a signal may have interrupted its start
-            # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
+        # a signal may have interrupted its start
+        if self._thread is None or not self._thread.is_alive():
+            # A daemon: a process that dies without closing must not hang; an open transaction then
+            # rolls back.
             self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
             self._thread.start()
 
@@ -182,7 +196,9 @@ class Writer:
                     ended.get_loop().call_soon_threadsafe(_resolve, ended, CommitOutcome())
 
     def _next_batch(self) -> list[Job]:
-        """Return all waiting jobs, at least one; empty once the store is closed and the queue is empty."""
+        """Return all waiting jobs, at least one; empty once the store is closed and the queue is
+        empty.
+        """
         batch: list[Job] = []
         while not batch or not self._queue.empty():  # this thread is the only consumer
             jobs = self._queue.get()
@@ -194,10 +210,16 @@ class Writer:
         return batch
 
     def _settle(
-        self, batch: Sequence[Job], outcomes: Sequence[CommitOutcome], *, here: asyncio.AbstractEventLoop | None = None
+        self,
+        batch: Sequence[Job],
+        outcomes: Sequence[CommitOutcome],
+        *,
+        here: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         """Resolve the futures; `here` is the loop of the calling thread."""
-        elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitOutcome]]] = {}
+        elsewhere: dict[
+            asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitOutcome]]
+        ] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
             if self._after_append and job.stream and outcome.error is None:
                 self._call_hook(outcome, self._after_append)

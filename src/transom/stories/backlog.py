@@ -12,7 +12,14 @@ from typing import Any, Literal
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_text
 from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
-from transom.stories.status import Drift, SprintStatus, StatusLine, find_drift, read_gate, read_sprint_status
+from transom.stories.status import (
+    Drift,
+    SprintStatus,
+    StatusLine,
+    find_drift,
+    read_gate,
+    read_sprint_status,
+)
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story, read_status
 
@@ -23,7 +30,16 @@ _LIST = r"stories\.ya?ml"
 _SHEET = r"sprint-status.*\.ya?ml"
 _PAGE = r"epics?\.md|epic-\d+.*\.md"
 _TASKS = r"tasks\.md"
-_SKIPPED = {"node_modules", "target", "build", "dist", "venv", "__pycache__", "site-packages", "vendor"}
+_SKIPPED = {
+    "node_modules",
+    "target",
+    "build",
+    "dist",
+    "venv",
+    "__pycache__",
+    "site-packages",
+    "vendor",
+}
 _HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
 
 
@@ -31,8 +47,8 @@ _HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
 class Backlog:
     """An epic's stories, in the order of work.
 
-    `epic` is the name that was asked for; `source`, a file or folder, is relative to the project; `drift` has the
-    stories whose file and sprint status disagree.
+    `epic` is the name that was asked for; `source`, a file or folder, is relative to the project;
+    `drift` has the stories whose file and sprint status disagree.
     """
 
     epic: str
@@ -45,7 +61,12 @@ class Backlog:
     @property
     def files(self) -> tuple[str, ...]:
         """The backlog's files, relative to the project."""
-        return tuple(sorted({one.source for one in self.stories} | ({self.sprint.source} if self.sprint else set())))
+        return tuple(
+            sorted(
+                {one.source for one in self.stories}
+                | ({self.sprint.source} if self.sprint else set())
+            )
+        )
 
 
 def find_backlog(project: Path, epic: str) -> Backlog:
@@ -53,7 +74,8 @@ def find_backlog(project: Path, epic: str) -> Backlog:
 
     Args:
         project: the project's folder.
-        epic: `epic-1`, `1`, the id in `stories.yaml`, the name of a feature, or the path of a backlog's file or folder.
+        epic: `epic-1`, `1`, the id in `stories.yaml`, the name of a feature, or the path of a
+            backlog's file or folder.
 
     Raises:
         InputError: the epic is unknown, or in two backlogs; a file cannot be read.
@@ -61,22 +83,37 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     if not project.is_dir():
         raise InputError("is not a folder", where=str(project), hint="name the project's folder")
     search = _Search(project, epic)
-    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or _epics(search)
+    found = [
+        one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)
+    ] or _epics(search)
     if not found and search.place and search.place.is_file():
         story = read_any(search.place)  # raises InputError if it is not a backlog
-        found = [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))] if isinstance(story, Story) else []
+        found = (
+            [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))]
+            if isinstance(story, Story)
+            else []
+        )
     if not found:
         known = _known(search)
-        hint = f"there are {', '.join(known)}" if known else "write docs/epics/EPIC/stories.yaml, or name its file"
+        hint = (
+            f"there are {', '.join(known)}"
+            if known
+            else "write docs/epics/EPIC/stories.yaml, or name its file"
+        )
         raise InputError(f"no epic {epic!r} was found", where=str(project), hint=hint)
     if len(found) > 1:
         names = " and ".join(one.source for one in found)
-        raise InputError(f"the epic {epic!r} is in {names}", where=str(project), hint="name one of them with --epic")
+        raise InputError(
+            f"the epic {epic!r} is in {names}",
+            where=str(project),
+            hint="name one of them with --epic",
+        )
     return _ordered(found[0])
 
 
 def read_any(path: Path) -> Any:
-    """Read one backlog file: returns a Story, a tuple of stories, a SprintStatus, a QaGate or BMAD's settings.
+    """Read one backlog file: returns a Story, a tuple of stories, a SprintStatus, a QaGate or
+    BMAD's settings.
 
     Raises:
         InputError: the file is of another kind, a template, or unreadable; with file:line.
@@ -95,7 +132,9 @@ def read_any(path: Path) -> Any:
     text = read_text(path)
     if re.search(r"^\s*- \[[ xX]\] T(?:\d{2,}|XXX)\b", text, re.MULTILINE):
         return read_tasks(text, source)
-    if re.search(r"^##+ Epic ", text, re.MULTILINE) and re.search(r"^###+ Story ", text, re.MULTILINE):
+    if re.search(r"^##+ Epic ", text, re.MULTILINE) and re.search(
+        r"^###+ Story ", text, re.MULTILINE
+    ):
         return read_epics(text, source)
     if text.startswith("# Feature Specification:"):
         hint = "name the tasks.md beside it"
@@ -120,7 +159,11 @@ class _Search:
         for folder, folders, names in os.walk(os.path.normpath(project)):
             hidden = {one for one in folders if one.startswith(".")} - _HIDDEN_ALLOWED
             folders[:] = sorted({*folders} - hidden - _SKIPPED)
-            self.files += [Path(folder, name) for name in sorted(names) if name.endswith((".md", ".yaml", ".yml"))]
+            self.files += [
+                Path(folder, name)
+                for name in sorted(names)
+                if name.endswith((".md", ".yaml", ".yml"))
+            ]
 
     def called(self, form: str) -> list[Path]:
         """Return the files whose names match a regular expression."""
@@ -132,7 +175,9 @@ class _Search:
 
     def means(self, other: str) -> bool:
         """Whether another name is a name of the same epic."""
-        return self.epic.lower() == other.lower() or (self.number != "" and self.number == _number_of(other))
+        return self.epic.lower() == other.lower() or (
+            self.number != "" and self.number == _number_of(other)
+        )
 
     def relative(self, path: Path) -> str:
         """Return a path relative to the project, with slashes."""
@@ -143,8 +188,12 @@ class _Search:
 
 
 def _number_of(epic: str) -> str:
-    """Return the number in an epic's name, "" without one: `epic-1`, `1`, `Epic 01`, `epic-1-login`."""
-    found = re.fullmatch(r"(?:epic[-_ ]?)?0*(\d+[a-z]?)|epic[-_ ]?0*(\d+[a-z]?)[-_ ].+", epic.strip(), re.IGNORECASE)
+    """Return the number in an epic's name, "" without one: `epic-1`, `1`, `Epic 01`,
+    `epic-1-login`.
+    """
+    found = re.fullmatch(
+        r"(?:epic[-_ ]?)?0*(\d+[a-z]?)|epic[-_ ]?0*(\d+[a-z]?)[-_ ].+", epic.strip(), re.IGNORECASE
+    )
     return (found[1] or found[2]).lower() if found else ""
 
 
@@ -155,7 +204,9 @@ def _stories_yaml(search: _Search) -> Iterator[Backlog]:
         declared = re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE)
         if re.fullmatch(_SHEET, path.name):
             continue
-        if search.names(path) or any(map(search.means, (path.parent.name, *(one.strip(" \"'") for one in declared)))):
+        if search.names(path) or any(
+            map(search.means, (path.parent.name, *(one.strip(" \"'") for one in declared)))
+        ):
             stories = read_stories_yaml(load_yaml(path), source)
             filed = tuple(_with_file(search, path.parent / "stories", one) for one in stories)
             yield Backlog(search.epic, "stories.yaml", filed, source)
@@ -163,10 +214,20 @@ def _stories_yaml(search: _Search) -> Iterator[Backlog]:
 
 def _with_file(search: _Search, folder: Path, story: Story) -> Story:
     """Return the entry with the contents of its own story file, if that exists."""
-    kept = ("id", "epic", "depends_on", "spec_checkpoint", "done_checkpoint", "instructions", "allowed")
+    kept = (
+        "id",
+        "epic",
+        "depends_on",
+        "spec_checkpoint",
+        "done_checkpoint",
+        "instructions",
+        "allowed",
+    )
     for path in search.called(rf"{re.escape(story.id)}-.*\.md"):
         if path.parent == folder:
-            return search.story_file(path).model_copy(update={name: getattr(story, name) for name in kept})
+            return search.story_file(path).model_copy(
+                update={name: getattr(story, name) for name in kept}
+            )
     return story
 
 
@@ -175,16 +236,24 @@ def _v6(search: _Search) -> Iterator[Backlog]:
     for path in search.called(_SHEET):
         sprint = read_sprint_status(load_yaml(path), search.relative(path))
         every = search.names(path)
-        rows = {key: one for key, one in sprint.stories.items() if every or key.partition("-")[0] == search.number}
+        rows = {
+            key: one
+            for key, one in sprint.stories.items()
+            if every or key.partition("-")[0] == search.number
+        }
         if not rows:
             continue
         location = search.project / sprint.location.removeprefix("{project-root}/")
         folders = (path.parent, path.parent / "stories", location)
-        own = [search.story_file(one) for one in search.called(_STORY_FILE) if one.parent in folders]
+        own = [
+            search.story_file(one) for one in search.called(_STORY_FILE) if one.parent in folders
+        ]
         known = {one.id: one for page in search.called(_PAGE) for one in _on_page(search, page)}
         planned = {key: _planned_story(key, row, known, sprint.source) for key, row in rows.items()}
         filed = {**planned, **{one.key: one for one in own if one.key in rows}}
-        stories = [one.model_copy(update={"epic": search.epic, "key": key}) for key, one in filed.items()]
+        stories = [
+            one.model_copy(update={"epic": search.epic, "key": key}) for key, one in filed.items()
+        ]
         mine = [one for one in own if one.key in rows or _number_of(one.epic) == search.number]
         drift = tuple(find_drift(mine, replace(sprint, stories=rows)))
         yield Backlog(search.epic, "bmad-v6", tuple(stories), sprint.source, sprint, drift)
@@ -206,7 +275,9 @@ def _v4(search: _Search) -> Iterator[Backlog]:
         return
     config = search.project / ".bmad-core" / "core-config.yaml"
     data: Any = load_yaml(config).data if config.is_file() else {}
-    place = search.project / str((isinstance(data, dict) and data.get("devStoryLocation")) or "docs/stories")
+    place = search.project / str(
+        (isinstance(data, dict) and data.get("devStoryLocation")) or "docs/stories"
+    )
     folders: dict[Path, list[Story]] = {}
     for path in search.called(_STORY_FILE):
         known = path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
@@ -239,18 +310,28 @@ def _epics(search: _Search) -> list[Backlog]:
         backlogs = []
         for path in search.called(form) if search.number or search.place else ():
             stories = _on_page(search, path)
-            mine = tuple(one for one in stories if search.names(path) or one.epic == f"epic-{search.number}")
-            backlogs += [Backlog(search.epic, "epics.md", mine, search.relative(path))] if mine else []
+            mine = tuple(
+                one for one in stories if search.names(path) or one.epic == f"epic-{search.number}"
+            )
+            backlogs += (
+                [Backlog(search.epic, "epics.md", mine, search.relative(path))] if mine else []
+            )
         if backlogs:
             return backlogs
     return []
 
 
 def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
-    """Return the stories of a page of epics; none if it has none, or is a template that was not asked for."""
+    """Return the stories of a page of epics; none if it has none, or is a template that was not
+    asked for.
+    """
     text = read_text(path)
     try:
-        return read_epics(text, search.relative(path)) if re.search(r"^##+ Story \d", text, re.MULTILINE) else ()
+        return (
+            read_epics(text, search.relative(path))
+            if re.search(r"^##+ Story \d", text, re.MULTILINE)
+            else ()
+        )
     except InputError:
         if search.names(path) or re.fullmatch(_PAGE, path.name):
             raise
@@ -262,7 +343,11 @@ def _known(search: _Search) -> list[str]:
     known = [search.relative(path) for path in search.called(_LIST)]
     known += [path.parent.name for path in search.called(_TASKS)]
     for path in search.called(_SHEET):
-        known += re.findall(r"^\s+(epic-\d+[a-z]?):", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+        known += re.findall(
+            r"^\s+(epic-\d+[a-z]?):",
+            path.read_text(encoding="utf-8", errors="replace"),
+            re.MULTILINE,
+        )
     known += [_epic_of(path) for path in search.called(_STORY_FILE)]
     known += [one.epic for path in search.called(_PAGE) for one in _on_page(search, path)]
     return list(dict.fromkeys(known))[:10]
@@ -281,9 +366,12 @@ def _ordered(backlog: Backlog) -> Backlog:
         story = next((one for one in left if not waiting & {*one.depends_on}), None)
         if story is None:
             where, hint = f"{left[0].source}:{left[0].line}", "break the cycle of dependencies"
-            raise InputError(f"{', '.join(one.id for one in left)} depend on each other", where=where, hint=hint)
+            raise InputError(
+                f"{', '.join(one.id for one in left)} depend on each other", where=where, hint=hint
+            )
         missing = next((one for one in story.depends_on if one not in ids), "")
-        if missing and backlog.shape == "stories.yaml":  # other formats may name stories of other epics
+        # other formats may name stories of other epics
+        if missing and backlog.shape == "stories.yaml":
             what = f"{story.id} depends on an unknown story {missing}"
             hint = f"correct the id; known: {', '.join(sorted(ids))}"
             raise InputError(what, where=f"{story.source}:{story.line}", hint=hint)

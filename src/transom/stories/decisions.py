@@ -1,7 +1,8 @@
-"""Strict parser of an agent's reply: one explicit decision, its reasons, and the files that it claims to have changed.
+"""Strict parser of an agent's reply: one explicit decision, its reasons, and the files that it
+claims to have changed.
 
-A decision is the field `decision` of a reply that is one JSON object, or a line with nothing else. Quotations, code
-and comments do not count. An ambiguous reply has no decision.
+A decision is the field `decision` of a reply that is one JSON object, or a line with nothing else.
+Quotations, code and comments do not count. An ambiguous reply has no decision.
 """
 
 from __future__ import annotations
@@ -20,23 +21,37 @@ MAX_REPLY = 200_000
 """Characters of a reply, at most; usual replies have a hundredth of that."""
 MAX_SUMMARY = 2_000
 
-_APPROVED, _BLOCKED, _CHANGES, _PASS, _FAIL = "APPROVED", "BLOCKED", "CHANGES REQUESTED", "PASS", "FAIL"
+_APPROVED, _BLOCKED, _CHANGES, _PASS, _FAIL = (
+    "APPROVED",
+    "BLOCKED",
+    "CHANGES REQUESTED",
+    "PASS",
+    "FAIL",
+)
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "po": {
         **dict.fromkeys(("APPROVED", "APPROVE", "GO", "PASS"), _APPROVED),
         **dict.fromkeys(("BLOCKED", "BLOCK", "NO-GO", "NO GO", "FAIL"), _BLOCKED),
-        **dict.fromkeys(("CHANGES REQUESTED", "CHANGES_REQUESTED", "REQUEST CHANGES", "CONCERNS"), _CHANGES),
+        **dict.fromkeys(
+            ("CHANGES REQUESTED", "CHANGES_REQUESTED", "REQUEST CHANGES", "CONCERNS"), _CHANGES
+        ),
     },
     "qa": {
         **dict.fromkeys(("PASS", "PASSED"), _PASS),
         **dict.fromkeys(("FAIL", "FAILED", "CONCERNS"), _FAIL),
     },
 }
-_LABEL = re.compile(r"^(?:(?:po|qa|final|my)\s+)*(?:decision|verdict|gate|outcome)\s*(?:[:=]\s*(.*))?$", re.IGNORECASE)
-_FIELD = re.compile(
-    r"^(summary|reasons?|references?|tests|files?(?: list| modified| changed)?)\s*:?\s*(.*)$", re.IGNORECASE
+_LABEL = re.compile(
+    r"^(?:(?:po|qa|final|my)\s+)*(?:decision|verdict|gate|outcome)\s*(?:[:=]\s*(.*))?$",
+    re.IGNORECASE,
 )
-_COVERS = re.compile(r"^[-*+]?\s*(?:AC|criterion)\s*#?(\d{1,6})\s*[:=–—-]+>?\s*(.+)$", re.IGNORECASE)
+_FIELD = re.compile(
+    r"^(summary|reasons?|references?|tests|files?(?: list| modified| changed)?)\s*:?\s*(.*)$",
+    re.IGNORECASE,
+)
+_COVERS = re.compile(
+    r"^[-*+]?\s*(?:AC|criterion)\s*#?(\d{1,6})\s*[:=–—-]+>?\s*(.+)$", re.IGNORECASE
+)
 _ACTIONS: Mapping[str, Action] = {
     **dict.fromkeys(("created", "create", "added", "new"), "created"),
     **dict.fromkeys(("modified", "modify", "changed", "updated", "edited"), "modified"),
@@ -46,27 +61,42 @@ _FILE_FIRST = re.compile(r"^[-*+]\s+`?([^\s`]+?)`?\s*(?:[-–—:]\s*|\()\s*(\w+
 _ACTION_FIRST = re.compile(r"^[-*+]?\s*(\w+)\s*[:–—-]?\s+`?([^\s`]+?)`?(?:\s.*)?$")
 
 _NO = (
-    r"(?:cannot|can\s?not|can't|do not|don't|will not|won't|must not|should not|shall not|am unable to|refuse to|"
+    r"(?:cannot|can\s?not|can't|do not|don't|will not|won't|must not|should not|shall not|am unable"
+    r" to|refuse to|"
     r"decline to)"
 )
 _AGAINST_YES = (
     re.compile(rf"\bI\s+{_NO}\s+(?:\w+\s+)?(?:approve|accept|pass|sign)\b", re.IGNORECASE),
-    re.compile(r"\b(?:is|are|be|remains?|stays?)\s+not\s+(?:yet\s+)?(?:approved|accepted)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:is|are|be|remains?|stays?)\s+not\s+(?:yet\s+)?(?:approved|accepted)\b", re.IGNORECASE
+    ),
     re.compile(r"^\W*not\s+(?:yet\s+)?approved\b", re.IGNORECASE),
     re.compile(r"\b(?:is|are|remains?|stays?)\s+(?:still\s+|now\s+)?blocked\b", re.IGNORECASE),
-    re.compile(r"\bapproved?\b[^.\n]{0,30}\b(?:if|once|provided|pending|subject to|unless|assuming)\b", re.IGNORECASE),
+    re.compile(
+        r"\bapproved?\b[^.\n]{0,30}\b(?:if|once|provided|pending|subject to|unless|assuming)\b",
+        re.IGNORECASE,
+    ),
     re.compile(r"\bI\s+(?:reject|disapprove|block)\b", re.IGNORECASE),
 )
-_AGAINST_NO = (re.compile(r"\bI\s+(?:hereby\s+|fully\s+|now\s+)?approve\s+(?:this|it|the story)\b", re.IGNORECASE),)
-_NOT_OWN = re.compile(r"<!--.*?(?:-->|\Z)|^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1[^\n]*|\Z)", re.DOTALL | re.MULTILINE)
+_AGAINST_NO = (
+    re.compile(
+        r"\bI\s+(?:hereby\s+|fully\s+|now\s+)?approve\s+(?:this|it|the story)\b", re.IGNORECASE
+    ),
+)
+_NOT_OWN = re.compile(
+    r"<!--.*?(?:-->|\Z)|^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1[^\n]*|\Z)", re.DOTALL | re.MULTILINE
+)
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARTS = re.compile(
-    r"\b(?:acceptance criteria|criteria|user story|story|goal|tasks?(?:\s+\d+)?|dev notes|description|files|title|"
+    r"\b(?:acceptance criteria|criteria|user story|story|goal|tasks?(?:\s+\d+)?|dev"
+    r" notes|description|files|title|"
     r"dependenc(?:y|ies)|technical notes|testing)\b"
 )
 _AC = re.compile(
-    r"\b(?:AC|acceptance criterion|criterion|criteria)s?\s*[:#]?\s*((?:#?\d+(?:\s*(?:,|and|&)\s*)?)+)", re.IGNORECASE
+    r"\b(?:AC|acceptance"
+    r" criterion|criterion|criteria)s?\s*[:#]?\s*((?:#?\d+(?:\s*(?:,|and|&)\s*)?)+)",
+    re.IGNORECASE,
 )
 
 
@@ -99,10 +129,14 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
     if fields is not None:
         return _of_fields(fields, seat)
     lines = _own_lines(text)
-    if mixed := next((line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""):
+    if mixed := next(
+        (line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""
+    ):
         return Read(problem=f"the reply is JSON only in part: {_shown(mixed)}")
     rows = _labelled(lines)
-    summary = " ".join(rows["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))])[:MAX_SUMMARY]
+    summary = " ".join(
+        rows["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))]
+    )[:MAX_SUMMARY]
     covers = [match for line in rows["tes"] if (match := _COVERS.match(line))]
     tests = {int(one[1]): tuple(re.findall(r"[^\s,;`]*\w[^\s,;`]*", one[2])) for one in covers}
     decision, problem = _decided(lines, _WORDS[seat]) if seat in _WORDS else ("", "")
@@ -111,17 +145,25 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
 
 
 def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
-    """Return the parts of the story that reasons refer to: existing criteria, and sections by name."""
+    """Return the parts of the story that reasons refer to: existing criteria, and sections by
+    name.
+    """
     found: list[str] = []
     for reason in reasons:
         for match in _AC.finditer(reason):
-            found += [f"AC {number}" for number in re.findall(r"\b\d{1,6}\b", match[1]) if 1 <= int(number) <= criteria]
+            found += [
+                f"AC {number}"
+                for number in re.findall(r"\b\d{1,6}\b", match[1])
+                if 1 <= int(number) <= criteria
+            ]
         found += [match[0].lower() for match in _PARTS.finditer(_AC.sub("", reason).lower())]
     return tuple(dict.fromkeys(found))
 
 
 def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
-    """Parse a reply that is one JSON object; returns (None, "") for other replies, (None, problem) for bad JSON."""
+    """Parse a reply that is one JSON object; returns (None, "") for other replies, (None,
+    problem) for bad JSON.
+    """
     bare = text.strip()
     if match := re.fullmatch(r"```(?:json)?[ \t]*\n(.*?)\n?```", bare, re.DOTALL):
         bare = match[1].strip()
@@ -141,16 +183,31 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
 
 def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
     rows = [*_many(fields.get("reasons", fields.get("reason"))), *_many(fields.get("reference"))]
-    reasons = [f"{row.get('text', '')} ({row.get('reference', '')})" if isinstance(row, dict) else row for row in rows]
-    listed = [row for row in _many(fields.get("files")) if isinstance(row, dict) and row.get("path")]
-    files = {str(row["path"]): _ACTIONS.get(str(row.get("action", "")).lower(), "modified") for row in listed}
+    reasons = [
+        f"{row.get('text', '')} ({row.get('reference', '')})" if isinstance(row, dict) else row
+        for row in rows
+    ]
+    listed = [
+        row for row in _many(fields.get("files")) if isinstance(row, dict) and row.get("path")
+    ]
+    files = {
+        str(row["path"]): _ACTIONS.get(str(row.get("action", "")).lower(), "modified")
+        for row in listed
+    }
     given = fields.get("tests")
     covers = given.items() if isinstance(given, dict) else ()
-    tests = {int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _many(names))) for number, names in covers}
+    tests = {
+        int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _many(names)))
+        for number, names in covers
+    }
     written = fields.get("decision")
-    decision = _WORDS.get(seat, {}).get(written.strip().upper(), "") if isinstance(written, str) else ""
+    decision = (
+        _WORDS.get(seat, {}).get(written.strip().upper(), "") if isinstance(written, str) else ""
+    )
     problem = f"the field decision is {written!r}" if seat in _WORDS and not decision else ""
-    return Read(decision, problem, str(fields.get("summary", "")), tuple(map(str, reasons)), files, tests)
+    return Read(
+        decision, problem, str(fields.get("summary", "")), tuple(map(str, reasons)), files, tests
+    )
 
 
 def _many(value: Any) -> list[Any]:
@@ -175,7 +232,8 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
     rest = iter([bare for line in lines if (bare := _bare(line))])
     for line in rest:
         if label := _LABEL.match(line):
-            whole = line if label[1] else f"{line} {next(rest, '')}"  # its value may stand in the next line
+            # its value may stand in the next line
+            whole = line if label[1] else f"{line} {next(rest, '')}"
             value = (label[1] or whole.removeprefix(line)).strip().rstrip(".!").strip("`").strip()
             if value.upper() not in words:
                 return "", f"unknown decision: {_shown(whole)}"
@@ -195,7 +253,9 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
-    """Return the first three letters of a label -> its text, on the same line or in a list below."""
+    """Return the first three letters of a label -> its text, on the same line or in a list
+    below.
+    """
     found: defaultdict[str, list[str]] = defaultdict(list)
     into = ""
     for line in lines:

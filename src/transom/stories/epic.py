@@ -39,9 +39,15 @@ async def open_project(path: Path) -> Path:
     project = path.resolve()
     code, top, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
     if code:
-        raise InputError("is not a git repository", where=str(path), hint="run git init, and commit what is there")
+        raise InputError(
+            "is not a git repository",
+            where=str(path),
+            hint="run git init, and commit what is there",
+        )
     if Path(top.rstrip("\n")) != project:
-        raise InputError("is not the top of its git repository", where=str(path), hint=f"name {top.strip()}")
+        raise InputError(
+            "is not the top of its git repository", where=str(path), hint=f"name {top.strip()}"
+        )
     if await Git(project).commit_of("HEAD") is None:
         raise InputError("has no commit yet", where=str(path), hint="commit what is there")
     return project
@@ -56,7 +62,10 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     wanted = chosen(epic.backlog, story)
     check_command(epic.settings.tests)
     if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
-        warning = "these changes are not committed: stories do not see them, and merges that touch these files stop"
+        warning = (
+            "these changes are not committed: stories do not see them, and merges that touch these"
+            " files stop"
+        )
         epic.run.progress(f"{', '.join(mine[:5])}: {warning}")
     merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
     before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
@@ -64,7 +73,9 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     for one in epic.backlog.stories:
         earlier = one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()
         if one.id not in results and (one.status == "done" or earlier):
-            results[one.id] = StoryResult(id=one.id, title=one.title, status="done", reason="it was done before")
+            results[one.id] = StoryResult(
+                id=one.id, title=one.title, status="done", reason="it was done before"
+            )
     ended = await _work_through(epic, wanted, before, results)
     for one in ended:
         _keep(epic, one, results[one.id])
@@ -74,14 +85,21 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
 
 
 async def _work_through(
-    epic: Epic, wanted: Sequence[Story], before: Mapping[str, StoryResult], results: dict[str, StoryResult]
+    epic: Epic,
+    wanted: Sequence[Story],
+    before: Mapping[str, StoryResult],
+    results: dict[str, StoryResult],
 ) -> list[Story]:
-    """Start each story when its dependencies are done and no running story shares its files; returns those run."""
+    """Start each story when its dependencies are done and no running story shares its files;
+    returns those run.
+    """
     waiting = [one for one in wanted if one.id not in results]
     ended: list[Story] = []
     working: dict[asyncio.Task[StoryResult], Story] = {}
     ids, done = {one.id for one in epic.backlog.stories}, {*results}
-    held = bool(waiting) and any([await _holds(epic, one) for one in wanted if one.id in before and one.id in results])
+    held = bool(waiting) and any(
+        [await _holds(epic, one) for one in wanted if one.id in before and one.id in results]
+    )
 
     def leave(one: Story, status: State, reason: str) -> None:
         waiting.remove(one)
@@ -99,7 +117,9 @@ async def _work_through(
                     leave(one, "paused", "a person must review the story before it")
                 elif not missing and not held and _free(epic, one, [*working.values()]):
                     waiting.remove(one)
-                    working[asyncio.create_task(StoryFlow(epic, one, before.get(one.id)).work())] = one
+                    working[
+                        asyncio.create_task(StoryFlow(epic, one, before.get(one.id)).work())
+                    ] = one
             if not working:
                 continue
             finished, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
@@ -107,7 +127,9 @@ async def _work_through(
                 one = working.pop(task)
                 ended.append(one)
                 result = results[one.id] = task.result()
-                epic.run.progress(f"{one.id}: {result.status}" + (f": {result.reason}" if result.reason else ""))
+                epic.run.progress(
+                    f"{one.id}: {result.status}" + (f": {result.reason}" if result.reason else "")
+                )
                 if result.status == "done":
                     done.add(one.id)
                     _keep(epic, one, result)
@@ -121,7 +143,9 @@ async def _work_through(
 
 def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
     """Write a story's result: at once if it is done, else at the end of the command."""
-    write_file(epic.run.folder / story.slug / _RESULT.name, pretty_json(result).encode("utf-8", "replace"))
+    write_file(
+        epic.run.folder / story.slug / _RESULT.name, pretty_json(result).encode("utf-8", "replace")
+    )
 
 
 def _before(epic: Epic, story: Story) -> StoryResult | None:
@@ -135,20 +159,30 @@ async def _holds(epic: Epic, story: Story) -> bool:
     if not story.done_checkpoint:
         return False
     try:
-        await epic.run.ask(f"{story.slug}/after", f"{story.label} is done; may the next one begin?", options=["go on"])
+        await epic.run.ask(
+            f"{story.slug}/after",
+            f"{story.label} is done; may the next one begin?",
+            options=["go on"],
+        )
     except Paused:
         return True
     return False
 
 
 def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
-    """Whether a story may run beside the running ones: none shares a file, as far as files are named."""
-    apart = bool(story.touches) and all(one.touches and not story.touches & one.touches for one in others)
+    """Whether a story may run beside the running ones: none shares a file, as far as files are
+    named.
+    """
+    apart = bool(story.touches) and all(
+        one.touches and not story.touches & one.touches for one in others
+    )
     return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
 async def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
-    """Plan a dry run: the stories in order, and the size of each seat's blocks. No worker is called."""
+    """Plan a dry run: the stories in order, and the size of each seat's blocks. No worker is
+    called.
+    """
     backlog = find_backlog(project, epic)
     merged = await Git(project).merged(backlog.epic, settings.stories.target)
     ids = {one.id for one in backlog.stories}
@@ -159,15 +193,28 @@ async def plan(project: Path, epic: str, story: str | None, settings: StorySetti
             continue
         handoff = StoryHandoff(one.id, limits=settings.handoff)
         seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
-        windows = {seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()}
+        windows = {
+            seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()
+        }
         waits = ", ".join(other for other in one.depends_on if other in ids)
         reason = _understood(one) + (f"; after {waits}" if waits else "")
-        rows.append(StoryResult(id=one.id, title=one.title, status="planned", reason=reason, windows=windows))
-    return EpicResult(epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift])
+        rows.append(
+            StoryResult(
+                id=one.id, title=one.title, status="planned", reason=reason, windows=windows
+            )
+        )
+    return EpicResult(
+        epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift]
+    )
 
 
 def _understood(story: Story) -> str:
     """Describe a parsed story, and what SM still has to write."""
-    read = f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria, {len(story.tasks)} tasks"
+    read = (
+        f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria,"
+        f" {len(story.tasks)} tasks"
+    )
     valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    return read if valid else f"{read}; SM has to correct: {lacks.removeprefix(f'{story.source}: ')}"
+    return (
+        read if valid else f"{read}; SM has to correct: {lacks.removeprefix(f'{story.source}: ')}"
+    )

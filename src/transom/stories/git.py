@@ -1,4 +1,5 @@
-"""Git and worktrees for the orchestrator: without hooks or a repository's helpers, and without loss of work.
+"""Git and worktrees for the orchestrator: without hooks or a repository's helpers, and without loss
+of work.
 
 Commits of others are never reset or deleted: work in a worktree's way is parked on a branch first.
 """
@@ -38,7 +39,9 @@ OWN_TRAILER = "Transom-Own"
 
 @dataclass(frozen=True)
 class Change:
-    """A changed file. `mode` is git's: `120000` of a link, `160000` of a submodule, zeros of a deleted file."""
+    """A changed file. `mode` is git's: `120000` of a link, `160000` of a submodule, zeros of a
+    deleted file.
+    """
 
     path: str
     action: Action
@@ -51,7 +54,9 @@ class Git:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    async def __call__(self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:
+    async def __call__(
+        self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None
+    ) -> str:
         """Run `git ARGS`; returns its output without the last line end.
 
         Raises:
@@ -60,24 +65,41 @@ class Git:
         code, out, err = await self.attempt(*args, stdin=stdin, env=env)
         if code:
             what = f"git {args[0]} failed: {_one_line(err or out)}"
-            raise InputError(what, where=str(self.folder), hint="look at the folder with git status")
+            raise InputError(
+                what, where=str(self.folder), hint="look at the folder with git status"
+            )
         return out.removesuffix("\n")
 
-    async def attempt(self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    async def attempt(
+        self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None
+    ) -> tuple[int, str, str]:
         """Run `git ARGS`; returns exit code, output and errors, also when it fails."""
         line = ("git", *(word for one in _SAFE for word in ("-c", one)), *args)
         around = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-        around |= {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **(env or {})}
+        around |= {
+            "LC_ALL": "C.UTF-8",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_OPTIONAL_LOCKS": "0",
+            **(env or {}),
+        }
         pipe = asyncio.subprocess.PIPE
         try:
-            process = await start_group(*line, cwd=self.folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe)
+            process = await start_group(
+                *line, cwd=self.folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe
+            )
         except FileNotFoundError as error:
-            raise InputError("cannot run git", where=str(self.folder), hint="install git; check the folder") from error
+            raise InputError(
+                "cannot run git", where=str(self.folder), hint="install git; check the folder"
+            ) from error
         try:
             out, err = await process.communicate(stdin.encode())
         finally:
             kill_group(process)  # after a cancellation it must not go on writing
-        return process.returncode or 0, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "replace")
+        return (
+            process.returncode or 0,
+            out.decode("utf-8", "surrogateescape"),
+            err.decode("utf-8", "replace"),
+        )
 
     async def commit_of(self, name: str) -> str | None:
         """Return the commit of a name, or None."""
@@ -89,20 +111,36 @@ class Git:
         return (await self.attempt("symbolic-ref", "--short", "--quiet", "HEAD"))[1].strip()
 
     async def free(self, branch: str, number: int = 0) -> str:
-        """Return an unused branch name: this name, with a number from `number` on appended where needed."""
+        """Return an unused branch name: this name, with a number from `number` on appended where
+        needed.
+        """
         name = f"{branch}-{number}" if number else branch
-        return await self.free(branch, number + 1) if await self.commit_of(f"refs/heads/{name}") else name
+        return (
+            await self.free(branch, number + 1)
+            if await self.commit_of(f"refs/heads/{name}")
+            else name
+        )
 
     async def worktrees(self) -> dict[str, Path]:
         """Return branch -> folder of its worktree."""
-        rows = [row.splitlines() for row in (await self("worktree", "list", "--porcelain")).split("\n\n")]
+        rows = [
+            row.splitlines()
+            for row in (await self("worktree", "list", "--porcelain")).split("\n\n")
+        ]
         entries = [dict(line.partition(" ")[::2] for line in row) for row in rows]
-        return {one["branch"].removeprefix("refs/heads/"): Path(one["worktree"]) for one in entries if "branch" in one}
+        return {
+            one["branch"].removeprefix("refs/heads/"): Path(one["worktree"])
+            for one in entries
+            if "branch" in one
+        }
 
     async def look(self) -> tuple[str, str, tuple[str, ...]]:
-        """Return the branch, the head's commit, and the paths that differ from it, without the workspace's."""
+        """Return the branch, the head's commit, and the paths that differ from it, without the
+        workspace's.
+        """
         options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
-        unseen = "--ignore-submodules=dirty"  # else git runs commands from the settings of submodules
+        # else git runs commands from the settings of submodules
+        unseen = "--ignore-submodules=dirty"
         rows = (await self("status", *options, unseen)).split("\0")
         headers = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
         cuts = {"1": 8, "u": 10, "?": 1}
@@ -114,7 +152,9 @@ class Git:
         """Commit all changes, if any; returns the head."""
         await self("add", "--all")
         if await self("diff", "--cached", "--name-only", "-z"):
-            await self("commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who())
+            await self(
+                "commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who()
+            )
         return await self("rev-parse", "HEAD")
 
     async def commit_tree(self, tree: str, message: str, *parents: str) -> str:
@@ -123,7 +163,9 @@ class Git:
         return await self("commit-tree", tree, *words, stdin=message, env=await self._who())
 
     async def merge(self, commit: str, message: str) -> str:
-        """Merge a commit into the checked-out branch; "" or git's message on a conflict, which is rolled back."""
+        """Merge a commit into the checked-out branch; "" or git's message on a conflict, which
+        is rolled back.
+        """
         words = ("merge", "--quiet", "--no-verify", "-m", message, commit)
         code, out, err = await self.attempt(*words, env=await self._who())
         if code:
@@ -131,7 +173,9 @@ class Git:
         return _one_line(out or err) if code else ""
 
     async def forward(self, branch: str, old: str, new: str) -> str:
-        """Fast-forward a branch, also if checked out; "" or git's message on failure, e.g. for local changes."""
+        """Fast-forward a branch, also if checked out; "" or git's message on failure, e.g. for
+        local changes.
+        """
         if folder := (await self.worktrees()).get(branch):
             code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
         else:
@@ -141,20 +185,38 @@ class Git:
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
         """Return story -> merge commit for an epic, on a branch (None: the checked-out one)."""
         form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-        commits = f"{since}..refs/heads/{target}" if since else f"refs/heads/{target}" if target else "HEAD"
+        commits = (
+            f"{since}..refs/heads/{target}"
+            if since
+            else f"refs/heads/{target}"
+            if target
+            else "HEAD"
+        )
         code, out, _ = await self.attempt("log", "--first-parent", form, commits)
         rows = [row.partition(" ")[::2] for row in ("" if code else out).splitlines()]
-        return {key.strip().removeprefix(f"{epic}/"): commit for commit, key in rows if key.startswith(f"{epic}/")}
+        return {
+            key.strip().removeprefix(f"{epic}/"): commit
+            for commit, key in rows
+            if key.startswith(f"{epic}/")
+        }
 
     async def changes(self, base: str, head: str) -> tuple[Change, ...]:
-        """Return the changed files between two commits; a renamed file is one deleted and one created."""
+        """Return the changed files between two commits; a renamed file is one deleted and one
+        created.
+        """
         pieces = (await self(*_PLAIN_DIFF, "--raw", "-z", "--abbrev=40", base, head)).split("\0")
-        rows = [(meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)]
+        rows = [
+            (meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)
+        ]
         return tuple(Change(path, _ACTIONS[meta[4]], meta[1]) for meta, path in rows)
 
     async def diff(self, base: str, head: str) -> str:
         """Return the diff between two commits as text."""
-        return (await self(*_PLAIN_DIFF, base, head)).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return (
+            (await self(*_PLAIN_DIFF, base, head))
+            .encode("utf-8", "surrogateescape")
+            .decode("utf-8", "replace")
+        )
 
     async def text(self, commit: str, path: str) -> str | None:
         """Return a file's text at a commit, or None."""
@@ -162,12 +224,16 @@ class Git:
         return out if code == 0 else None
 
     async def clear(self) -> None:
-        """Remove everything that is not committed, ignored files too: tests must not depend on it."""
+        """Remove everything that is not committed, ignored files too: tests must not depend on
+        it.
+        """
         await self("checkout", "--quiet", "--force", ".")
         await self("clean", "-ffdqx")
 
     async def park(self, name: str) -> str:
-        """Commit all local files to a new branch, and return its name; index and files stay unchanged."""
+        """Commit all local files to a new branch, and return its name; index and files stay
+        unchanged.
+        """
         with tempfile.TemporaryDirectory() as folder:
             env = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self("read-tree", "HEAD", env=env)
@@ -179,14 +245,22 @@ class Git:
         return branch
 
     async def state(self) -> dict[str, str]:
-        """Digest what a worktree's agent must not change: refs, this checkout's files, git's settings, hooks."""
+        """Digest what a worktree's agent must not change: refs, this checkout's files, git's
+        settings, hooks.
+        """
         rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
         found = dict(row.split(" ") for row in rows if "refs/heads/transom/" not in row)
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
         for file in [*(self.folder / path for path in (await self.look())[2][:2_000]), *settings]:
-            path = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else str(file)
-            found[path] = digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
+            path = (
+                file.relative_to(self.folder).as_posix()
+                if file.is_relative_to(self.folder)
+                else str(file)
+            )
+            found[path] = (
+                digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
+            )
         return found
 
     async def _who(self) -> dict[str, str]:
@@ -215,12 +289,19 @@ class Worktrees:
                     here.folder.rename(f"{here.folder}.replaced-{token_hex(4)}")
                 known = await self.project.commit_of(f"refs/heads/{branch}")
                 here.folder.parent.mkdir(parents=True, exist_ok=True)
-                start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
-                await self.project("worktree", "add", "--quiet", "--force", *start)  # git may still list a lost folder
+                start = (
+                    (str(here.folder), branch)
+                    if known
+                    else ("-b", branch, str(here.folder), commit)
+                )
+                # git may still list a lost folder
+                await self.project("worktree", "add", "--quiet", "--force", *start)
         return here
 
     async def is_linked(self, here: Git) -> bool:
-        """Whether a folder is still a worktree of the project, not another repository in its place."""
+        """Whether a folder is still a worktree of the project, not another repository in its
+        place.
+        """
         if not (here.folder / ".git").is_file():
             return False
         common = await self.project("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -228,13 +309,16 @@ class Worktrees:
         return code == 0 and Path(out.strip()).parent == Path(common, "worktrees")
 
     async def restore(self, branch: str, commit: str) -> str:
-        """Reset a worktree to a commit; returns the branch with parked work, "" if nothing was parked."""
+        """Reset a worktree to a commit; returns the branch with parked work, "" if nothing was
+        parked.
+        """
         here = await self.ensure(branch, commit)
         at, kept = await here.look(), ""
         if at == (branch, commit, ()):
             return ""
         own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
-        above = await here("log", own, f"{commit}..HEAD")  # a line per commit, empty for commits of others
+        # a line per commit, empty for commits of others
+        above = await here("log", own, f"{commit}..HEAD")
         if at[2] or not above or not all(row.strip() for row in above.split("\n")):
             kept = await here.park(branch.removeprefix("transom/"))
             self.parked.append(kept)
@@ -243,9 +327,13 @@ class Worktrees:
         return kept
 
     async def remove(self, branch: str, unless_beyond: str = "") -> None:
-        """Remove a worktree, and its branch if merged; keep both if there is work above `unless_beyond`."""
+        """Remove a worktree, and its branch if merged; keep both if there is work above
+        `unless_beyond`.
+        """
         here = self.git(branch)
-        if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
+        if unless_beyond and (
+            not here.folder.exists() or await here.look() != (branch, unless_beyond, ())
+        ):
             return
         async with self.lock:
             if here.folder.exists():

@@ -1,4 +1,6 @@
-"""The hand-over between the stages of a story, a bounded YAML file, and the validation of agents' replies."""
+"""The hand-over between the stages of a story, a bounded YAML file, and the validation of
+agents' replies.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,12 @@ class StoryHandoff:
     MAX_FILES_TRACKED = _USUAL.max_files_tracked
 
     def __init__(
-        self, story_id: str, path: Path | None = None, *, limits: HandoffSettings = _USUAL, created_at: str = ""
+        self,
+        story_id: str,
+        path: Path | None = None,
+        *,
+        limits: HandoffSettings = _USUAL,
+        created_at: str = "",
     ) -> None:
         self.story_id, self.path, self.limits = story_id, path, limits
         self.created_at = created_at or now()
@@ -66,7 +73,9 @@ class StoryHandoff:
             self.decisions.append({"stage": stage, "decision": decision, "timestamp": at or now()})
 
     def add_file_modified(self, file_path: str, action: Action, *, at: str | None = None) -> None:
-        """Record a changed file; beyond the limit the oldest is dropped, and the drop is recorded."""
+        """Record a changed file; beyond the limit the oldest is dropped, and the drop is
+        recorded.
+        """
         first = next((one for one in self.files_modified if one["path"] == file_path), None)
         if first:
             self.files_modified.remove(first)
@@ -89,10 +98,12 @@ class StoryHandoff:
             self._record("acceptance_criteria", most, len(criteria))
 
     def get_context_for_stage(self, stage: str) -> dict[str, Any]:
-        """Return what a stage sees of earlier stages. The story is not included: each stage gets it whole.
+        """Return what a stage sees of earlier stages. The story is not included: each stage gets it
+        whole.
 
         Returns:
-            `po`: `sm_summary`; `dev`: `po_decision`, `po_summary`; `qa`: `dev_summary`, `files`; `sm`: nothing.
+            `po`: `sm_summary`; `dev`: `po_decision`, `po_summary`; `qa`: `dev_summary`, `files`;
+            `sm`: nothing.
         """
         self._check(stage)
         if stage == "po":
@@ -142,7 +153,9 @@ class StoryHandoff:
             write_file(self.path, dump_yaml(self.to_dict()).encode("utf-8", "replace"))
 
     def cleanup(self) -> None:
-        """Delete the file of a finished story, or move it to `archive/`, as `limits.retention` says."""
+        """Delete the file of a finished story, or move it to `archive/`, as `limits.retention`
+        says.
+        """
         if self.path is None or not self.path.exists():
             return
         retention, archive = self.limits.retention, self.path.parent / "archive"
@@ -150,15 +163,22 @@ class StoryHandoff:
             self.path.unlink()
             return
         archive.mkdir(exist_ok=True)
-        shutil.move(self.path, archive / f"{self.path.stem}-{self.created_at.replace(':', '')}{self.path.suffix}")
+        shutil.move(
+            self.path,
+            archive / f"{self.path.stem}-{self.created_at.replace(':', '')}{self.path.suffix}",
+        )
         if retention.startswith("keep:"):
-            kept = sorted(archive.glob("*.yaml"), key=lambda one: one.stat().st_mtime_ns, reverse=True)
+            kept = sorted(
+                archive.glob("*.yaml"), key=lambda one: one.stat().st_mtime_ns, reverse=True
+            )
             for old in kept[int(retention.removeprefix("keep:")) :]:
                 old.unlink()
 
     def _check(self, stage: str) -> None:
         if stage not in STAGES:
-            raise InputError(f"unknown stage {stage!r}", where=self.story_id, hint=f"known: {', '.join(STAGES)}")
+            raise InputError(
+                f"unknown stage {stage!r}", where=self.story_id, hint=f"known: {', '.join(STAGES)}"
+            )
 
     def _passed(self, of: str, to: str) -> str:
         summary = self.stages.get(of, {}).get("summary") or ""
@@ -199,7 +219,9 @@ class AgentValidator:
 
     @staticmethod
     def validate_po_output(output: str, handoff: StoryHandoff) -> Checked:
-        """Whether PO made exactly one decision, the hand-over has the same, and a refusal cites a part of the story."""
+        """Whether PO made exactly one decision, the hand-over has the same, and a refusal cites
+        a part of the story.
+        """
         read = read_reply(output, "po")
         if not read.decision:
             return False, f"PO must say APPROVED, BLOCKED or CHANGES REQUESTED: {read.problem}"
@@ -213,7 +235,9 @@ class AgentValidator:
         return _reasoned(decision, read.reasons, handoff)
 
     @staticmethod
-    def validate_dev_output(output: str, handoff: StoryHandoff, changes: Mapping[str, Action] | None = None) -> Checked:
+    def validate_dev_output(
+        output: str, handoff: StoryHandoff, changes: Mapping[str, Action] | None = None
+    ) -> Checked:
         """Whether git shows changed files, and they are the files that Dev lists."""
         if changes is None:
             return False, f"{handoff.story_id}: Dev's changes were not read from git"
@@ -221,7 +245,9 @@ class AgentValidator:
         return not wrong, "; ".join(wrong) or f"{len(changes)} files"
 
     @staticmethod
-    def validate_qa_output(output: str, handoff: StoryHandoff, tests: Comparison | None = None) -> Checked:
+    def validate_qa_output(
+        output: str, handoff: StoryHandoff, tests: Comparison | None = None
+    ) -> Checked:
         """Whether QA made one decision, and a PASS agrees with the orchestrator's own test run."""
         read = read_reply(output, "qa")
         if not read.decision:
@@ -235,8 +261,11 @@ class AgentValidator:
         return True, "PASS"
 
 
-def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[str, Action] | None = None) -> list[str]:
-    """Compare Dev's list of files with this attempt's real changes (path -> action); returns the differences.
+def claims_against(
+    read: Read, changes: Mapping[str, Action], before: Mapping[str, Action] | None = None
+) -> list[str]:
+    """Compare Dev's list of files with this attempt's real changes (path -> action); returns the
+    differences.
 
     `before` has the changes of the whole story, earlier attempts included; Dev may list these too.
     """
@@ -244,7 +273,10 @@ def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[st
     if not before:
         return ["Dev changed no file"]
     if not read.files:
-        why = read.problem or "FILES: with one line `- created|modified|deleted: PATH` each is missing"
+        why = (
+            read.problem
+            or "FILES: with one line `- created|modified|deleted: PATH` each is missing"
+        )
         return [f"Dev lists no files: {why}"]
     wrong = []
     for path, claim in read.files.items():
@@ -253,12 +285,22 @@ def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[st
             wrong.append(f"{path} is listed and unchanged")
         elif claim not in real and "deleted" in (claim, *real):
             wrong.append(f"{path} is listed as {claim}")
-    return wrong + [f"{path} is {action} and not listed" for path, action in changes.items() if path not in read.files]
+    return wrong + [
+        f"{path} is {action} and not listed"
+        for path, action in changes.items()
+        if path not in read.files
+    ]
 
 
 def _reasoned(decision: str, reasons: tuple[str, ...], handoff: StoryHandoff) -> Checked:
     if sum(len(reason.split()) for reason in reasons) < _SHORTEST_REASON:
         return False, f"{decision} needs a reason; the reply has no line REASON:"
     if not references(reasons, handoff.criteria_total):
-        return False, f"{decision} needs a reference to a part of the story, e.g. AC 1 or Tasks: {reasons[0]!r}"
+        return (
+            False,
+            (
+                f"{decision} needs a reference to a part of the story, e.g. AC 1 or Tasks:"
+                f" {reasons[0]!r}"
+            ),
+        )
     return True, decision

@@ -1,4 +1,6 @@
-"""Stories in Markdown: one story a file (BMAD v4 and v6), a page of epics, the tasks of spec-kit."""
+"""Stories in Markdown: one story a file (BMAD v4 and v6), a page of epics, the tasks of
+spec-kit.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,28 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from transom.errors import InputError
-from transom.formats.markdown import Bullets, Node, Paragraph, Part, Table, Text, iter_lines, parse, region
+from transom.formats.markdown import (
+    Bullets,
+    Node,
+    Paragraph,
+    Part,
+    Table,
+    Text,
+    iter_lines,
+    parse,
+    region,
+)
 from transom.stories.status import find_status, front_matter
 from transom.stories.story import Story, Task, placeholders, read_status
 
-_TITLE = re.compile(r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE)
+_TITLE = re.compile(
+    r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
+)
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
-_USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)\s*(?:\(priority.*)?$", re.IGNORECASE)
+_USER_STORY = re.compile(
+    r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)\s*(?:\(priority.*)?$", re.IGNORECASE
+)
 _BOX = re.compile(r"^\[([ xX])\]\s+")
 _TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
 _FILE = re.compile(r"(?<![\w/])((?:[\w.-]+/)+[\w.-]+\.\w+)")
@@ -27,11 +43,14 @@ _LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
 _LONGEST_LABEL = 40
 _CRITERIA = (
     re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE),
-    re.compile(r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE),
+    re.compile(
+        r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE
+    ),
 )
 """Headings of criteria; the second form counts only if no heading has the first."""
 _SECTION = re.compile(
-    r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b", re.IGNORECASE
+    r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
+    re.IGNORECASE,
 )
 _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECASE)
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
@@ -48,7 +67,9 @@ def read_story_file(text: str, source: str) -> Story:
     """
     refuse_template(text, source)
     parts, front = parse(text), front_matter(text)
-    found = [(number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))]
+    found = [
+        (number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))
+    ]
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
     slug = _SLUG_ID.match(key)
     if found:
@@ -60,7 +81,9 @@ def read_story_file(text: str, source: str) -> Story:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
         raise InputError("holds no story", where=source, hint=hint)
     if parts[number].level > 1 and len(found) > 1:
-        raise InputError("holds several stories", where=source, hint="name the epic that they belong to")
+        raise InputError(
+            "holds several stories", where=source, hint="name the epic that they belong to"
+        )
     status = find_status(text)
     more: dict[str, Any] = {"owns_file": True, "key": key if slug else "", "source": source}
     more |= {"status": read_status(status.text), "status_text": status.text} if status else {}
@@ -81,27 +104,38 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
         if part.level and (match := _TITLE.match(_full(part))):
             body = _region(parts, number)
             waits = next((one.text for one in _lines(body) if _WAITS.match(one.text)), "")
-            more: dict[str, Any] = {"goal": _goal(part.blocks), "status": "backlog", "source": source}
+            more: dict[str, Any] = {
+                "goal": _goal(part.blocks),
+                "status": "backlog",
+                "source": source,
+            }
             more["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
             whole = _cut(text, parts, number, len(body))
             stories.append(_story(body, id=match[1], title=match[2], text=whole, **more))
     if not stories:
-        raise InputError("holds no story", where=source, hint='write each one below "### Story 1.1: Title"')
+        raise InputError(
+            "holds no story", where=source, hint='write each one below "### Story 1.1: Title"'
+        )
     ids = [story.id for story in stories]
     if twice := next((one for one in stories if ids.count(one.id) > 1), None):
-        raise InputError(f"has two stories {twice.id}", where=f"{source}:{twice.line}", hint="number them apart")
+        raise InputError(
+            f"has two stories {twice.id}", where=f"{source}:{twice.line}", hint="number them apart"
+        )
     return tuple(stories)
 
 
 def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, ...]:
-    """Read spec-kit's `tasks.md`, each phase as a story; goals and criteria come from the `spec.md` beside it.
+    """Read spec-kit's `tasks.md`, each phase as a story; goals and criteria come from the `spec.md`
+    beside it.
 
     Raises:
         InputError: no phase with tasks, or a template.
     """
     refuse_template(text, source)
     parts = parse(text)
-    wanted = {match[1]: part for part in parse(specification) if (match := _USER_STORY.match(part.title))}
+    wanted = {
+        match[1]: part for part in parse(specification) if (match := _USER_STORY.match(part.title))
+    }
     stories: list[Story] = []
     for number, part in enumerate(parts):
         phase = _PHASE.match(part.title) if part.level == 2 else None
@@ -127,7 +161,8 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
                 criteria=criteria,
                 tasks=tasks,
                 status="done" if all(task.done for task in tasks) else "backlog",
-                depends_on=tuple(prepares),  # user stories depend on earlier set-up phases, other phases on all
+                # user stories depend on earlier set-up phases, other phases on all
+                depends_on=tuple(prepares),
                 changes=tuple(dict.fromkeys(named)),
                 source=source,
                 line=part.line,
@@ -145,16 +180,33 @@ def refuse_template(text: str, source: str) -> None:
     lines = text.splitlines()
     for line, found in placeholders(text):
         if line == heading or lines[line - 1].startswith(("title:", "# ", "### Story")):
-            raise InputError(f"is a template: {found} is not filled in", where=f"{source}:{line}", hint="fill it in")
+            raise InputError(
+                f"is a template: {found} is not filled in",
+                where=f"{source}:{line}",
+                hint="fill it in",
+            )
 
 
 def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
     """Build a story from its parts; the first one is its heading."""
     creates, changes = _named_files(body)
-    tasks = [task for part in body if re.match(r"tasks\b", part.title, re.IGNORECASE) for task in _boxes(part.blocks)]
-    fields = {"creates": creates, "changes": changes, "tasks": tuple(tasks), "criteria": _criteria(body), **more}
+    tasks = [
+        task
+        for part in body
+        if re.match(r"tasks\b", part.title, re.IGNORECASE)
+        for task in _boxes(part.blocks)
+    ]
+    fields = {
+        "creates": creates,
+        "changes": changes,
+        "tasks": tuple(tasks),
+        "criteria": _criteria(body),
+        **more,
+    }
     epic = f"epic-{more['id'].partition('.')[0]}"
-    return Story.model_validate({"title": title.strip(), "epic": epic, "line": body[0].line, **fields})
+    return Story.model_validate(
+        {"title": title.strip(), "epic": epic, "line": body[0].line, **fields}
+    )
 
 
 def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
@@ -162,7 +214,9 @@ def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
     stop = start + 1
     while stop < len(parts):
         one = parts[stop]
-        own = one.level > parts[start].level or (one.level == parts[start].level and _SECTION.match(one.title))
+        own = one.level > parts[start].level or (
+            one.level == parts[start].level and _SECTION.match(one.title)
+        )
         if not own or _TITLE.match(_full(one)) or _EPIC.match(_full(one)):
             break
         stop += 1
@@ -189,7 +243,11 @@ def _joined(lines: Sequence[Text]) -> str:
 
 
 def _section(parts: Sequence[Part], *titles: str) -> str:
-    found = (_joined([*iter_lines(part.blocks)]) for part in parts if part.title.lower().strip() in titles)
+    found = (
+        _joined([*iter_lines(part.blocks)])
+        for part in parts
+        if part.title.lower().strip() in titles
+    )
     return next(filter(None, found), "")
 
 
@@ -204,7 +262,9 @@ def _goal(blocks: Sequence[Node]) -> str:
 
 
 def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tuple[str, ...]]:
-    """Return goal and criteria of a phase, from the specification, else from the phase's own text."""
+    """Return goal and criteria of a phase, from the specification, else from the phase's own
+    text.
+    """
     blocks = specification.blocks if specification else ()
     goal = next((_joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
     lists = [block for block in blocks if isinstance(block, Bullets) and block.ordered]
@@ -215,12 +275,18 @@ def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tupl
         if colon:
             labelled.setdefault(name, rest.strip())
     test = labelled.get("Independent Test")
-    return goal or labelled.get("Goal") or labelled.get("Purpose") or "", criteria or ((test,) if test else ())
+    return goal or labelled.get("Goal") or labelled.get("Purpose") or "", criteria or (
+        (test,) if test else ()
+    )
 
 
 def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
-    """Return list items, or groups that begin with Given, below a heading or label like "Acceptance Criteria"."""
-    blocks: Sequence[Node] = next((found for heading in _CRITERIA if (found := _below(parts, heading))), ())
+    """Return list items, or groups that begin with Given, below a heading or label like
+    "Acceptance Criteria".
+    """
+    blocks: Sequence[Node] = next(
+        (found for heading in _CRITERIA if (found := _below(parts, heading))), ()
+    )
     texts: list[str] = []
     for number, block in enumerate(blocks):
         if isinstance(block, Bullets):
@@ -231,12 +297,20 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
                 break  # a new section begins
             for line in block.lines:
-                alone = line.text.lower().startswith("when") and texts and not texts[-1].lower().startswith("given")
+                alone = (
+                    line.text.lower().startswith("when")
+                    and texts
+                    and not texts[-1].lower().startswith("given")
+                )
                 if _BEGINS.match(line.text) or alone or not texts:
                     texts.append(line.text)
                 else:
                     texts[-1] = f"{texts[-1]} {line.text}"
-    return tuple(filter(None, (_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts)))
+    return tuple(
+        filter(
+            None, (_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts)
+        )
+    )
 
 
 def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:

@@ -1,4 +1,6 @@
-"""Merges a story's work into the target branch: tested together with the target's newer commits, never forced."""
+"""Merges a story's work into the target branch: tested together with the target's newer commits,
+never forced.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from transom.stories.testrun import TestRun, compare, run_tests
 async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: TestRun) -> Merged:
     """Merge a story's work, which was judged at `head`; `before`: the test run at the baseline.
 
-    The target is fast-forwarded; a person's local changes to the same files stop the merge and stay unharmed.
+    The target is fast-forwarded; a person's local changes to the same files stop the merge and stay
+    unharmed.
     """
     project, places, name = epic.places.project, epic.places, epic.backlog.epic
     if done := (await project.merged(name, base.target, base.base)).get(story.id):
@@ -23,7 +26,9 @@ async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: Tes
     await places.restore(base.branch, head)
     here = places.git(base.branch)
     target = await project("rev-parse", f"refs/heads/{base.target}")
-    if target != base.base and (problem := await _join(epic, story, here, base.target, target, before)):
+    if target != base.base and (
+        problem := await _join(epic, story, here, base.target, target, before)
+    ):
         await places.restore(base.branch, head)
         return Merged(problem=problem)
     write_done(here.folder, epic.backlog, story)
@@ -35,9 +40,15 @@ async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: Tes
     return Merged(problem=problem) if problem else Merged(commit=commit)
 
 
-async def _join(epic: Epic, story: Story, here: Git, name: str, target: str, before: TestRun) -> str:
-    """Merge the target's newer commits into the story's work, and test the result; returns the problem, or ""."""
-    if conflict := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
+async def _join(
+    epic: Epic, story: Story, here: Git, name: str, target: str, before: TestRun
+) -> str:
+    """Merge the target's newer commits into the story's work, and test the result; returns the
+    problem, or "".
+    """
+    if conflict := await here.merge(
+        target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"
+    ):
         return f"it conflicts with {name}: {conflict}"
     comparison = compare(before, await tested(epic, here))
     return f"together with {name}: {comparison.problems[0]}" if comparison.problems else ""
@@ -52,7 +63,9 @@ async def tested(epic: Epic, here: Git) -> TestRun:
 
 
 def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
-    """Write the status "done" to the story's file, the sprint status and the task list, as the format has them."""
+    """Write the status "done" to the story's file, the sprint status and the task list, as the
+    format has them.
+    """
     own, sheet = folder / story.source, folder / backlog.sprint.source if backlog.sprint else None
     if story.owns_file and story.status_text and own.is_file():
         set_story_status(own, "done")

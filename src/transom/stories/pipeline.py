@@ -1,11 +1,13 @@
-"""The pipeline of one story: SM drafts, PO decides, Dev works, the orchestrator checks, QA judges, the work is merged.
+"""The pipeline of one story: SM drafts, PO decides, Dev works, the orchestrator checks, QA judges,
+the work is merged.
 
     baseline > sm > po > dev > tests > evidence > qa > merge
                 ^    |    ^                 |       |
-                +----+    +-----------------+-------+      bounded; a person is asked when a finding repeats
+                +----+    +-----------------+-------+      bounded; a person is asked when a finding
+                repeats
 
-Each step is a stage of the run, so a resumed run repeats no finished step. The start of each step is recorded, so that
-git shows its progress after a kill.
+Each step is a stage of the run, so a resumed run repeats no finished step. The start of each step
+is recorded, so that git shows its progress after a kill.
 """
 
 from __future__ import annotations
@@ -35,20 +37,31 @@ _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 
 
 class StoryFlow:
-    """The pipeline of one story. After an unsuccessful result `before`, its stages get new names."""
+    """The pipeline of one story. After an unsuccessful result `before`, its stages get new
+    names.
+    """
 
     def __init__(self, epic: Epic, story: Story, before: StoryResult | None = None) -> None:
-        self.epic, self.run, self.settings, self.story = epic, epic.run, epic.settings.stories, story
+        self.epic, self.run, self.settings, self.story = (
+            epic,
+            epic.run,
+            epic.settings.stories,
+            story,
+        )
         rounds = before.rounds + (before.status in ("failed", "blocked")) if before else 0
         self.name = f"{story.slug}/again{rounds}" if rounds else story.slug
         blocked = before is not None and before.was_blocked
-        self.result = StoryResult(id=story.id, title=story.title, rounds=rounds, was_blocked=blocked)
+        self.result = StoryResult(
+            id=story.id, title=story.title, rounds=rounds, was_blocked=blocked
+        )
         self.handoff = StoryHandoff(story.id, limits=epic.settings.handoff)
         self.base: Baseline
         self.seats: Seats
 
     async def work(self) -> StoryResult:
-        """Run the pipeline to its end or its first stop; other exceptions concern every story of the epic."""
+        """Run the pipeline to its end or its first stop; other exceptions concern every story of
+        the epic.
+        """
         result, base = self.result, None
         try:
             base = await self._begin()
@@ -66,7 +79,9 @@ class StoryFlow:
         if result.status != "done":
             result.blockers.append(result.reason)
             if result.status != "paused":
-                self.handoff.add_blocker(result.reason, result.stages[-1].stage if result.stages else "sm")
+                self.handoff.add_blocker(
+                    result.reason, result.stages[-1].stage if result.stages else "sm"
+                )
             self.handoff.save()
             if base:
                 await self.epic.places.remove(base.branch, unless_beyond=base.base)
@@ -85,14 +100,20 @@ class StoryFlow:
             branch = target or await project.branch()
             base = await project.commit_of(f"refs/heads/{branch}") if branch else None
             if base is None:
-                what = f"branch {branch!r} does not exist or has no commit" if branch else "no branch is checked out"
+                what = (
+                    f"branch {branch!r} does not exist or has no commit"
+                    if branch
+                    else "no branch is checked out"
+                )
                 hint = "check out a branch with a commit, or set stories.target"
                 raise InputError(what, where=str(self.epic.project), hint=hint)
             name = await project.free(f"transom/{story.slug}")
             return Baseline(base=base, branch=name, target=branch, at=now())
 
         out = model_file("baseline.json", Baseline)
-        self.base = (await self.run.stage(f"{self.name}/baseline", step, self.story, target, out=out)).value
+        self.base = (
+            await self.run.stage(f"{self.name}/baseline", step, self.story, target, out=out)
+        ).value
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -106,7 +127,9 @@ class StoryFlow:
             folder = (await project.worktrees()).get(f"transom/{slug}")
         if folder is None or not folder.is_dir() or folder.is_relative_to(places.root.resolve()):
             return
-        prompt = f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
+        prompt = (
+            f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
+        )
         remove = "remove it, and keep its work on a branch"
         if (await self._ask("reclaim", prompt, remove, "leave it"))[0] == remove:
             await Git(folder).park(slug)
@@ -117,7 +140,9 @@ class StoryFlow:
         """Run SM and PO until the story is approved."""
         feedback = ""
         for number in range(1, self.settings.reviews + 2):
-            said = await self.seats.ask("sm", number, self.story, {"feedback": feedback}, self.base.base)
+            said = await self.seats.ask(
+                "sm", number, self.story, {"feedback": feedback}, self.base.base
+            )
             self.story = _drafted(self.story, said.value.reply)
             self.handoff.set_acceptance_criteria(self.story.criteria)
             self._record("sm", number, read_reply(said.value.reply), said)
@@ -136,14 +161,20 @@ class StoryFlow:
             if decision == "BLOCKED":
                 reason = "; ".join(read.reasons)
                 if self.result.was_blocked:
-                    await self._ask("blocked", f"PO blocked {self.story.label} again: {reason}", "leave it blocked")
+                    await self._ask(
+                        "blocked",
+                        f"PO blocked {self.story.label} again: {reason}",
+                        "leave it blocked",
+                    )
                 raise Stopped("blocked", f"PO blocked it: {reason}")
         else:
             prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
             answer, reason = await self._ask("review", prompt, "build it as it is", "leave it")
             if answer == "leave it":
                 raise Stopped("blocked", prompt)
-            self.handoff.add_stage_summary("po", f"A person decided: {reason or answer}", "APPROVED")
+            self.handoff.add_stage_summary(
+                "po", f"A person decided: {reason or answer}", "APPROVED"
+            )
         if self.story.spec_checkpoint:
             prompt = f"{self.story.label} is approved; may Dev begin?"
             if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
@@ -155,7 +186,10 @@ class StoryFlow:
         findings: tuple[str, ...] = ()
         before = await self._tests("tests-before", start)
         if before.problem:
-            raise Stopped("paused", f"before Dev begins, {before.problem}; correct stories.tests, and come again")
+            raise Stopped(
+                "paused",
+                f"before Dev begins, {before.problem}; correct stories.tests, and come again",
+            )
         for number in range(1, self.settings.attempts + 1):
             more: dict[str, Json] = {
                 "findings": "\n".join(f"- {one}" for one in findings),
@@ -174,7 +208,9 @@ class StoryFlow:
                 return
             if same := [one for one in findings if one in seen]:
                 prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
-                answer, reason = await self._ask(f"same#{number}", prompt, "let Dev try again", "give up")
+                answer, reason = await self._ask(
+                    f"same#{number}", prompt, "let Dev try again", "give up"
+                )
                 if answer == "give up":
                     break
                 findings += (f"A person says: {reason}",) if reason else ()
@@ -182,7 +218,10 @@ class StoryFlow:
 
     async def _ask_who(self, number: int, where: str) -> None:
         """Ask a person who changed files outside the worktree while Dev worked."""
-        prompt = f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
+        prompt = (
+            f"While Dev worked on {self.story.label}, this changed outside its worktree: {where};"
+            " who did that?"
+        )
         options = ("a person did; go on", "Dev did; refuse its work")
         if (await self._ask(f"dev#{number}/outside", prompt, *options))[0] != options[0]:
             raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
@@ -196,8 +235,13 @@ class StoryFlow:
             stage.memoise = not result.problem or name != "tests-before"
             return result
 
-        inputs = (commit, self.base.branch, list(self.epic.settings.tests.argv))  # another command makes another run
-        return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=model_file("tests.json", TestRun))).value
+        # another command makes another run
+        inputs = (commit, self.base.branch, list(self.epic.settings.tests.argv))
+        return (
+            await self.run.stage(
+                f"{self.name}/{name}", step, *inputs, out=model_file("tests.json", TestRun)
+            )
+        ).value
 
     async def _look(
         self, number: int, start: str, worked: Artifact[Said], before: TestRun
@@ -212,15 +256,23 @@ class StoryFlow:
             evidence = replace(evidence, findings=(said.strayed, *evidence.findings))
         for change in evidence.changes:
             self.handoff.add_file_modified(change.path, change.action, at=said.at)
-        self.result.files_modified = [FileChange(path=one.path, action=one.action) for one in evidence.changes]
+        self.result.files_modified = [
+            FileChange(path=one.path, action=one.action) for one in evidence.changes
+        ]
         self.result.tests = tests.after.counts
-        told = {"findings": list(evidence.findings), "covered": evidence.covered, "uncovered": list(evidence.uncovered)}
+        told = {
+            "findings": list(evidence.findings),
+            "covered": evidence.covered,
+            "uncovered": list(evidence.uncovered),
+        }
         row = self._record("dev", number, read, worked, told)
         changed = {one.path: one.action for one in evidence.changes}
         row.quality = quality(row.summary, self.story, changed, tests.problems)
         return evidence, tests
 
-    async def _inspect(self, number: int, head: str, evidence: Evidence, tests: Comparison) -> tuple[str, ...]:
+    async def _inspect(
+        self, number: int, head: str, evidence: Evidence, tests: Comparison
+    ) -> tuple[str, ...]:
         """Ask QA about work without findings; returns QA's findings."""
         results: Json = {
             **tests.after.counts,
@@ -229,7 +281,10 @@ class StoryFlow:
             "uncovered": list(evidence.uncovered),
         }
         diff = await self.epic.places.project.diff(self.base.base, head)
-        more: dict[str, Json] = {"tests": results, "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa")}
+        more: dict[str, Json] = {
+            "tests": results,
+            "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa"),
+        }
         said = await self.seats.ask("qa", number, self.story, more, head)
         read = read_reply(said.value.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(said.value.reply, self.handoff, tests)
@@ -249,7 +304,9 @@ class StoryFlow:
         async with self.epic.merging:
             name = f"{self.name}/merge#{number}"
             self.epic.merges += 1  # counted at start and end, so that observers notice a merge
-            merged_result = (await self.run.stage(name, step, head, out=model_file("merge.json", Merged))).value
+            merged_result = (
+                await self.run.stage(name, step, head, out=model_file("merge.json", Merged))
+            ).value
             self.epic.merges += 1
         if merged_result.problem:
             raise Stopped("paused", f"the work is done and not merged: {merged_result.problem}")
@@ -257,34 +314,52 @@ class StoryFlow:
         self.result.commits = [head, merged_result.commit]
 
     def _record(
-        self, seat: Seat, number: int, read: Read, said: Artifact[Said], evidence: dict[str, Any] | None = None
+        self,
+        seat: Seat,
+        number: int,
+        read: Read,
+        said: Artifact[Said],
+        evidence: dict[str, Any] | None = None,
     ) -> StageRow:
         """Write an attempt to the hand-over and to the result."""
         decision = read.decision or None
         self.handoff.add_stage_summary(seat, read.summary, decision, at=said.value.at)
         self.handoff.save()
         summary, usage = self.handoff.stages[seat]["summary"], _tokens(said.usage)
-        row = StageRow(stage=seat, decision=decision, attempt=number, summary=summary, by=said.by, usage=usage)
+        row = StageRow(
+            stage=seat, decision=decision, attempt=number, summary=summary, by=said.by, usage=usage
+        )
         row.evidence = evidence or {}
         self.result.stages.append(row)
         return row
 
     async def _ask(self, name: str, prompt: str, *options: str) -> tuple[str, str]:
-        """Ask a person, and pause the story until there is an answer; returns the option and the reason."""
+        """Ask a person, and pause the story until there is an answer; returns the option and the
+        reason.
+        """
         answer = await self.run.ask(f"{self.name}/{name}", prompt, options=options)
         return answer.text, answer.reason
 
 
 def _tokens(usage: Usage) -> dict[str, int]:
-    return {name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")}
+    return {
+        name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")
+    }
 
 
 def _drafted(story: Story, reply: str) -> Story:
-    """Return the story as SM rewrote it, else unchanged. Its files and dependencies stay the backlog's."""
+    """Return the story as SM rewrote it, else unchanged. Its files and dependencies stay the
+    backlog's.
+    """
     try:
         text = read_tag(reply, "story").text
     except ReplyError:
         return story
     new = read_story_file(f"{text}\n", story.source)
-    changes = {"text": new.text, "goal": new.goal, "criteria": new.criteria, "tasks": new.tasks or story.tasks}
+    changes = {
+        "text": new.text,
+        "goal": new.goal,
+        "criteria": new.criteria,
+        "tasks": new.tasks or story.tasks,
+    }
     return story.model_copy(update=changes)

@@ -24,7 +24,9 @@ class FileChange(_Model):
 
 
 class StageRow(_Model):
-    """One attempt of a stage. `evidence` has the orchestrator's observations, not the agent's claims."""
+    """One attempt of a stage. `evidence` has the orchestrator's observations, not the agent's
+    claims.
+    """
 
     stage: Literal["sm", "po", "dev", "qa"]
     decision: str | None = None
@@ -77,18 +79,33 @@ class EpicResult(_Model):
 
     @property
     def exit_code(self) -> int:
-        """0: all done, or a plan; 3: one is paused or blocked; 1: one failed. 3 takes precedence over 1."""
+        """0: all done, or a plan; 3: one is paused or blocked; 1: one failed. 3 takes precedence
+        over 1.
+        """
         states = {story.status for story in self.stories}
         return 3 if states & {"paused", "blocked"} else 1 if states & {"failed", "skipped"} else 0
 
 
-def quality(summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]) -> float:
-    """Score Dev's summary from 0 to 1: criteria named, files named, no claim that the tests contradict."""
+def quality(
+    summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]
+) -> float:
+    """Score Dev's summary from 0 to 1: criteria named, files named, no claim that the tests
+    contradict.
+    """
     plain = summary.lower()
     words = [{word for word in one.lower().split() if len(word) > 4} for one in story.criteria]
-    named = sum(bool(one) and sum(word in plain for word in one) >= min(2, len(one)) for one in words)
+    named = sum(
+        bool(one) and sum(word in plain for word in one) >= min(2, len(one)) for one in words
+    )
     criteria = named / len(words) if words else 1.0
     names = [path.rpartition("/")[2].lower() for path in changes]
-    files = sum(name in plain or name.partition(".")[0] in plain for name in names) / len(names) if names else 0.0
-    boasts = any(word in plain for word in ("all tests pass", "tests are green", "everything works", "tests passed"))
+    files = (
+        sum(name in plain or name.partition(".")[0] in plain for name in names) / len(names)
+        if names
+        else 0.0
+    )
+    boasts = any(
+        word in plain
+        for word in ("all tests pass", "tests are green", "everything works", "tests passed")
+    )
     return round((criteria + files + (0.0 if boasts and problems else 1.0)) / 3, 2)

@@ -1,4 +1,6 @@
-"""The four roles of a story (SM, PO, Dev, QA): the blocks that each sees, its tools and its caps."""
+"""The four roles of a story (SM, PO, Dev, QA): the blocks that each sees, its tools and its
+caps.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,33 @@ VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
     "dev": ("story", "playbook", "po_decision", "po_summary", "findings"),
     "qa": ("story", "dev_summary", "files", "diff", "tests"),
 }
-"""Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole; summaries are truncated."""
+"""Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole;
+summaries are truncated.
+"""
 _OURS = ("workplace", "po_decision", "tests")
 
 
 def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
-    """Return the role `stories.SEAT`. An unreadable reply of Dev is not asked for again: its work counts."""
-    prompt = Block("instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE)
+    """Return the role `stories.SEAT`. An unreadable reply of Dev is not asked for again: its
+    work counts.
+    """
+    prompt = Block(
+        "instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE
+    )
     again = () if seat == "dev" else (RETRY,)
-    return Role(f"stories.{seat}", (prompt,), frozenset(("instructions", "workplace", *VIEWS[seat], *again)), tools)
+    return Role(
+        f"stories.{seat}",
+        (prompt,),
+        frozenset(("instructions", "workplace", *VIEWS[seat], *again)),
+        tools,
+    )
 
 
-def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str, Json] | None = None) -> list[Block]:
-    """Return a seat's blocks: the whole story, the hand-over's context, and `more` texts or data of the run.
+def blocks_for(
+    seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str, Json] | None = None
+) -> list[Block]:
+    """Return a seat's blocks: the whole story, the hand-over's context, and `more` texts or data of
+    the run.
 
     Empty blocks are left out, and blocks that the seat does not see.
     """
@@ -54,25 +70,38 @@ def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str
     blocks = [Block("story", f"{dump_yaml(fields)}\n{story.text}", Tier.SESSION, data=data)]
     for name, value in {**handoff.get_context_for_stage(seat), **(more or {})}.items():
         if value and name in (*VIEWS[seat], "workplace"):
-            text, kept = (value, None) if isinstance(value, str) else (dump_yaml(value).strip(), value)
-            blocks.append(Block(name, text, trust="ours" if name in _OURS else "untrusted", data=kept))
+            text, kept = (
+                (value, None) if isinstance(value, str) else (dump_yaml(value).strip(), value)
+            )
+            blocks.append(
+                Block(name, text, trust="ours" if name in _OURS else "untrusted", data=kept)
+            )
     return blocks
 
 
 class Seats:
-    """The seats of one story, whose stages begin with `name`. `usage` is the sum of their tokens."""
+    """The seats of one story, whose stages begin with `name`. `usage` is the sum of their
+    tokens.
+    """
 
     def __init__(self, epic: Epic, name: str, base: Baseline, handoff: StoryHandoff) -> None:
         self.epic, self.run, self.places, self.name = epic, epic.run, epic.places, name
         self.base, self.handoff, self.usage = base, handoff, Usage()
         self._hints: Artifact[str] | None = None
 
-    async def ask(self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str) -> Artifact[Said]:
-        """Ask a seat for the `number`th time, with `commit` in the worktree and `more` blocks beside the hand-over's.
+    async def ask(
+        self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str
+    ) -> Artifact[Said]:
+        """Ask a seat for the `number`th time, with `commit` in the worktree and `more` blocks
+        beside the hand-over's.
 
         Changes by Dev are committed; changes by another seat are parked.
         """
-        name, branch, kind = f"{self.name}/{seat}#{number}", self.base.branch, self.epic.settings.kinds[seat]
+        name, branch, kind = (
+            f"{self.name}/{seat}#{number}",
+            self.base.branch,
+            self.epic.settings.kinds[seat],
+        )
         tools = self._tools(seat, self.places.git(branch).folder) if kind == "model" else Toolbox()
         role, merges = make_role(seat, tools.specs), self.epic.merges
         at: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
@@ -94,38 +123,61 @@ class Seats:
                 said = await self._commit(reply, number, story, commit)
                 was, found = outside.root, await self.places.project.state()
                 changed = {key for key in {**was, **found} if was.get(key) != found.get(key)}
-                own = {key for key in changed if key.startswith("refs/") and key not in was}  # Dev's own commits
-                merged = merges != self.epic.merges  # the orchestrator merged meanwhile, which changes many files
-                return said.model_copy(update={"outside": () if merged else tuple(sorted(changed - own))})
-            kept = await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
+                # Dev's own commits
+                own = {key for key in changed if key.startswith("refs/") and key not in was}
+                # the orchestrator merged meanwhile, which changes many files
+                merged = merges != self.epic.merges
+                return said.model_copy(
+                    update={"outside": () if merged else tuple(sorted(changed - own))}
+                )
+            kept = (
+                await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
+            )
             return Said(reply=reply, at=now(), kept=kept)
 
         inputs: list[object] = [[block.to_json() for block in blocks]]
         if seat == "dev":
-            inputs.append(await self.run.stage(f"{name}/begin", look, commit, out=model_file("outside.json", Outside)))
-        said = await self.run.stage(name, step, *inputs, out=model_file("reply.json", Said), uses=[role])
+            inputs.append(
+                await self.run.stage(
+                    f"{name}/begin", look, commit, out=model_file("outside.json", Outside)
+                )
+            )
+        said = await self.run.stage(
+            name, step, *inputs, out=model_file("reply.json", Said), uses=[role]
+        )
         self.usage += said.usage
         if said.value.kept:
-            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {said.value.kept}")
+            self.run.progress(
+                f"{story.id}: {seat} changed files; they are kept on {said.value.kept}"
+            )
         return said
 
     async def recall(self, story: Story) -> str:
-        """Return the playbook's insights for the story, recalled once, so that a resumed run reads the same text."""
+        """Return the playbook's insights for the story, recalled once, so that a resumed run
+        reads the same text.
+        """
         if self._hints is None and (playbook := self.epic.playbook):
-            self._hints = await playbook.recall(self.run, f"{self.name}/recall", f"{story.title} {story.goal}")
+            self._hints = await playbook.recall(
+                self.run, f"{self.name}/recall", f"{story.title} {story.goal}"
+            )
         return self._hints.value if self._hints else ""
 
     def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
         """Count an attempt for the insights that Dev cited, and add its findings as insights."""
         if self.epic.playbook and self._hints:
-            reflector, cited = Reflector(self.epic.playbook), cited_in(reply, shown_in(self._hints.value))
+            reflector, cited = (
+                Reflector(self.epic.playbook),
+                cited_in(reply, shown_in(self._hints.value)),
+            )
             source = Source(self.run.id, f"{self.name}/dev", by="stories")
             outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
             reflector.learn(outcome, cited, number)
             reflector.commit_insights()
 
     def _tools(self, seat: str, folder: Path) -> Toolbox:
-        """Return a model's tools: all seats may read, Dev may edit and run commands in the sandbox."""
+        """Return a model's tools: all seats may read, Dev may edit and run commands in the
+        sandbox.
+        """
         tools, tests = reading_tools(folder), self.epic.settings.tests
         if seat == "dev":
             seen, around = readable(tests, self.epic.project), tests.environment
@@ -142,14 +194,24 @@ class Seats:
         read: Callable[[str], str],
         tools: Toolbox,
     ) -> str:
-        """Return a reply within the caps. A person is asked when a cap is reached; after a yes the call goes on."""
+        """Return a reply within the caps. A person is asked when a cap is reached; after a yes
+        the call goes on.
+        """
         settings, place = self.epic.settings.stories, stage.name.removeprefix(f"{self.name}/")
-        tokens, ask_tokens = self._granted("tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0)
+        tokens, ask_tokens = self._granted(
+            "tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0
+        )
         used = f"{story.label} used its {{}} turns in {place}"
         turns, ask_turns = self._granted(f"{place}/turns", used, settings.max_turns)
-        left = max(tokens - self.usage.input_tokens - self.usage.output_tokens, 0) if settings.max_tokens else None
+        left = (
+            max(tokens - self.usage.input_tokens - self.usage.output_tokens, 0)
+            if settings.max_tokens
+            else None
+        )
         try:
-            return (await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, left))).reply.text
+            return (
+                await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, left))
+            ).reply.text
         except (CapReached, OutOfTurns) as cap:
             if isinstance(cap, CapReached) and cap.cap != "tokens":
                 raise
@@ -158,7 +220,8 @@ class Seats:
             raise
 
     def _granted(self, cap: str, reached: str, each: int) -> tuple[int, Question]:
-        """Return a cap, including what a person granted in this run, and the question that asks for more.
+        """Return a cap, including what a person granted in this run, and the question that asks for
+        more.
 
         Raises:
             Stopped: a person gave up.
@@ -166,7 +229,9 @@ class Seats:
         times = 1
         while True:
             prompt = f"{reached.format(each * times)}; may it go on?"
-            question = Question(f"{self.name}/cap/{cap}#{times}", prompt, ("go on with as many again", "give up"))
+            question = Question(
+                f"{self.name}/cap/{cap}#{times}", prompt, ("go on with as many again", "give up")
+            )
             answer = self.run.answer(question.name, question.fingerprint)
             if answer is None:
                 return each * times, question
@@ -175,7 +240,9 @@ class Seats:
             times += 1
 
     async def _commit(self, reply: str, number: int, story: Story, start: str) -> Said:
-        """Commit Dev's changes on the story's branch; `strayed` tells what Dev did to the branch itself."""
+        """Commit Dev's changes on the story's branch; `strayed` tells what Dev did to the branch
+        itself.
+        """
         here, strayed = self.places.git(self.base.branch), ""
         if not await self.places.is_linked(here):
             strayed = "Dev removed its worktree, or put a repository of its own in its place"

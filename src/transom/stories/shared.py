@@ -21,7 +21,9 @@ from transom.stories.testrun import TestCommand
 
 @dataclass(frozen=True)
 class StorySettings:
-    """The worker of each seat (`sm`, `po`, `dev`, `qa`), the project's test command, and the settings."""
+    """The worker of each seat (`sm`, `po`, `dev`, `qa`), the project's test command, and the
+    settings.
+    """
 
     kinds: Mapping[str, WorkerKind]
     tests: TestCommand
@@ -71,7 +73,8 @@ class Outside(RootModel[dict[str, str]]):
 
 
 class Said(Record):
-    """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes `outside`.
+    """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes
+    `outside`.
 
     `kept`: the branch with parked changes of a seat that must not change files.
     """

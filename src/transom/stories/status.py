@@ -1,4 +1,6 @@
-"""Statuses in files: the sprint status, a story's own line, a QA gate; written line by line, comments kept."""
+"""Statuses in files: the sprint status, a story's own line, a QA gate; written line by line,
+comments kept.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _V6: Mapping[str, str] = {"ready": "ready-for-dev"}
 
 @dataclass(frozen=True)
 class StatusLine:
-    """The place of a story's status in a file: the 1-based line, the text, and the format's words."""
+    """The place of a story's status in a file: the 1-based line, the text, and the format's
+    words.
+    """
 
     line: int
     text: str
@@ -55,7 +59,8 @@ class QaGate(BaseModel):
 
     story: str
     gate: Annotated[
-        Literal["PASS", "CONCERNS", "FAIL", "WAIVED"], BeforeValidator(lambda word: str(word).strip().upper())
+        Literal["PASS", "CONCERNS", "FAIL", "WAIVED"],
+        BeforeValidator(lambda word: str(word).strip().upper()),
     ]
     status_reason: str = ""
     top_issues: list[dict[str, Any]] = []
@@ -72,7 +77,11 @@ class Drift:
 
     def __str__(self) -> str:
         row, story = self.in_sprint, self.story
-        sheet = f"{self.source}:{row.line} says {row.text}" if row else "the sprint status does not list it"
+        sheet = (
+            f"{self.source}:{row.line} says {row.text}"
+            if row
+            else "the sprint status does not list it"
+        )
         if story is None:
             return f"{self.key}: {sheet}, the story file is missing"
         return f"{self.key}: {story.source} says {story.status_text or 'nothing'}, {sheet}"
@@ -87,12 +96,16 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
     data = file.data if isinstance(file.data, dict) else {}
     rows = data.get(SECTION)
     if not isinstance(rows, dict):
-        raise InputError(f"has no {SECTION}", where=source, hint=f"write `{SECTION}:` with a line for each story")
+        raise InputError(
+            f"has no {SECTION}", where=source, hint=f"write `{SECTION}:` with a line for each story"
+        )
     stories: dict[str, StatusLine] = {}
     for key, value in rows.items():
         if not isinstance(value, str):
             where = f"{source}:{file.line_of(SECTION, key)}"
-            raise InputError(f"the status of {key} is {value!r}", where=where, hint="write e.g. ready-for-dev")
+            raise InputError(
+                f"the status of {key} is {value!r}", where=where, hint="write e.g. ready-for-dev"
+            )
         if _STORY_KEY.match(key):
             stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
     return SprintStatus(source, stories, str(data.get("story_location") or ""))
@@ -102,7 +115,8 @@ def read_gate(file: YamlFile) -> QaGate:
     """Read a QA gate.
 
     Raises:
-        InputError: the file is a template, or the gate is not PASS, CONCERNS, FAIL or WAIVED; with file:line.
+        InputError: the file is a template, or the gate is not PASS, CONCERNS, FAIL or WAIVED; with
+            file:line.
     """
     data = file.data if isinstance(file.data, dict) else {}
     if "template" in data or placeholders(str(data.get("gate"))):
@@ -114,12 +128,20 @@ def read_gate(file: YamlFile) -> QaGate:
 def front_matter(text: str) -> dict[str, tuple[int, str]]:
     """Return name -> (line, value) of the fields between two lines `---` at the beginning."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?$", text, re.DOTALL | re.MULTILINE)
-    rows = [(number, *line.partition(":")) for number, line in enumerate(match[1].splitlines() if match else (), 2)]
-    return {name.strip(): (number, value.partition(" #")[0].strip(" \t'\"")) for number, name, _, value in rows}
+    rows = [
+        (number, *line.partition(":"))
+        for number, line in enumerate(match[1].splitlines() if match else (), 2)
+    ]
+    return {
+        name.strip(): (number, value.partition(" #")[0].strip(" \t'\""))
+        for number, name, _, value in rows
+    }
 
 
 def find_status(text: str) -> StatusLine | None:
-    """Find the status of a story's file: in front matter, a line below the title, or a section "Status"."""
+    """Find the status of a story's file: in front matter, a line below the title, or a section
+    "Status".
+    """
     number, written = front_matter(text).get("status", (0, ""))
     if written:
         return StatusLine(number, written, _V6)
@@ -148,7 +170,9 @@ def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
 def repair(
     project: Path, stories: Sequence[Story], sprint: SprintStatus, side: Literal["story", "sprint"]
 ) -> list[Drift]:
-    """Write the status of `side` to the other side, for stories that both sides have. Returns the repaired ones."""
+    """Write the status of `side` to the other side, for stories that both sides have. Returns
+    the repaired ones.
+    """
     settled = []
     for drift in find_drift(stories, sprint):
         story = drift.story
@@ -157,7 +181,8 @@ def repair(
         elif (
             story
             and side == "sprint"
-            and (status := read_status(drift.in_sprint.text if drift.in_sprint else "")) != "unknown"
+            and (status := read_status(drift.in_sprint.text if drift.in_sprint else ""))
+            != "unknown"
         ):
             set_story_status(project / story.source, status)
         else:
@@ -175,7 +200,9 @@ def set_sprint_status(path: Path, key: str, status: Status) -> None:
     text = read_text(path)
     sprint = read_sprint_status(parse_yaml(text, path), str(path))
     if key not in sprint.stories:
-        raise InputError(f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`")
+        raise InputError(
+            f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`"
+        )
     _put(path, text, sprint.stories[key], status)
 
 
@@ -188,7 +215,11 @@ def set_story_status(path: Path, status: Status) -> None:
     text = read_text(path)
     found = find_status(text)
     if found is None:
-        raise InputError("has no status line", where=str(path), hint='write "Status: ready-for-dev" below the title')
+        raise InputError(
+            "has no status line",
+            where=str(path),
+            hint='write "Status: ready-for-dev" below the title',
+        )
     _put(path, text, found, status)
 
 
@@ -197,7 +228,9 @@ def tick_tasks(path: Path, story: Story) -> None:
     text = read_text(path)
     for task in story.tasks:
         name = re.escape(task.text.split(" ", 1)[0])
-        text = re.sub(rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", text, count=1, flags=re.MULTILINE)
+        text = re.sub(
+            rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", text, count=1, flags=re.MULTILINE
+        )
     write_file(path, text.encode())
 
 
@@ -205,8 +238,12 @@ def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
     """Replace a status in its line; marks, quotes, comments and the line end stay."""
     lines = text.split("\n")
     word, at = found.words.get(status, status), found.line - 1
-    lines[at], count = re.subn(rf"(^\W*|:\W*){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1)
+    lines[at], count = re.subn(
+        rf"(^\W*|:\W*){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1
+    )
     if not count:
         where = f"{path}:{found.line}"
-        raise InputError("the status cannot be replaced", where=where, hint=f"write {word} there yourself")
+        raise InputError(
+            "the status cannot be replaced", where=where, hint=f"write {word} there yourself"
+        )
     write_file(path, "\n".join(lines).encode())

@@ -25,17 +25,28 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
     """Read `stories.yaml` in either shape.
 
     Raises:
-        InputError: another shape; an id that is missing, double, not a text, or a prefix of another; a status in a
+        InputError: another shape; an id that is missing, double, not a text, or a prefix of
+            another; a status in a
             list; with file:line.
     """
     match file.data:
         case list():
-            stories = [_entry(file, source, (number,), one, listed=True) for number, one in enumerate(file.data)]
+            stories = [
+                _entry(file, source, (number,), one, listed=True)
+                for number, one in enumerate(file.data)
+            ]
         case {"stories": list(entries), **more}:
             epic = str(more.get("epic_id") or more.get("epic") or Path(source).parent.name)
-            stories = [_entry(file, source, ("stories", number), one, epic) for number, one in enumerate(entries)]
+            stories = [
+                _entry(file, source, ("stories", number), one, epic)
+                for number, one in enumerate(entries)
+            ]
         case {"template": _}:
-            raise InputError("is a template, not a backlog", where=source, hint="name the file that was made from it")
+            raise InputError(
+                "is a template, not a backlog",
+                where=source,
+                hint="name the file that was made from it",
+            )
         case _:
             stories = []
     if not stories:
@@ -46,20 +57,30 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
 
 
 def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
-    """Check that ids are unique; ids of a list, which begin file names, must not be prefixes of each other."""
+    """Check that ids are unique; ids of a list, which begin file names, must not be prefixes of
+    each other.
+    """
     for number, story in enumerate(stories):
         where = f"{source}:{story.line}"
         for other in stories[:number]:
             if other.id == story.id:
                 what = f"the id {story.id!r} is already used in line {other.line}"
                 raise InputError(what, where=where, hint="give each story an id of its own")
-            if listed and (story.id.startswith(f"{other.id}-") or other.id.startswith(f"{story.id}-")):
+            if listed and (
+                story.id.startswith(f"{other.id}-") or other.id.startswith(f"{story.id}-")
+            ):
                 what = f"the ids {other.id!r} and {story.id!r} cannot be told apart in file names"
                 raise InputError(what, where=where, hint="renumber one of them")
 
 
 def _entry(
-    file: YamlFile, source: str, at: tuple[str | int, ...], data: Any, epic: str = "", *, listed: bool = False
+    file: YamlFile,
+    source: str,
+    at: tuple[str | int, ...],
+    data: Any,
+    epic: str = "",
+    *,
+    listed: bool = False,
 ) -> Story:
     def refuse(what: str, hint: str, *key: str) -> InputError:
         return InputError(what, where=f"{source}:{file.line_of(*at, *key)}", hint=hint)
@@ -72,7 +93,9 @@ def _entry(
     written, data = data, {_snake(name): value for name, value in data.items()}
     data = {_NAMES[name]: value for name, value in data.items() if name in _NAMES} | data
     identity, files = data.get("id"), data.get("files") or {}
-    if not isinstance(identity, str) or not (_ID.fullmatch(identity) if listed else identity.strip()):
+    if not isinstance(identity, str) or not (
+        _ID.fullmatch(identity) if listed else identity.strip()
+    ):
         hint = 'write it in quotes, with letters, digits and dashes: id: "1"'
         raise refuse(f"{identity!r} is not an id", hint, "id")
     for name in ("title", "description"):
@@ -104,7 +127,9 @@ def _entry(
 
 
 def _snake(name: object) -> str:
-    """Return a name in snake case: `acceptanceCriteria` and `Acceptance-Criteria` become `acceptance_criteria`."""
+    """Return a name in snake case: `acceptanceCriteria` and `Acceptance-Criteria` become
+    `acceptance_criteria`.
+    """
     return re.sub(r"[-_\s]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name))).lower()
 
 

@@ -23,7 +23,8 @@ _STATUSES: Mapping[str, Status] = {
 _MARK = re.compile(
     r"\{\{[^{}\n]{1,60}\}\}"
     r"|(?<!\{)\{(?i:title|date|project_name|todo)\b[^{}\n]{0,60}\}"
-    r"|\[(?i:add|insert|describe|brief|your|feature name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()"
+    r"|\[(?i:add|insert|describe|brief|your|feature"
+    r" name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()"
     r"|\[(?:TODO|TBD|PLACEHOLDER|NEEDS CLARIFICATION)\b[^\]\n]*\]"
     r"|<(?:TO_BE_\w+|TODO|TBD|PLACEHOLDER)[^>\n]*>"
     r"|^\W*(?i:TODO|TBD|PLACEHOLDER)\b\W*(?::.*)?$"
@@ -59,7 +60,8 @@ class Story(Record):
         allowed: globs of the files that may change; empty: not restricted.
         source: its file, relative to the project; `line`: its first line there.
         owns_file: whether the file has only this story.
-        spec_checkpoint, done_checkpoint: whether a person reviews it before Dev starts, and when it is done.
+        spec_checkpoint, done_checkpoint: whether a person reviews it before Dev starts, and when it
+        is done.
     """
 
     id: str
@@ -105,20 +107,30 @@ class Story(Record):
 
 def read_status(text: str) -> Status:
     """Parse a status in free words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`."""
-    plain = " ".join(re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split())
-    return next((status for words, status in _STATUSES.items() if plain.startswith(words)), "unknown")
+    plain = " ".join(
+        re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split()
+    )
+    return next(
+        (status for words, status in _STATUSES.items() if plain.startswith(words)), "unknown"
+    )
 
 
 def placeholders(text: str) -> tuple[tuple[int, str], ...]:
     """Return `(line, text)` of each placeholder; code and comments are ignored."""
     text = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    return tuple((text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text))
+    return tuple(
+        (text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text)
+    )
 
 
-_VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|see \w+)\W*\d*\W*$", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|see \w+)\W*\d*\W*$", re.IGNORECASE
+)
 
 
 def is_testable(criterion: str) -> bool:
-    """Whether a criterion can be tested: at least three words or numbers, no placeholder, not vague."""
+    """Whether a criterion can be tested: at least three words or numbers, no placeholder, not
+    vague.
+    """
     words = re.findall(r"[^\W\d_]{2,}|\d+", criterion)
     return len(words) >= 3 and not placeholders(criterion) and not _VAGUE.match(criterion.strip())

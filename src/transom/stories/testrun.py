@@ -29,8 +29,8 @@ _NAMED = 20
 class TestCommand:
     """The command of a project's tests, run in the sandbox or with the user's own rights.
 
-    In `argv`, `{junit}` is replaced by the report's path, `{python}` by this program's interpreter, `{project}` by the
-    project's folder, which has the `.venv` that a worktree lacks.
+    In `argv`, `{junit}` is replaced by the report's path, `{python}` by this program's interpreter,
+    `{project}` by the project's folder, which has the `.venv` that a worktree lacks.
     """
 
     __test__ = False  # not a test class of pytest
@@ -43,7 +43,9 @@ class TestCommand:
 
 
 class TestRun(BaseModel):
-    """A test run: status and message per case; `problem`: why the run is invalid, "" if it is valid."""
+    """A test run: status and message per case; `problem`: why the run is invalid, "" if it is
+    valid.
+    """
 
     __test__ = False
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,12 +65,18 @@ class TestRun(BaseModel):
 
     @property
     def counts(self) -> dict[str, int]:
-        return {"passed": len(self.ids("passed")), "failed": len(self.bad), "skipped": len(self.ids("skipped"))}
+        return {
+            "passed": len(self.ids("passed")),
+            "failed": len(self.bad),
+            "skipped": len(self.ids("skipped")),
+        }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A test run after Dev, compared with the run before; no `problems` means that the tests pass."""
+    """A test run after Dev, compared with the run before; no `problems` means that the tests
+    pass.
+    """
 
     after: TestRun
     old_failures: tuple[str, ...] = ()
@@ -76,7 +84,9 @@ class Comparison:
 
 
 def compare(before: TestRun, after: TestRun) -> Comparison:
-    """Compare two runs: only new failures count, at least one test ran, none is lost, exit code and report agree."""
+    """Compare two runs: only new failures count, at least one test ran, none is lost, exit code
+    and report agree.
+    """
     new, gone = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
@@ -87,7 +97,10 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
     elif after.code == 0 and after.bad:
         problems.append(f"the tests' exit code is 0, and the report has {len(after.bad)} failures")
     elif after.code and not after.bad:
-        problems.append(f"the tests' exit code is {after.code}, and the report has no failure: {after.output[-300:]}")
+        problems.append(
+            f"the tests' exit code is {after.code}, and the report has no failure:"
+            f" {after.output[-300:]}"
+        )
     failures = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
     for what, names, between in (
         ("tests fail that did not fail before", failures, "; "),
@@ -106,33 +119,50 @@ def check_command(command: TestCommand) -> None:
         InputError: no command is set.
     """
     if not command.argv:
-        hint = 'e.g. stories: {tests: ["{project}/.venv/bin/python", "-m", "pytest", "--junitxml={junit}"]}'
+        hint = (
+            'e.g. stories: {tests: ["{project}/.venv/bin/python", "-m", "pytest",'
+            ' "--junitxml={junit}"]}'
+        )
         raise InputError("no command for the tests is set", where="stories.tests", hint=hint)
     if command.sandbox:
         require(Level.L3)
 
 
 async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
-    """Run the tests in a worktree; the report gets a random name, so that no older file is taken for it."""
+    """Run the tests in a worktree; the report gets a random name, so that no older file is taken
+    for it.
+    """
     check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
-    values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
-    argv = [re.sub(r"\{(junit|python|project)\}", lambda match: values[match[1]], word) for word in command.argv]
+    values = {
+        "junit": str(report),
+        "python": str(Path(sys.executable).resolve()),
+        "project": str(project),
+    }
+    argv = [
+        re.sub(r"\{(junit|python|project)\}", lambda match: values[match[1]], word)
+        for word in command.argv
+    ]
     # Without this, an editable install would test the project's checkout instead of the worktree.
     environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
     try:
         if command.sandbox:
             limits, seen = CommandLimits(wall_seconds=command.seconds), readable(command, project)
-            done = await run_command(argv, worktree, limits=limits, readable=seen, environment=environment)
+            done = await run_command(
+                argv, worktree, limits=limits, readable=seen, environment=environment
+            )
         else:
-            done = await run_openly(argv, worktree, environment, seconds=command.seconds, setting="stories.tests")
+            done = await run_openly(
+                argv, worktree, environment, seconds=command.seconds, setting="stories.tests"
+            )
         return _read(report, done)
     finally:
         report.unlink(missing_ok=True)
 
 
 def readable(command: TestCommand, project: Path) -> list[Path]:
-    """Return what sandboxed commands may read beside the worktree: this interpreter, the project's environments.
+    """Return what sandboxed commands may read beside the worktree: this interpreter, the project's
+    environments.
 
     Environments are in the project's folder, not in git; without them the tests find no package.
     """
@@ -141,11 +171,17 @@ def readable(command: TestCommand, project: Path) -> list[Path]:
 
 
 def _read(report: Path, done: Done) -> TestRun:
-    result: dict[str, Any] = {"code": done.code, "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]}
+    result: dict[str, Any] = {
+        "code": done.code,
+        "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:],
+    }
     if done.ended != "itself":
         return TestRun(**result, problem=f"the tests were ended by the limit on {done.ended}")
     if report.is_symlink() or not report.exists():
-        return TestRun(**result, problem=f"the tests left no report (exit {done.code}): {result['output'][-300:]}")
+        return TestRun(
+            **result,
+            problem=f"the tests left no report (exit {done.code}): {result['output'][-300:]}",
+        )
     cases: dict[str, CaseStatus] = {}
     messages: dict[str, str] = {}
     try:

@@ -1,6 +1,7 @@
 """Workers for a seat: an external coding agent, a recording, fixed rules, or a model.
 
-Each is a provider, so that windows, journal and resuming are the same for all. A worker's reply is only a claim.
+Each is a provider, so that windows, journal and resuming are the same for all. A worker's reply is
+only a claim.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from typing import Any
 from transom.canonical import canonical_json, digest
 from transom.config.model import WorkerKind
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
-from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, RulesProvider, Text, Usage, render
+from transom.llm import (
+    Capabilities,
+    Chain,
+    Provider,
+    Reply,
+    Request,
+    Role,
+    RulesProvider,
+    Text,
+    Usage,
+    render,
+)
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
 from transom.sandbox import run_openly
@@ -42,7 +54,9 @@ class _Worker(Provider):
         at: Any = request.window.get("workplace").data
         await self.places.restore(at["branch"], at["commit"])
         seat, here = request.role.partition(".")[2], self.places.git(at["branch"])
-        text = await self.work(request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}})
+        text = await self.work(
+            request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}}
+        )
         usage = Usage(self.estimate_tokens(request), estimate_tokens(text))
         return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
 
@@ -54,7 +68,8 @@ class _Worker(Provider):
 class CommandWorker(_Worker):
     """An external coding agent: a new process per call, prompt on stdin, reply on stdout.
 
-    Its exit code does not count. It runs with the user's own rights; the orchestrator checks its changes.
+    Its exit code does not count. It runs with the user's own rights; the orchestrator checks its
+    changes.
     """
 
     argv: tuple[str, ...] = ()
@@ -64,18 +79,27 @@ class CommandWorker(_Worker):
 
     async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         _end_leftovers(here.folder)
-        environment = {**{f"TRANSOM_{name.upper()}": value for name, value in at.items()}, _MARK: str(here.folder)}
+        environment = {
+            **{f"TRANSOM_{name.upper()}": value for name, value in at.items()},
+            _MARK: str(here.folder),
+        }
         prompt = render(request).as_text()
-        done = await run_openly(self.argv, here.folder, environment, prompt=prompt, setting="agent.command")
+        done = await run_openly(
+            self.argv, here.folder, environment, prompt=prompt, setting="agent.command"
+        )
         if done.code and not done.stdout.strip():
             message = " ".join(done.stderr.split())[-300:]
             what = f"the agent ended with exit code {done.code} and no reply: {message}"
-            raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
+            raise ProviderError(
+                what, where=self.argv[0], hint="run the command by hand", retryable=True
+            )
         return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _end_leftovers(folder: Path) -> None:
-    """Kill agents of this worktree that outlived a killed orchestrator, so that two never work at once."""
+    """Kill agents of this worktree that outlived a killed orchestrator, so that two never work
+    at once.
+    """
     mark = f"{_MARK}={folder}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -85,14 +109,20 @@ def _end_leftovers(folder: Path) -> None:
 
 @dataclass
 class ReplayWorker(_Worker):
-    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and for Dev the changes `dev-N.patch` beside its reply."""
+    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and for Dev the changes `dev-N.patch` beside
+    its reply.
+    """
 
     folder: Path = Path()
 
     async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:  # noqa: ARG002  the signature
         reply = self.folder / at["story"] / f"{at['role']}-{at['attempt']}.txt"
         if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
-            raise ReplayMiss("the recording is missing", where=str(reply), hint="record it, or choose another worker")
+            raise ReplayMiss(
+                "the recording is missing",
+                where=str(reply),
+                hint="record it, or choose another worker",
+            )
         if (patch := reply.with_suffix(".patch")).is_file():
             await here("apply", "--whitespace=nowarn", str(patch.resolve()))
         return reply.read_text(encoding="utf-8")
@@ -116,25 +146,41 @@ def _sm(request: Request) -> Reply:
 def _po(request: Request) -> Reply:
     story = Story.model_validate(request.window.get("story").data)
     ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    vague = [f"AC {number} says too little" for number, one in enumerate(story.criteria, 1) if len(one.split()) < 3]
+    vague = [
+        f"AC {number} says too little"
+        for number, one in enumerate(story.criteria, 1)
+        if len(one.split()) < 3
+    ]
     if ready and not vague:
-        return _say("SUMMARY: goal and criteria are there; contradictions are not looked for.", "DECISION: APPROVED")
+        return _say(
+            "SUMMARY: goal and criteria are there; contradictions are not looked for.",
+            "DECISION: APPROVED",
+        )
     return _say("DECISION: CHANGES REQUESTED", f"REASON: {vague[0] if ready else why} (Story)")
 
 
 def _qa(request: Request) -> Reply:
     tests: Any = request.window.get("tests").data
     if tests["uncovered"]:
-        return _say("DECISION: FAIL", f"REASON: no test that ran is named for AC {tests['uncovered'][0]}")
-    return _say(f"SUMMARY: {tests['passed']} tests pass, and each criterion has one.", "DECISION: PASS")
+        return _say(
+            "DECISION: FAIL", f"REASON: no test that ran is named for AC {tests['uncovered'][0]}"
+        )
+    return _say(
+        f"SUMMARY: {tests['passed']} tests pass, and each criterion has one.", "DECISION: PASS"
+    )
 
 
 def _dev(request: Request) -> Reply:
     hint = "set agent.command, or choose a model: rules write no code"
-    raise NeedsModel([NotUnderstood(Story.model_validate(request.window.get("story").data).title, "story")], hint=hint)
+    raise NeedsModel(
+        [NotUnderstood(Story.model_validate(request.window.get("story").data).title, "story")],
+        hint=hint,
+    )
 
 
-def worker_chain(chain: Chain, kinds: Mapping[str, WorkerKind], makers: Mapping[WorkerKind, Provider | None]) -> Chain:
+def worker_chain(
+    chain: Chain, kinds: Mapping[str, WorkerKind], makers: Mapping[WorkerKind, Provider | None]
+) -> Chain:
     """Return the chain with each seat's worker; seats of kind `model` keep the chain's provider.
 
     Raises:

@@ -1,7 +1,7 @@
 """Advice: insights and solves that studies of a scope share.
 
-Text, standing and marks of an insight are in a playbook; its data for programs, and the solves of all studies, in an
-append-only file beside it.
+Text, standing and marks of an insight are in a playbook; its data for programs, and the solves of
+all studies, in an append-only file beside it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,15 @@ from transom.studies.rules import Row, Rule, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
-"""Kinds of insight: a rule that rejects designs, a good first design, an error of coarse settings."""
+"""Kinds of insight: a rule that rejects designs, a good first design, an error of coarse
+settings.
+"""
 
-_CATEGORY = {RULE: InsightCategory.MISTAKE, DESIGN: InsightCategory.STRATEGY, NUMERICS: InsightCategory.CALCULATION}
+_CATEGORY = {
+    RULE: InsightCategory.MISTAKE,
+    DESIGN: InsightCategory.STRATEGY,
+    NUMERICS: InsightCategory.CALCULATION,
+}
 _BY = "studies"
 
 
@@ -33,8 +39,8 @@ class Insight:
 
     Attributes:
         content: one readable sentence; `data`: its data for programs.
-        id: its id in the playbook; if two insights share an entry, the second one has the suffix `/2`.
-        helpful, harmful: outcomes that confirmed it, and that refuted it.
+        id: its id in the playbook; if two insights share an entry, the second one has the suffix
+            `/2`. helpful, harmful: outcomes that confirmed it, and that refuted it.
         mark: a person's `veto` (never used) or `pin` (used regardless of outcomes).
     """
 
@@ -78,7 +84,9 @@ class Advice:
         self._lock = FileLock(folder / "advice.lock")
 
     def add(self, insight: Insight, study: str = "") -> str:
-        """Store an insight of a study; returns its id. An equal one with other numbers takes them over."""
+        """Store an insight of a study; returns its id. An equal one with other numbers takes
+        them over.
+        """
         source = Source(study=study, by=_BY)
         with self._lock:
             known = {one.identity: one for one in self._kept()}
@@ -89,8 +97,14 @@ class Advice:
                         Curator(self.playbook).edit(key, content=insight.content, by=_BY)
             else:
                 tags, taken = [insight.scope, insight.kind], {one.id for one in known.values()}
-                first = self.playbook.add_insight(_CATEGORY[insight.kind], insight.content, tags=tags, source=source).id
-                key = next(name for n in count(1) if (name := first if n == 1 else f"{first}/{n}") not in taken)
+                first = self.playbook.add_insight(
+                    _CATEGORY[insight.kind], insight.content, tags=tags, source=source
+                ).id
+                key = next(
+                    name
+                    for n in count(1)
+                    if (name := first if n == 1 else f"{first}/{n}") not in taken
+                )
             event = {"event": "add", "id": key, "scope": insight.scope, "kind": insight.kind}
             append_line(self.path, event | {"content": insight.content, "data": dict(insight.data)})
         return key
@@ -105,7 +119,9 @@ class Advice:
         for event in read_lines(self.path):
             if event["event"] == "add":
                 key = event["id"]
-                found[key] = Insight(event["scope"], event["kind"], event["content"], event["data"], key)
+                found[key] = Insight(
+                    event["scope"], event["kind"], event["content"], event["data"], key
+                )
         return list(found.values())
 
     def _standing(self, insight: Insight) -> Insight:
@@ -132,11 +148,18 @@ class Advice:
 
     def rows(self, scope: str) -> list[Row]:
         """Return the solves of all studies of a scope."""
-        kept = [one for one in read_lines(self.path) if one["event"] == "rows" and one["scope"] == scope]
+        kept = [
+            one for one in read_lines(self.path) if one["event"] == "rows" and one["scope"] == scope
+        ]
         last = {event["study"]: event["rows"] for event in kept}
         return [Row(features, failure) for rows in last.values() for features, failure in rows]
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
-        """Learn rules from all solves of a scope and store them, with sentences by `in_words`; returns their ids."""
+        """Learn rules from all solves of a scope and store them, with sentences by `in_words`;
+        returns their ids.
+        """
         rules = learn(self.rows(scope))
-        return [self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data()), study) for one in rules]
+        return [
+            self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data()), study)
+            for one in rules
+        ]

@@ -1,8 +1,9 @@
-"""The advisor: a model explains a study's failures and proposes rules, which are checked by programs.
+"""The advisor: a model explains a study's failures and proposes rules, which are checked by
+programs.
 
-It sees the exposed session state and the playbook, and reads records and solver output of trials by an explicit,
-bounded tool call. A rule counts if the solves of its scope confirm it, like a learned one; an explanation counts if its
-trials failed with that class.
+It sees the exposed session state and the playbook, and reads records and solver output of trials by
+an explicit, bounded tool call. A rule counts if the solves of its scope confirm it, like a learned
+one; an explanation counts if its trials failed with that class.
 """
 
 from __future__ import annotations
@@ -81,12 +82,15 @@ class Advisor:
     guide: Guide
 
     async def advise(self, run: Run) -> Advised:
-        """Ask the model, check its answer, and store the confirmed rules; new trials cause a new question.
+        """Ask the model, check its answer, and store the confirmed rules; new trials cause a new
+        question.
 
         Raises:
             TransomError: no provider could advise.
         """
-        tools = Toolbox([tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)])
+        tools = Toolbox(
+            [tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)]
+        )
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
         sees = frozenset({"instructions", "session_state", "playbook", "failures", RETRY})
         role = Role(ROLE, prompt, sees, tools.specs, CallSettings(max_tokens=4096))
@@ -104,16 +108,24 @@ class Advisor:
 
         recalled = await self.guide.advice.playbook.recall(run, "advice/recall", failed)
         out = model_file("advice.json", Proposal)
-        found = await run.stage("advice", ask, session.get_llm_context(), failed, recalled, out=out, uses=[role])
+        found = await run.stage(
+            "advice", ask, session.get_llm_context(), failed, recalled, out=out, uses=[role]
+        )
         return self.check(found.value).model_copy(update={"by": found.by})
 
     def session(self, session_id: str) -> SessionState:
         """Return the study as a session: status and newest errors are exposed, trials isolated."""
         study, session, made = self.guide.study, SessionState(session_id), counts(self.trials)
-        best = next(((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None))
+        best = next(
+            ((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None)
+        )
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
-        session.exposed.current_objective = ", ".join(f"{one.direction} {one.name}" for one in study.objectives)
-        session.update_study_status(study.study, "complete", made.complete + made.failed, made.total, *best)
+        session.exposed.current_objective = ", ".join(
+            f"{one.direction} {one.name}" for one in study.objectives
+        )
+        session.update_study_status(
+            study.study, "complete", made.complete + made.failed, made.total, *best
+        )
         for trial in self.trials:
             session.add_trial(trial.model_dump())
             if trial.kind == "failed":
@@ -133,14 +145,18 @@ class Advisor:
         return "\n".join(lines)
 
     def _ended(self, failure: str) -> list[Trial]:
-        return [trial for trial in self.trials if trial.kind == "failed" and trial.failure == failure]
+        return [
+            trial for trial in self.trials if trial.kind == "failed" and trial.failure == failure
+        ]
 
     def check(self, proposal: Proposal) -> Advised:
         """Check a proposal against trials and rows, and store the rules that hold."""
         explained, added, refused = [], list[str](), list[str]()
         for one in proposal.explanations:
             if wrong := set(one.trials) - {trial.number for trial in self._ended(one.failure)}:
-                refused.append(f"explanation of {one.failure!r}: trial {min(wrong)} did not fail so")
+                refused.append(
+                    f"explanation of {one.failure!r}: trial {min(wrong)} did not fail so"
+                )
             else:
                 explained.append(one)
         advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
@@ -154,7 +170,9 @@ class Advisor:
                 words = self.guide.in_words(rule.sentence)
                 added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
             else:
-                refused.append(f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}")
+                refused.append(
+                    f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}"
+                )
         return Advised(explanations=tuple(explained), added=tuple(added), refused=tuple(refused))
 
     def read_trial(self, trial: int, what: str = "record", offset: int = 0) -> str:
@@ -167,13 +185,19 @@ class Advisor:
         if found is None:
             raise ToolRefused(f"unknown trial {trial}", hint="see the block failures")
         folder = self.folder / "trials" / f"{trial:05d}"
-        files = sorted(path.name for path in folder.glob("*") if path.is_file() and not path.is_symlink())
+        files = sorted(
+            path.name for path in folder.glob("*") if path.is_file() and not path.is_symlink()
+        )
         start = max(0, offset)
         if what == "record":
-            text = compact_json({**found.to_record(), "params": dict(found.params), "files": list[Json](files)})
+            text = compact_json(
+                {**found.to_record(), "params": dict(found.params), "files": list[Json](files)}
+            )
             return text[start : start + MOST_READ]
         if what not in files:
-            raise ToolRefused(f"trial {trial} has no {what}", hint=f"known: record, {', '.join(files)}")
+            raise ToolRefused(
+                f"trial {trial} has no {what}", hint=f"known: record, {', '.join(files)}"
+            )
         with (folder / what).open("rb") as file:
             file.seek(start)
             return file.read(MOST_READ).decode("utf-8", "replace")
@@ -183,4 +207,6 @@ def _read(text: str) -> Proposal:
     try:
         return Proposal.model_validate(read_json(text))
     except (ValueError, ValidationError) as error:
-        raise ReplyError(f"the advice is not the JSON that was asked for: {str(error).splitlines()[0]}") from error
+        raise ReplyError(
+            f"the advice is not the JSON that was asked for: {str(error).splitlines()[0]}"
+        ) from error

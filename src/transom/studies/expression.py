@@ -15,9 +15,26 @@ _FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin"
 _FUNCTIONS |= {"abs": abs, "min": min, "max": max}
 _KNOWN = {**_FUNCTIONS, "pi": math.pi}
 _SYNTAX = (
-    ast.Expression, ast.Name, ast.Load, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub,
-    ast.Mult, ast.Div, ast.Pow, ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Call,
-)  # fmt: skip
+    ast.Expression,
+    ast.Name,
+    ast.Load,
+    ast.Constant,
+    ast.UnaryOp,
+    ast.USub,
+    ast.UAdd,
+    ast.BinOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.Div,
+    ast.Pow,
+    ast.Compare,
+    ast.Lt,
+    ast.LtE,
+    ast.Gt,
+    ast.GtE,
+    ast.Call,
+)
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}:]+?)\s*(?::([^{}]*))?\}\}")
 
 _Values: TypeAlias = Mapping[str, float | int | str]
@@ -25,7 +42,9 @@ _Values: TypeAlias = Mapping[str, float | int | str]
 
 @dataclass(frozen=True)
 class Formula:
-    """A checked formula: its text, the names of the numbers that it needs, and whether it compares."""
+    """A checked formula: its text, the names of the numbers that it needs, and whether it
+    compares.
+    """
 
     text: str
     names: frozenset[str]
@@ -53,8 +72,10 @@ class Formula:
         """Return the value, nan if it is undefined (a division by 0); a comparison gives 1 or 0."""
         try:
             numbers = {name: float(values[name]) for name in self.names}
-            return float(eval(self.code, {"__builtins__": {}, **_KNOWN}, numbers))  # `_check` allows only arithmetic
-        except (ArithmeticError, ValueError, TypeError):  # a TypeError for the root of a negative number
+            # `_check` allows only arithmetic
+            return float(eval(self.code, {"__builtins__": {}, **_KNOWN}, numbers))
+        # a TypeError for the root of a negative number
+        except (ArithmeticError, ValueError, TypeError):
             return math.nan
 
 
@@ -63,14 +84,18 @@ def _check(tree: ast.Expression) -> None:
     for node in ast.walk(tree):
         fine = isinstance(node, _SYNTAX)
         if isinstance(node, ast.Call):
-            fine = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS and not node.keywords
+            fine = (
+                isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS and not node.keywords
+            )
         elif isinstance(node, ast.Constant):
             fine = isinstance(node.value, int | float) and not isinstance(node.value, bool)
             if fine and isinstance(node.value, int):
                 node.value = float(node.value)
         if not fine:
             what, known = ast.unparse(node) or ast.unparse(tree), ", ".join(_FUNCTIONS)
-            raise ValueError(f"{what} is not allowed in a formula; use + - * / ** < <= > >= and {known}")
+            raise ValueError(
+                f"{what} is not allowed in a formula; use + - * / ** < <= > >= and {known}"
+            )
 
 
 def fill(text: str, values: _Values) -> str:
@@ -86,10 +111,18 @@ def fill(text: str, values: _Values) -> str:
         if value is None:
             formula = Formula.parse(inner)
             if missing := sorted(formula.names - values.keys()):
-                raise ValueError(f"{match[0]}: unknown name {missing[0]}; known: {', '.join(sorted(values))}")
+                raise ValueError(
+                    f"{match[0]}: unknown name {missing[0]}; known: {', '.join(sorted(values))}"
+                )
             value = formula(values)
         try:
-            return format(value, form.strip()) if form else repr(value) if isinstance(value, float) else str(value)
+            return (
+                format(value, form.strip())
+                if form
+                else repr(value)
+                if isinstance(value, float)
+                else str(value)
+            )
         except ValueError as error:
             raise ValueError(f"{match[0]}: {error}") from error
 

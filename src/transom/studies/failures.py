@@ -1,7 +1,8 @@
 """Failure classes: classifies the end of a solve, with evidence.
 
-It uses the return code, messages at the start of a line, completion lines, the input deck and the results. A bare word
-in a log proves nothing. Classes and patterns are data (`failures.yaml`), which files of the same form can extend.
+It uses the return code, messages at the start of a line, completion lines, the input deck and the
+results. A bare word in a log proves nothing. Classes and patterns are data (`failures.yaml`), which
+files of the same form can extend.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
 _LAST = 30  # last lines of a failed run, in which words count without a message mark
-_FARTHEST, _FAR = 1000, 1e7  # a displacement beyond so many model sizes, or this length, means a free body
+# a displacement beyond so many model sizes, or this length, means a free body
+_FARTHEST, _FAR = 1000, 1e7
 _RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes of symptoms; a free body in the deck is the cause behind them."""
@@ -44,7 +46,9 @@ class Message(Data):
 
 
 class Completion(Data):
-    """The last line of a tool that finished; `results`: tables that are proof enough if the line is cut off."""
+    """The last line of a tool that finished; `results`: tables that are proof enough if the line
+    is cut off.
+    """
 
     tool: str
     of: Pattern
@@ -79,7 +83,10 @@ class Taxonomy(Data):
 
     @cached_property
     def words(self) -> dict[str, re.Pattern[str]]:
-        every = {name: "|".join(f"(?:{word})" for word in one.words) for name, one in self.classes.items()}
+        every = {
+            name: "|".join(f"(?:{word})" for word in one.words)
+            for name, one in self.classes.items()
+        }
         return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}
 
     def class_of(self, text: str) -> str | None:
@@ -91,7 +98,9 @@ class Taxonomy(Data):
         classes = dict(own.classes)
         for name, one in self.classes.items():
             mine = own.classes.get(name)
-            classes[name] = mine.model_copy(update={"words": (*mine.words, *one.words)}) if mine else one
+            classes[name] = (
+                mine.model_copy(update={"words": (*mine.words, *one.words)}) if mine else one
+            )
         return Taxonomy(
             messages=(*own.messages, *self.messages),
             completion=(*own.completion, *self.completion),
@@ -105,9 +114,14 @@ def load_taxonomy(*own: Path) -> Taxonomy:
     taxonomy = Taxonomy()
     for path in (Path(__file__).with_name("failures.yaml"), *own):
         taxonomy = taxonomy.merged(validate_yaml(Taxonomy, load_yaml(path)))
-        for name in (*taxonomy.return_codes.values(), *(one.otherwise for one in taxonomy.completion)):
+        for name in (
+            *taxonomy.return_codes.values(),
+            *(one.otherwise for one in taxonomy.completion),
+        ):
             if name not in taxonomy.classes:
-                raise InputError(f"unknown class {name}", where=str(path), hint="describe it under `classes`")
+                raise InputError(
+                    f"unknown class {name}", where=str(path), hint="describe it under `classes`"
+                )
     return taxonomy
 
 
@@ -130,7 +144,9 @@ _Seen: TypeAlias = tuple[str, Evidence]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The outcome of a solve: its class of failure, None for success; the strongest evidence first."""
+    """The outcome of a solve: its class of failure, None for success; the strongest evidence
+    first.
+    """
 
     failure: str | None
     severity: Severity = "warning"
@@ -166,14 +182,20 @@ class JobOutput:
     missing: Sequence[str] = ()
 
     @staticmethod
-    def read(folder: Path, return_code: int | None = None, *, given: Collection[str] = (), **known: Any) -> JobOutput:
+    def read(
+        folder: Path, return_code: int | None = None, *, given: Collection[str] = (), **known: Any
+    ) -> JobOutput:
         """Read a job's folder, or one output file, by beginning and end of each file.
 
         Args:
             given: names of the solver's input files, which have no messages.
             known: other fields.
         """
-        paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
+        paths = (
+            [folder]
+            if folder.is_file()
+            else sorted(path for path in folder.iterdir() if path.is_file())
+        )
         deck, results, texts = None, [], {}
         for path in paths:
             kind = path.suffix.lower()
@@ -193,7 +215,11 @@ def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     motion = job.deck.free_motion() if job.deck else None
     if motion and found and found[0][0] in _OPEN:
         found.insert(0, ("singularity", Evidence("input", motion)))
-    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found)) if found else Diagnosis(None)
+    return (
+        diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found))
+        if found
+        else Diagnosis(None)
+    )
 
 
 def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
@@ -202,7 +228,9 @@ def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
     return Diagnosis(name, one.severity, one.title, one.advice, evidence)
 
 
-def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
+def _seen(
+    job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]
+) -> list[_Seen]:
     """Return all evidence of failure, the strongest first."""
     if job.stopped:
         return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
@@ -210,7 +238,8 @@ def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: 
     messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
     messages.sort(key=lambda one: one[0] == "solver_error")  # stable: messages with a class first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
-        limits = [one for one in messages if one[0] in ("timeout", "memory_error", "disk_full")]  # why it was killed
+        # why it was killed
+        limits = [one for one in messages if one[0] in ("timeout", "memory_error", "disk_full")]
         return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
     if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
@@ -252,14 +281,20 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
         lines = text.splitlines()
         for number in range(len(lines), max(0, len(lines) - _LAST), -1):
             if name := taxonomy.class_of(lines[number - 1]):
-                yield name, Evidence("message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number)
+                yield (
+                    name,
+                    Evidence(
+                        "message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number
+                    ),
+                )
 
 
 def _block(text: str) -> str:
     """Return a message's first lines up to an empty one, with white space collapsed."""
     lines: list[str] = []
     for line in text.split("\n"):
-        if lines and (not line.strip() or len(lines) == _LINES or line.startswith("1   ")):  # a new page in Nastran
+        # a new page in Nastran
+        if lines and (not line.strip() or len(lines) == _LINES or line.startswith("1   ")):
             break
         lines.append(line)
     return " ".join(" ".join(lines).split())[:_CHARACTERS]
@@ -300,4 +335,7 @@ def _insane(job: JobOutput) -> Iterator[_Seen]:
         if one.bad or not math.isfinite(moved):
             yield "not_finite", Evidence("result", one.bad or "a displacement is not finite", name)
         if one.epsilon is not None and one.epsilon >= _RESIDUAL:
-            yield "singularity", Evidence("result", f"the residual is {one.epsilon:.3g} of the work done", name)
+            yield (
+                "singularity",
+                Evidence("result", f"the residual is {one.epsilon:.3g} of the work done", name),
+            )

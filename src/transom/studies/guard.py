@@ -1,7 +1,7 @@
 """Kills the processes of jobs, found by a mark in their environment, whoever their parent is.
 
-Run as a program, `guard.py WORKER:` waits until its standard input ends, which happens when the worker exits, and kills
-that worker's jobs. It imports nothing of Transom, so that it starts fast.
+Run as a program, `guard.py WORKER:` waits until its standard input ends, which happens when the
+worker exits, and kills that worker's jobs. It imports nothing of Transom, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -17,12 +17,18 @@ MARK = "TRANSOM_STUDY_JOB"
 
 
 def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> None:
-    """Kill the processes of jobs: of a worker (its mark with the colon), in a folder, or in folders below one."""
+    """Kill the processes of jobs: of a worker (its mark with the colon), in a folder, or in
+    folders below one.
+    """
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             mark = process.environ().get(MARK, "")
             place = mark.partition(":")[2]
-            mine = mark.startswith(worker) and folder in ("", place) and place.startswith(below and below + "/")
+            mine = (
+                mark.startswith(worker)
+                and folder in ("", place)
+                and place.startswith(below and below + "/")
+            )
             if mark and mine and process.pid != os.getpid():
                 process.kill()
 

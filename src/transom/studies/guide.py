@@ -1,7 +1,8 @@
 """The guide of a study: it applies the insights of earlier studies and leaves new ones.
 
-Before each solve, requirements and rules reject designs. The first designs are good ones of related studies,
-transferred by their dimensionless features. At the end new rules, designs and numerical margins go to the advice.
+Before each solve, requirements and rules reject designs. The first designs are good ones of related
+studies, transferred by their dimensionless features. At the end new rules, designs and numerical
+margins go to the advice.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ class Guide:
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
-        own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
+        own = {
+            **dict.fromkeys(self.study.learning.pin, "pin"),
+            **dict.fromkeys(self.study.learning.veto, "veto"),
+        }
         known = self.advice.insights(self.study.scope)
         self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
         rows = self.advice.rows(self.study.scope)
@@ -66,16 +70,24 @@ class Guide:
             return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
         hit = [one for one in self.rules if one.rule.matches(features)]
-        return Rejection(hit[0].content, tuple(one.id for one in hit), hit[0].rule.failure) if hit else None
+        return (
+            Rejection(hit[0].content, tuple(one.id for one in hit), hit[0].rule.failure)
+            if hit
+            else None
+        )
 
     def in_words(self, sentence: str) -> str:
         """Return a rule's sentence with the titles of variables and constants."""
         named = {**self.study.variables, **self.study.constants}
-        titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
+        titles = {
+            name: title for name, one in named.items() if (title := getattr(one, "title", ""))
+        }
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
     def score(self, trial: Trial) -> None:
-        """Count the outcome of a design that rules had rejected, or that came from another study."""
+        """Count the outcome of a design that rules had rejected, or that came from another
+        study.
+        """
         where: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
         for rule in trial.audit:
             self.advice.outcome(rule, helpful=trial.kind == "failed", **where)
@@ -99,7 +111,11 @@ class Guide:
         self, wanted: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
     ) -> dict[str, Number] | None:
         """Return the design whose features are nearest to those of another study's design."""
-        chosen = {name: params[name] for name, one in self.study.variables.items() if params.get(name) in one.choices}
+        chosen = {
+            name: params[name]
+            for name, one in self.study.variables.items()
+            if params.get(name) in one.choices
+        }
 
         def distance(design: Mapping[str, Number]) -> float:
             values = self.study.values(design)
@@ -109,9 +125,15 @@ class Guide:
             size = sum(_apart(values[name], params[name]) for name in design.keys() & params.keys())
             mine = self.features(values)
             shared = mine.keys() & wanted.keys()
-            return sum(_apart(mine[name], wanted[name]) for name in shared) + 1e-3 * size if shared else math.inf
+            return (
+                sum(_apart(mine[name], wanted[name]) for name in shared) + 1e-3 * size
+                if shared
+                else math.inf
+            )
 
-        best = min((random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance)
+        best = min(
+            (random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance
+        )
         for at in range(_REFINED):
             spread = 0.2 * (1 - at / _REFINED) + 0.002
             best = min(best, nearby_design(self.study, best, spread, pick) | chosen, key=distance)
@@ -119,13 +141,19 @@ class Guide:
 
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
         """Store this study's findings for the next; returns the ids of new insights."""
-        mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
+        mine = [
+            Row(self.features(self.study.values(one.params)), one.failure)
+            for one in trials
+            if _counts(one)
+        ]
         if any(row.failure is None for row in mine):  # else the set-up fails, not the designs
             self.advice.keep(self.study.scope, self.study.study, mine)
         found = self.advice.learn(self.study.scope, self.study.study, self.in_words)
         good = ranked(self.study, trials)
         if verification.asked:
-            good = [trial for trial in good if trial.number in {one.number for one in verification.held}]
+            good = [
+                trial for trial in good if trial.number in {one.number for one in verification.held}
+            ]
         found += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]
         self._learn_margin(verification.factors())
         return sorted(set(found) - {one.id for one in self.insights})
@@ -139,7 +167,12 @@ class Guide:
         reached = ", ".join(f"{one.name} {value:.4g}" for one, value in wanted)
         features = self.features(self.study.values(trial.params))
         key = f"{self.study.study}/{trial.number}"
-        data = {"features": features, "params": dict(trial.params), "values": list(trial.values), "key": key}
+        data = {
+            "features": features,
+            "params": dict(trial.params),
+            "values": list(trial.values),
+            "key": key,
+        }
         return DESIGN, f"{self.study.study}: {names} is feasible with {reached}", data
 
     def _learn_margin(self, seen: Mapping[str, Sequence[float]]) -> None:
@@ -157,7 +190,9 @@ class Guide:
 
 def _counts(trial: Trial) -> bool:
     """Whether the outcome of a solve depends on the design."""
-    told = trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
+    told = trial.kind == "solved" or (
+        trial.kind == "failed" and trial.failure not in ("timeout", "output_flood")
+    )
     return told and trial.same_as is None
 
 

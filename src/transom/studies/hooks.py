@@ -56,12 +56,16 @@ def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: Occasion) -
         try:
             hook(occasion)
         except Exception as error:  # noqa: BLE001  a hook's failure must not affect the trial
-            failed.append(f"hook {name} failed at {occasion.moment}: {type(error).__name__}: {error}")
+            failed.append(
+                f"hook {name} failed at {occasion.moment}: {type(error).__name__}: {error}"
+            )
     return failed
 
 
 def error_tracker(occasion: Occasion) -> None:
-    """Append a failed solve to `error_history.jsonl` in the study's folder; for `post_solve` or `on_failure`."""
+    """Append a failed solve to `error_history.jsonl` in the study's folder; for `post_solve` or
+    `on_failure`.
+    """
     solved = occasion.solved
     if solved is None or solved.diagnosis.failure is None:
         return

@@ -1,7 +1,8 @@
 """Learning for your own runner: a mixin for new code, a wrapper for existing code.
 
-Both watch one method of the runner, which takes an Optuna trial (or a mapping of parameters) and returns the objective
-or raises. Every outcome is classified, and at the end of `run` rules are learned for the next study of the scope.
+Both watch one method of the runner, which takes an Optuna trial (or a mapping of parameters) and
+returns the objective or raises. Every outcome is classified, and at the end of `run` rules are
+learned for the next study of the scope.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Learning:
     Args:
         study: the study's name; its rows replace its earlier ones.
         scope: the family of studies that share insights; None: only this study.
-        features: name -> formula of parameters, such as `hole / width`; default: the parameters themselves.
+        features: name -> formula of parameters, such as `hole / width`; default: the parameters
+            themselves.
     """
 
     def __init__(
@@ -43,7 +45,9 @@ class Learning:
         self.study, self.scope = study, scope or study
         self.advice = Advice(Path(folder))
         self._taxonomy = load_taxonomy()
-        self._features = Features({name: Formula.parse(text) for name, text in (features or {}).items()})
+        self._features = Features(
+            {name: Formula.parse(text) for name, text in (features or {}).items()}
+        )
         known = self.advice.insights(self.scope)
         self._known = {one.id for one in known}
         self.rules = [one for one in known if one.kind == RULE and one.acts]
@@ -52,28 +56,40 @@ class Learning:
         self.added: list[str] = []
 
     def _measure(self, params: Mapping[str, Any]) -> dict[str, float]:
-        numbers = {name: float(value) for name, value in params.items() if isinstance(value, int | float)}
+        numbers = {
+            name: float(value) for name, value in params.items() if isinstance(value, int | float)
+        }
         return self._features(numbers) if self._features.formulas else numbers
 
     def warnings(self, params: Mapping[str, Any]) -> list[Insight]:
-        """Return the rules of earlier studies that predict a failure of this design; check before expensive solves."""
+        """Return the rules of earlier studies that predict a failure of this design; check
+        before expensive solves.
+        """
         features = self._measure(params)
         return [one for one in self.rules if one.rule.matches(features)]
 
     def record(self, trial: Any, error: str | None = None) -> str | None:
-        """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the class of failure."""
+        """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the
+        class of failure.
+        """
         params, failure = trial if isinstance(trial, Mapping) else trial.params, None
         number = getattr(trial, "number", len(self.seen))
         if error is not None:
-            failure = classify(JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy).failure
+            failure = classify(
+                JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy
+            ).failure
         for rule in self.warnings(params):
             self.used[rule.id] += 1
-            self.advice.outcome(rule.id, helpful=failure is not None, study=self.study, trial=number)
+            self.advice.outcome(
+                rule.id, helpful=failure is not None, study=self.study, trial=number
+            )
         self.seen.append(Row(self._measure(params), failure))
         return failure
 
     def report(self) -> dict[str, Any]:
-        """Return trials, failures by class, insights that were added and used, with their standing."""
+        """Return trials, failures by class, insights that were added and used, with their
+        standing.
+        """
         failures, total = Counter(row.failure for row in self.seen if row.failure), len(self.seen)
         known = self.advice.insights(self.scope)
         return {
@@ -85,14 +101,21 @@ class Learning:
             "insights_added": len(self.added),
             "insights_used": dict(self.used),
             "insights": [
-                {"id": one.id, "content": one.content, "helpful_count": one.helpful, "harmful_count": one.harmful}
+                {
+                    "id": one.id,
+                    "content": one.content,
+                    "helpful_count": one.helpful,
+                    "harmful_count": one.harmful,
+                }
                 for one in known
                 if one.id in {*self.used, *self.added}
             ],
         }
 
     def watch(self, runner: object, name: str | None = None) -> None:
-        """Record the outcomes of the method `name`, or of the first in `OBJECTIVE`; InputError if there is none."""
+        """Record the outcomes of the method `name`, or of the first in `OBJECTIVE`; InputError
+        if there is none.
+        """
         names = (name,) if name else OBJECTIVE
         found = next((one for one in names if callable(getattr(runner, one, None))), None)
         if found is None:
@@ -120,16 +143,24 @@ class Learning:
             return run(*args, **kwargs)
         finally:
             self.advice.keep(self.scope, self.study, self.seen)
-            self.added = [one for one in self.advice.learn(self.scope, self.study) if one not in self._known]
+            self.added = [
+                one for one in self.advice.learn(self.scope, self.study) if one not in self._known
+            ]
 
 
 class ContextEngineeringMixin:
-    """Adds learning to a runner: `class Mine(ContextEngineeringMixin, TheirRunner)`, `init_context_engineering()`."""
+    """Adds learning to a runner: `class Mine(ContextEngineeringMixin, TheirRunner)`,
+    `init_context_engineering()`.
+    """
 
     _learning: Learning
 
-    def init_context_engineering(self, *given: Any, objective: str | None = None, **more: Any) -> None:
-        """Watch the method `objective`; call this at the end of `__init__`, with the arguments of `Learning`."""
+    def init_context_engineering(
+        self, *given: Any, objective: str | None = None, **more: Any
+    ) -> None:
+        """Watch the method `objective`; call this at the end of `__init__`, with the arguments
+        of `Learning`.
+        """
         self._learning = Learning(*given, **more)
         self._learning.watch(self, objective)
 

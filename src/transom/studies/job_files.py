@@ -1,4 +1,6 @@
-"""Readers of a solve's files: decks of Abaqus and CalculiX, tables of CalculiX (`.dat`) and Nastran (F06), outputs."""
+"""Readers of a solve's files: decks of Abaqus and CalculiX, tables of CalculiX (`.dat`) and
+Nastran (F06), outputs.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,20 @@ _STRESSES = 6
 _SPACED = re.compile(r"E I G E N V A L U E|B U C K L I N G")  # tables of CalculiX that name no set
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
 
-# With one of these cards, nodes are elsewhere, or there are more supports than *BOUNDARY, or free motion is allowed.
+# With one of these cards, nodes are elsewhere, or there are more supports than *BOUNDARY, or free
+# motion is allowed.
 _ELSEWHERE = {"INCLUDE", "PART", "INSTANCE", "NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY", "NMAP"}
-_TIED = {"EQUATION", "MPC", "TIE", "RIGID BODY", "COUPLING", "CONTACT PAIR", "CONTACT", "SPRING", "TRANSFORM"}
+_TIED = {
+    "EQUATION",
+    "MPC",
+    "TIE",
+    "RIGID BODY",
+    "COUPLING",
+    "CONTACT PAIR",
+    "CONTACT",
+    "SPRING",
+    "TRANSFORM",
+}
 _FREE = {"FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC"}
 _PLANE, _ROUND = ("CPS", "CPE", "B21", "B22", "B23", "T2D"), "CAX"
 _NAMED = {"ENCASTRE": (1, 6), "PINNED": (1, 3)}
@@ -47,10 +60,14 @@ class Deck:
 
     @property
     def undefined(self) -> list[int]:
-        """Nodes that elements use and the deck does not define; [] if nodes may be defined elsewhere."""
+        """Nodes that elements use and the deck does not define; [] if nodes may be defined
+        elsewhere.
+        """
         if not self.nodes or self.cards & _ELSEWHERE:
             return []
-        return sorted({node for nodes in self.elements.values() for node in nodes} - self.nodes.keys())
+        return sorted(
+            {node for nodes in self.elements.values() for node in nodes} - self.nodes.keys()
+        )
 
     @property
     def size(self) -> float:
@@ -59,13 +76,21 @@ class Deck:
         return math.dist([min(axis) for axis in axes], [max(axis) for axis in axes])
 
     def free_motion(self) -> str | None:
-        """Return why the whole model can certainly move: too few supports, or none along an axis; else None."""
+        """Return why the whole model can certainly move: too few supports, or none along an
+        axis; else None.
+        """
         if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
             return None
         if not self.supports:
             return "nothing is held: the deck has no supports"
         plane = all(kind.startswith(_PLANE) for kind in self.types)
-        axes = {2} if any(kind.startswith(_ROUND) for kind in self.types) else {1, 2} if plane else {1, 2, 3}
+        axes = (
+            {2}
+            if any(kind.startswith(_ROUND) for kind in self.types)
+            else {1, 2}
+            if plane
+            else {1, 2, 3}
+        )
         if missing := sorted(axes - {direction for _, direction in self.supports}):
             return f"nothing is held along direction {', '.join(map(str, missing))}"
         needed = {1: 1, 2: 3, 3: 6}[len(axes)]
@@ -87,7 +112,8 @@ def read_deck(text: str) -> Deck:
             members.extend(int(row[0]) for row in numbers)
         elif name == "ELEMENT":
             deck.types.add(options.get("TYPE", "").upper())
-            joined = re.sub(r",\s*\n", ",", "\n".join(rows))  # a line that ends with a comma goes on in the next
+            # a line that ends with a comma goes on in the next
+            joined = re.sub(r",\s*\n", ",", "\n".join(rows))
             found = filter(None, map(_numbers, joined.split("\n")))
             deck.elements.update({int(row[0]): tuple(map(int, row[1:])) for row in found})
         elif name == "NSET":
@@ -96,7 +122,9 @@ def read_deck(text: str) -> Deck:
             deck.supports.update(_held(rows, sets))
         elif name in ("SOLID SECTION", "SHELL SECTION"):
             values = [value for row in rows for value in _numbers(row)]
-            plane = name == "SHELL SECTION" or any(kind.startswith(("CPS", "CPE")) for kind in deck.types)
+            plane = name == "SHELL SECTION" or any(
+                kind.startswith(("CPS", "CPE")) for kind in deck.types
+            )
             deck.zero_thickness |= plane and values[:1] == [0]
     return deck
 
@@ -143,7 +171,8 @@ class Results:
     """Numbers from the result files of a solve.
 
     Attributes:
-        displacement: the largest length of a displacement vector, in the model's unit; None if none is listed.
+        displacement: the largest length of a displacement vector, in the model's unit; None if none
+            is listed.
         stress: the largest von Mises stress in the last listed table; None if none is listed.
         epsilon: largest relative residual of a linear solution, None if none is printed.
         bad: the first line with a value that is not a number.
@@ -176,7 +205,9 @@ def read_dat(lines: Iterable[str]) -> Results:
 def mises(sxx: float, syy: float, szz: float, sxy: float, sxz: float, syz: float) -> float:
     """Return the von Mises stress of a stress tensor, in its unit."""
     shear = sxy**2 + sxz**2 + syz**2
-    return math.sqrt(max(0.0, ((sxx - syy) ** 2 + (syy - szz) ** 2 + (szz - sxx) ** 2) / 2 + 3 * shear))
+    return math.sqrt(
+        max(0.0, ((sxx - syy) ** 2 + (syy - szz) ** 2 + (szz - sxx) ** 2) / 2 + 3 * shear)
+    )
 
 
 def read_f06(lines: Iterable[str]) -> Results:
@@ -191,7 +222,12 @@ def read_f06(lines: Iterable[str]) -> Results:
             inside = "C O M P L E X" not in line
         elif (line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line):
             inside = False
-        elif inside and len(row := line.split()) == 8 and row[0].isdigit() and (row[1] == "G" or row[1].isdigit()):
+        elif (
+            inside
+            and len(row := line.split()) == 8
+            and row[0].isdigit()
+            and (row[1] == "G" or row[1].isdigit())
+        ):
             # POINT TYPE T1 T2 T3 R1 R2 R3
             if any(_NOT_A_NUMBER.fullmatch(part) for part in row[2:]):
                 bad = bad or line.strip()
@@ -208,7 +244,9 @@ def _floats(parts: Iterable[str]) -> list[float]:
 
 
 def read_text(path: Path, limit: int = 8_000_000) -> str:
-    """Return the text of an output file: at most `limit` bytes, half from its beginning and half from its end."""
+    """Return the text of an output file: at most `limit` bytes, half from its beginning and half
+    from its end.
+    """
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -246,12 +284,18 @@ def _pointed(path: Path, pointer: str) -> float | None:
 
 
 def _matched(text: str, pattern: str) -> float | None:
-    """Return the number in the first group of the last match, else in the whole match; nan if it is not one."""
+    """Return the number in the first group of the last match, else in the whole match; nan if it
+    is not one.
+    """
     found = list(re.finditer(pattern, text, re.MULTILINE))
     if not found:
         return None
     try:
-        return float((found[-1].group(1) if found[-1].re.groups else found[-1].group()).upper().replace("D", "E"))
+        return float(
+            (found[-1].group(1) if found[-1].re.groups else found[-1].group())
+            .upper()
+            .replace("D", "E")
+        )
     except ValueError:
         return math.nan
 
@@ -273,11 +317,17 @@ def _nastran(path: Path, what: str) -> float | None:
         lowest = min((float(min(one.eigns)) for one in model.eigenvectors.values()), default=None)
         return None if lowest is None else math.sqrt(max(0.0, lowest)) / math.tau
     if what == "displacement":
-        found = [numpy.linalg.norm(one.data[..., :3], axis=-1) for one in model.displacements.values()]
+        found = [
+            numpy.linalg.norm(one.data[..., :3], axis=-1) for one in model.displacements.values()
+        ]
     elif what == "mass":
         found = [one.mass for one in model.grid_point_weight.values()]
     else:
-        tables = [model.get_result(name).values() for name in model.op2_results.stress.get_table_types()]
+        tables = [
+            model.get_result(name).values() for name in model.op2_results.stress.get_table_types()
+        ]
         heads = [(one, list(one.get_headers())) for table in tables for one in table]
-        found = [one.data[..., names.index("von_mises")] for one, names in heads if "von_mises" in names]
+        found = [
+            one.data[..., names.index("von_mises")] for one, names in heads if "von_mises" in names
+        ]
     return max((float(numpy.nanmax(one)) for one in found), default=None)

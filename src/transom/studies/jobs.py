@@ -1,7 +1,8 @@
-"""Runs a solver's command: one folder, one thread, limits on time, memory and disk, no process left behind.
+"""Runs a solver's command: one folder, one thread, limits on time, memory and disk, no process left
+behind.
 
-Every process of a job has a mark in its environment, so that processes outside the tree are found too. A guard process
-(`guard.py`) kills the jobs of a worker that was killed.
+Every process of a job has a mark in its environment, so that processes outside the tree are found
+too. A guard process (`guard.py`) kills the jobs of a worker that was killed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from transom.studies.study import JobLimits
 
 _POLL, _WATCH = 0.02, 0.25
 _GRACE = 2.0
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CCX_NPROC_STIFFNESS", "NUMBER_OF_CPUS")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "CCX_NPROC_STIFFNESS",
+    "NUMBER_OF_CPUS",
+)
 _KEPT = 1_000_000
 _ROOM = 500_000  # bytes; with less, a solver may not even be able to write its error of a full disk
 
@@ -40,7 +47,8 @@ _guard_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a command: exit status (negative for a signal), the class of the limit that ended it, wall time.
+    """The end of a command: exit status (negative for a signal), the class of the limit that ended
+    it, wall time.
 
     `stopped` is the class and the limit.
     """
@@ -63,28 +71,41 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
     with (folder / "stdout.txt").open("wb") as out, (folder / "stderr.txt").open("wb") as err:
         try:
             process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except (FileNotFoundError, PermissionError) as error:
             hint = "install it or correct solver.command; `transom doctor` lists what is found"
-            raise InputError(f"the solver {command[0]} cannot be started: {error.strerror}", hint=hint) from error
+            raise InputError(
+                f"the solver {command[0]} cannot be started: {error.strerror}", hint=hint
+            ) from error
         try:
             stopped = _watch(process, folder, limits, began)
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # also processes that cleared their environment
+                # also processes that cleared their environment
+                os.killpg(process.pid, signal.SIGKILL)
             end_marked(worker=f"{_WORKER}:", folder=str(folder))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
     for name in ("stdout.txt", "stderr.txt"):
         _shorten(folder / name)
     if stopped is None and process.returncode and shutil.disk_usage(folder).free < _ROOM:
-        stopped = "disk_full", f"it ended with return code {process.returncode}, and no room is left"
+        stopped = (
+            "disk_full",
+            f"it ended with return code {process.returncode}, and no room is left",
+        )
     return Ended(process.returncode, stopped, time.monotonic() - began)
 
 
-def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> tuple[str, str] | None:
+def _watch(
+    process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float
+) -> tuple[str, str] | None:
     """Wait for the end, or for a limit, which is returned."""
     looked = began
     while True:
@@ -97,7 +118,10 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, be
         if now - looked > _WATCH:
             looked = now
             if _memory(process.pid) > limits.memory:
-                return "memory_error", f"limits.memory is {limits.memory.human_readable(decimal=True)}"
+                return (
+                    "memory_error",
+                    f"limits.memory is {limits.memory.human_readable(decimal=True)}",
+                )
             if _size(folder) > limits.disk:
                 return "output_flood", f"limits.disk is {limits.disk.human_readable(decimal=True)}"
 
@@ -127,7 +151,9 @@ def _ensure_guard() -> None:
         if _guard is None or _guard.poll() is not None:
             command = [sys.executable, "-I", guard.__file__, f"{_WORKER}:"]
             null = subprocess.DEVNULL
-            _guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
+            _guard = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True
+            )
             atexit.register(_guard.communicate)  # ends the guard at a normal exit
 
 

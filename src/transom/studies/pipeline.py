@@ -1,4 +1,6 @@
-"""The pipeline of a study as stages of a run: set-up, verification, report. Optuna stores the trials."""
+"""The pipeline of a study as stages of a run: set-up, verification, report. Optuna stores the
+trials.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +30,40 @@ _DAY = 86400.0
 
 
 def find_study(name: str, root: Path) -> Study:
-    """Find a study by its file, or by its name in the workspace's folder for studies; InputError if unknown."""
+    """Find a study by its file, or by its name in the workspace's folder for studies; InputError
+    if unknown.
+    """
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return load_study(path)
     kept = root / name / STUDY
     if not kept.is_file():
         there = ", ".join(sorted(one.parent.name for one in root.glob(f"*/{STUDY}"))) or "none"
-        raise InputError(f"unknown study {name!r}", where=str(root), hint=f"name its file, or one of: {there}")
+        raise InputError(
+            f"unknown study {name!r}", where=str(root), hint=f"name its file, or one of: {there}"
+        )
     data = json.loads(kept.read_text("utf-8"))
-    return Study.model_validate_json(data["study"]).model_copy(update={"folder": Path(data["folder"])})
+    return Study.model_validate_json(data["study"]).model_copy(
+        update={"folder": Path(data["folder"])}
+    )
 
 
 def runner_of(
-    study: Study, root: Path, playbook: Playbook | None, progress: Callable[[str], None], *, kept: bool = False
+    study: Study,
+    root: Path,
+    playbook: Playbook | None,
+    progress: Callable[[str], None],
+    *,
+    kept: bool = False,
 ) -> StudyRunner:
-    """Return the runner of a study; InputError where `kept` is set and it did not run in this workspace yet."""
+    """Return the runner of a study; InputError where `kept` is set and it did not run in this
+    workspace yet.
+    """
     if kept and not (root / study.study / TRIALS).is_file():
         hint = "run it with: transom study run STUDY.yaml"
-        raise InputError(f"the study {study.study} was not run in this workspace", where=str(root), hint=hint)
+        raise InputError(
+            f"the study {study.study} was not run in this workspace", where=str(root), hint=hint
+        )
     return StudyRunner(study, root, Advice(root, playbook), progress=progress)
 
 
@@ -70,7 +87,9 @@ def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verific
     return End(verification=verification, added=added, pruned=pruned)
 
 
-async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *, advise: bool = False) -> StudyResult:
+async def run_study(
+    run: Run, runner: StudyRunner, trials: int | None = None, *, advise: bool = False
+) -> StudyResult:
     """Run a study inside a run; after a kill the same call resumes it.
 
     Args:
@@ -89,22 +108,42 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
         return text
 
     async def verified(*_: object) -> Verification:
-        return await asyncio.to_thread(verify, study, runner.solver, runner.folder / "verified", done)
+        return await asyncio.to_thread(
+            verify, study, runner.solver, runner.folder / "verified", done
+        )
 
     async def report(_: object, result: StudyResult, *__: object) -> str:
-        pictures = await asyncio.to_thread(write_pictures, runner, done, run.folder / "report", result.best)
+        pictures = await asyncio.to_thread(
+            write_pictures, runner, done, run.folder / "report", result.best
+        )
         return report_html(study, done, result, runner.guide.advice.insights(study.scope), pictures)
 
-    write_json(runner.folder / STUDY, {"folder": str(study.folder), "study": study.model_dump_json(by_alias=True)})
-    await run.stage("set-up", set_up, study.model_dump_json(indent=2, by_alias=True), out=text_file("study.json"))
+    write_json(
+        runner.folder / STUDY,
+        {"folder": str(study.folder), "study": study.model_dump_json(by_alias=True)},
+    )
+    await run.stage(
+        "set-up",
+        set_up,
+        study.model_dump_json(indent=2, by_alias=True),
+        out=text_file("study.json"),
+    )
     done = await _solve(runner, trials)
-    records: Json = [trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done]
+    records: Json = [
+        trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done
+    ]
     out = model_file("verification.json", Verification)
-    end = conclude(runner, done, (await run.stage("verification", verified, records, out=out)).value)
+    end = conclude(
+        runner, done, (await run.stage("verification", verified, records, out=out)).value
+    )
     if advise and failures(done) and (advice := await _advised(run, runner, done)):
         end = end.model_copy(update={"advice": advice, "added": end.added + len(advice.added)})
-    result = result_of(study, done, end, runner.solver.by)  # without the run's id, which must not change the report
-    write_json(runner.folder / RESULT, end.model_copy(update={"session_id": run.id}).model_dump(mode="json"))
+    # without the run's id, which must not change the report
+    result = result_of(study, done, end, runner.solver.by)
+    write_json(
+        runner.folder / RESULT,
+        end.model_copy(update={"session_id": run.id}).model_dump(mode="json"),
+    )
     await run.stage("report", report, result, records, out=text_file("report.html"))
     return result.model_copy(update={"session_id": run.id})
 

@@ -23,7 +23,9 @@ _MOST_SHOWN = 8  # insights in the text
 
 
 def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
-    """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for few designs."""
+    """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for
+    few designs.
+    """
     feasible = [trial for trial in trials if trial.feasible]
     if len(feasible) < _FEWEST or len(study.variables) < 2:
         return {}
@@ -32,7 +34,9 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
     kept = optuna.create_study(direction=study.objectives[0].direction)
     ranges = {name: one.distribution() for name, one in study.variables.items()}
     for trial in feasible:
-        made = optuna.trial.create_trial(params=dict(trial.params), distributions=ranges, value=trial.values[0])
+        made = optuna.trial.create_trial(
+            params=dict(trial.params), distributions=ranges, value=trial.values[0]
+        )
         kept.add_trial(made)
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
     try:
@@ -44,7 +48,9 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
 def write_pictures(
     runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
 ) -> dict[str, Path]:
-    """Write the study's pictures as PNG; a solver's method `draw(axes, values)` draws the best design."""
+    """Write the study's pictures as PNG; a solver's method `draw(axes, values)` draws the best
+    design.
+    """
     from matplotlib.figure import Figure  # noqa: PLC0415  slow
 
     study, drawn = runner.study, dict[str, Any]()
@@ -52,8 +58,12 @@ def write_pictures(
         drawn["best"] = lambda axes: of_solver(axes, study.values(best.params))
     drawn["history"] = lambda axes: _draw_history(axes, study, trials)
     if failed := {name.replace("_", " "): number for name, number in failures(trials).items()}:
-        drawn["failures"] = lambda axes: _draw_bars(axes, failed, _RED, f"failed solves of {study.study}")
-    if weights := {study.variables[key].title or key: one for key, one in importances(study, trials).items()}:
+        drawn["failures"] = lambda axes: _draw_bars(
+            axes, failed, _RED, f"failed solves of {study.study}"
+        )
+    if weights := {
+        study.variables[key].title or key: one for key, one in importances(study, trials).items()
+    }:
         drawn["importances"] = lambda axes: _draw_bars(
             axes, weights, _GREEN, f"importance for {study.objectives[0].name}"
         )
@@ -67,13 +77,17 @@ def write_pictures(
         draw(axes)
         if name == "best" and best:
             axes.set_title(f"best design: trial {best.number}")
-        figure.savefig(written[name], dpi=110, metadata={"Software": None})  # equal studies give equal bytes
+        # equal studies give equal bytes
+        figure.savefig(written[name], dpi=110, metadata={"Software": None})
     return written
 
 
 def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
     solved = [trial for trial in trials if trial.kind == "solved"]
-    for feasible, colour, label in ((True, _GREEN, "feasible"), (False, _YELLOW, "violates a constraint")):
+    for feasible, colour, label in (
+        (True, _GREEN, "feasible"),
+        (False, _YELLOW, "violates a constraint"),
+    ):
         if points := [(one.number, one.values[0]) for one in solved if one.feasible == feasible]:
             axes.scatter(*zip(*points, strict=True), s=16, color=colour, label=label, zorder=3)
     best, steps = list[Trial](), list[tuple[int, float]]()
@@ -85,7 +99,14 @@ def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
     for kind, colour in (("failed", _RED), ("rejected", _GREY)):
         if numbers := [trial.number for trial in trials if trial.kind == kind]:
             at = axes.get_ylim()[0]
-            axes.plot(numbers, [at] * len(numbers), "|", color=colour, ms=10, label=f"{kind} ({len(numbers)})")
+            axes.plot(
+                numbers,
+                [at] * len(numbers),
+                "|",
+                color=colour,
+                ms=10,
+                label=f"{kind} ({len(numbers)})",
+            )
     axes.set(xlabel="trial", ylabel=study.objectives[0].name)
     axes.legend(fontsize=7, frameon=False)
 
@@ -99,9 +120,17 @@ def _draw_bars(axes: Any, found: Mapping[str, float], colour: str, label: str) -
 
 
 def _draw_front(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    for found, colour, label in ((ranked(study, trials), _GREY, "feasible"), (front(study, trials), _GREEN, "front")):
+    for found, colour, label in (
+        (ranked(study, trials), _GREY, "feasible"),
+        (front(study, trials), _GREEN, "front"),
+    ):
         if found:
-            axes.scatter(*zip(*(one.values[:2] for one in found), strict=True), s=18, color=colour, label=label)
+            axes.scatter(
+                *zip(*(one.values[:2] for one in found), strict=True),
+                s=18,
+                color=colour,
+                label=label,
+            )
     axes.set(xlabel=study.objectives[0].name, ylabel=study.objectives[1].name)
     axes.legend(fontsize=7, frameon=False)
 
@@ -117,14 +146,22 @@ def report_html(
     import jinja2  # noqa: PLC0415  slow
 
     loader = jinja2.FileSystemLoader(_TEMPLATES)
-    template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template("study_report.html")
-    images = {name: base64.b64encode(path.read_bytes()).decode("ascii") for name, path in pictures.items()}
+    template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template(
+        "study_report.html"
+    )
+    images = {
+        name: base64.b64encode(path.read_bytes()).decode("ascii") for name, path in pictures.items()
+    }
     rows = insight_rows(result, insights, trials)
     return template.render(study=study, result=result, trials=trials, images=images, insights=rows)
 
 
-def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Return the scope's insights: effects in this study, and outcomes of predictions in all studies."""
+def insight_rows(
+    result: StudyResult, insights: Iterable[Insight], trials: Sequence[Trial]
+) -> list[dict[str, Any]]:
+    """Return the scope's insights: effects in this study, and outcomes of predictions in all
+    studies.
+    """
     spent = [trial.seconds for trial in trials if trial.kind == "failed"]
     cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
@@ -133,59 +170,110 @@ def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Seque
         audited = [trial for trial in trials if one.id in trial.audit]
         right = sum(trial.kind == "failed" for trial in audited)
         began = [trial for trial in trials if trial.source == one.id]
-        did = [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"] if rejected else []
+        did = (
+            [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"]
+            if rejected
+            else []
+        )
         did += [f"{right} of {len(audited)} tried all the same failed"] if audited else []
-        did += [f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}" for trial in began]
-        standing = f"{one.helpful} right, {one.harmful} wrong" if one.helpful + one.harmful else "untried"
-        row = {"id": one.id, "kind": one.kind, "content": one.content, "did": "; ".join(did), "standing": standing}
+        did += [
+            f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}"
+            for trial in began
+        ]
+        standing = (
+            f"{one.helpful} right, {one.harmful} wrong" if one.helpful + one.harmful else "untried"
+        )
+        row = {
+            "id": one.id,
+            "kind": one.kind,
+            "content": one.content,
+            "did": "; ".join(did),
+            "standing": standing,
+        }
         rows.append(row | {"mark": one.mark, "acted": one.id in result.insights.used})
     return sorted(rows, key=lambda row: (not row["acted"], row["id"]))
 
 
-def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], trials: Sequence[Trial]) -> str:
+def report_text(
+    study: Study, result: StudyResult, insights: Sequence[Insight], trials: Sequence[Trial]
+) -> str:
     """Return the report for a terminal."""
     made = result.trials
-    lines = [f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by {result.solver}"]
+    lines = [
+        f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by"
+        f" {result.solver}"
+    ]
     by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
-    lines += [f"  best{by}: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
+    lines += (
+        [f"  best{by}: {best_line(study, result.best)}"]
+        if result.best
+        else ["  no feasible design was found"]
+    )
     if result.front:
         numbers = ", ".join(str(one.number) for one in result.front)
         lines.append(f"  front: {len(result.front)} designs, trials {numbers}")
     lines += [f"  not a best: trial {one.number} {one.reason}" for one in result.exploited]
     lines += [f"  trial {one.number} {one.reason}" for one in result.drifting]
     if result.failures:
-        classes = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
+        classes = ", ".join(
+            f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items()
+        )
         lines.append(f"  failures: {classes}")
     if made.failed and not made.complete:
         last = next(trial for trial in reversed(trials) if trial.kind == "failed")
         lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
     if weights := importances(study, trials):
-        lines.append("  importances: " + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items()))
-    rows = [row for row in insight_rows(result, insights, trials) if row["acted"] or row["kind"] == RULE]
+        lines.append(
+            "  importances: "
+            + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+        )
+    rows = [
+        row for row in insight_rows(result, insights, trials) if row["acted"] or row["kind"] == RULE
+    ]
     lines += ["  insights:"] if rows else []
     lines += [
-        f"    {row['id']} {row['content']}" + (f" ({row['did']})" * bool(row["did"])) for row in rows[:_MOST_SHOWN]
+        f"    {row['id']} {row['content']}" + (f" ({row['did']})" * bool(row["did"]))
+        for row in rows[:_MOST_SHOWN]
     ]
     if result.advice:
-        lines += [f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations]
+        lines += [
+            f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations
+        ]
         lines += [f"  refused: {one}" for one in result.advice.refused]
     return "\n".join(lines) + "\n"
 
 
 def best_line(study: Study, best: Best) -> str:
     """Return the best design in one line."""
-    values = ", ".join(f"{one.name} {value:.5g}" for one, value in zip(study.objectives, best.values, strict=True))
+    values = ", ".join(
+        f"{one.name} {value:.5g}" for one, value in zip(study.objectives, best.values, strict=True)
+    )
     parts = ((name, best.params[name]) for name in study.variables)
-    design = ", ".join(f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}" for name, one in parts)
-    note = {True: ", verified with finer settings", False: ", not verified", None: ""}[best.verified]
+    design = ", ".join(
+        f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}" for name, one in parts
+    )
+    note = {True: ", verified with finer settings", False: ", not verified", None: ""}[
+        best.verified
+    ]
     return f"{values} (trial {best.number}: {design}){note}"
 
 
 def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """Return trials as rows with their provenance: study, digest of the problem, solver, rejecting rules."""
-    origin, names = {"study": study.study, "scope": study.scope, "problem": study.problem}, study.objectives
-    found = [(one, {of.name: value for of, value in zip(names, one.values, strict=False)}) for one in trials]
-    return [origin | one.model_dump(exclude={"values"}) | {"objectives": values} for one, values in found]
+    """Return trials as rows with their provenance: study, digest of the problem, solver,
+    rejecting rules.
+    """
+    origin, names = (
+        {"study": study.study, "scope": study.scope, "problem": study.problem},
+        study.objectives,
+    )
+    found = [
+        (one, {of.name: value for of, value in zip(names, one.values, strict=False)})
+        for one in trials
+    ]
+    return [
+        origin | one.model_dump(exclude={"values"}) | {"objectives": values}
+        for one, values in found
+    ]
 
 
 def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:

@@ -29,7 +29,9 @@ class End(Data):
 
 
 class Best(Data):
-    """The best design that finer settings did not refute; `verified` is None without verification."""
+    """The best design that finer settings did not refute; `verified` is None without
+    verification.
+    """
 
     number: int
     values: tuple[float, ...]
@@ -50,7 +52,8 @@ class StudyResult(Data):
 
     Attributes:
         feasible: designs that meet the constraints and that finer settings did not refute.
-        exploited: refuted designs; `drifting`: designs that hold, with an output beyond the tolerance.
+        exploited: refuted designs; `drifting`: designs that hold, with an output beyond the
+            tolerance.
     """
 
     model_config = ConfigDict(populate_by_name=True)

@@ -1,8 +1,9 @@
 """Rules on failing designs, learned from the solves of related studies, as sentences and as tests.
 
-A rule is on ratios and on dimensionless features of a study, so that it also holds for parts of another size. Rules are
-found by sequential covering: the next rule is the one that explains most unexplained failures, among those with a
-sufficient precision (Wilson's lower bound on rows that are not yet covered).
+A rule is on ratios and on dimensionless features of a study, so that it also holds for parts of
+another size. Rules are found by sequential covering: the next rule is the one that explains most
+unexplained failures, among those with a sufficient precision (Wilson's lower bound on rows that are
+not yet covered).
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _SEEDS = 12  # first conditions that are tried with a second one
 
 
 def wilson(hits: Any, total: Any) -> Any:
-    """Return the lower bound of a share of which `hits` of `total` (above 0) were seen; numbers or arrays."""
+    """Return the lower bound of a share of which `hits` of `total` (above 0) were seen; numbers
+    or arrays.
+    """
     share, square = hits / total, _Z * _Z
     spread = _Z * (share * (1 - share) / total + square / (4 * total * total)) ** 0.5
     return (share + square / (2 * total) - spread) / (1 + square / total)
@@ -78,11 +81,18 @@ class Rule:
 
     def to_data(self) -> dict[str, Any]:
         conditions = [[one.feature, one.above, one.threshold] for one in self.conditions]
-        return {"conditions": conditions, "failure": self.failure, "hits": self.hits, "total": self.total}
+        return {
+            "conditions": conditions,
+            "failure": self.failure,
+            "hits": self.hits,
+            "total": self.total,
+        }
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Rule:
-        conditions = tuple(Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"])
+        conditions = tuple(
+            Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"]
+        )
         return Rule(conditions, data["failure"], data["hits"], data["total"])
 
 
@@ -97,7 +107,11 @@ class Features:
         """Return all features of a study; a variable with a unit of its own is a feature itself."""
         formulas = {name: Formula.parse(text) for name, text in study.features.items()}
         units = {name: one.unit for name, one in study.variables.items() if not one.choices}
-        units |= {name: one.unit for name, one in study.constants.items() if isinstance(one, Constant) and one.unit}
+        units |= {
+            name: one.unit
+            for name, one in study.constants.items()
+            if isinstance(one, Constant) and one.unit
+        }
         for one, other in itertools.combinations(sorted(units), 2):
             if units[one] == units[other] and units[one] and {one, other} & study.variables.keys():
                 formulas[f"{one} / {other}"] = Formula.parse(f"{one} / {other}")
@@ -121,7 +135,9 @@ class Row:
 
 
 def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Rule | None, str]:
-    """Return a rule with its counts in the rows, or None and the reason if they do not confirm it."""
+    """Return a rule with its counts in the rows, or None and the reason if they do not confirm
+    it.
+    """
     known = set().union(*(row.features for row in rows)) if rows else set()
     if unknown := next((one.feature for one in conditions if one.feature not in known), None):
         return None, f"unknown feature {unknown}"
@@ -146,7 +162,9 @@ def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
     found: list[Rule] = []
     while len(found) < most and (best := _best(table, failed, open_rows, names)):
         here = best.covered & open_rows
-        kinds = Counter(row.failure for row, inside in zip(rows, here, strict=True) if inside and row.failure)
+        kinds = Counter(
+            row.failure for row, inside in zip(rows, here, strict=True) if inside and row.failure
+        )
         hits, total = int((best.covered & failed).sum()), int(best.covered.sum())
         found.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
         open_rows &= ~best.covered
@@ -169,23 +187,31 @@ class _Cut:
 
 
 def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | None:
-    """Return the rule of one or two conditions with the best score: explained failures against rejected successes."""
+    """Return the rule of one or two conditions with the best score: explained failures against
+    rejected successes.
+    """
     everything = _Cut((), open_rows | True, 0, 0)
     candidates = _cuts(table, failed, open_rows, names, everything)
     base = float((open_rows & failed).sum()) / max(1, int(open_rows.sum()))
-    # A first condition may be too weak by itself: take the most informative ones (information gain).
+    # A first condition may be too weak by itself: take the most informative ones (information
+    # gain).
     seeds = _cuts(table, failed, open_rows, names, everything, base)
-    for seed in sorted(seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base))[:_SEEDS]:
+    for seed in sorted(
+        seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base)
+    )[:_SEEDS]:
         candidates += _cuts(table, failed, open_rows, names, seed)
     best = max(candidates, key=lambda one: one.score, default=None)
     return best if best and best.score > 0 else None
 
 
-def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cut, base: float = 0.0) -> list[_Cut]:
+def _cuts(
+    table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cut, base: float = 0.0
+) -> list[_Cut]:
     """Return the best further condition for each feature and direction.
 
     Args:
-        base: if above 0, the best one by information gain against this share of failures, regardless of precision;
+        base: if above 0, the best one by information gain against this share of failures,
+            regardless of precision;
             otherwise the one with the best score among those with sufficient precision.
     """
     import numpy as np  # noqa: PLC0415  slow
@@ -207,12 +233,16 @@ def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cu
             if base:
                 worth = hits * np.log2(np.maximum(share, base) / base)
             else:
-                worth = np.where(wilson(hits, total) >= CERTAIN, hits - _COST * (total - hits), -np.inf)
+                worth = np.where(
+                    wilson(hits, total) >= CERTAIN, hits - _COST * (total - hits), -np.inf
+                )
             worth = np.where(hits >= _FEWEST, worth, -np.inf)
             cut = int(np.argmax(worth))
             if worth[cut] > 0:
                 threshold = _between(float(values[ends[cut] - 1]), float(values[ends[cut]]))
-                covered = within.covered & (table[:, at] >= threshold if above else table[:, at] <= threshold)
+                covered = within.covered & (
+                    table[:, at] >= threshold if above else table[:, at] <= threshold
+                )
                 conditions = tuple(sorted((*within.conditions, Condition(name, above, threshold))))
                 found.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
     return found

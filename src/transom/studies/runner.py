@@ -1,7 +1,9 @@
-"""The loop of a study: ask Optuna for a design, judge it, solve it, report the outcome; any number of workers.
+"""The loop of a study: ask Optuna for a design, judge it, solve it, report the outcome; any number
+of workers.
 
-Trials are in Optuna's storage. A trial's lock means that a worker has it. A trial of a killed worker is taken over by
-the next one: it is reported if its record is in the storage, and solved again otherwise.
+Trials are in Optuna's storage. A trial's lock means that a worker has it. A trial of a killed
+worker is taken over by the next one: it is reported if its record is in the storage, and solved
+again otherwise.
 """
 
 from __future__ import annotations
@@ -29,7 +31,15 @@ from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import next_step
 from transom.studies.storage import FileLock, open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, RECORD, Trial, objective_values, progress_line, same_design, violations
+from transom.studies.trials import (
+    FAILED_BY,
+    RECORD,
+    Trial,
+    objective_values,
+    progress_line,
+    same_design,
+    violations,
+)
 
 if TYPE_CHECKING:
     import optuna
@@ -38,7 +48,8 @@ if TYPE_CHECKING:
 RETRIES = 2
 _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried again
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
-_REJECTIONS = 100  # designs in a row that rules may reject; the next one is solved to test the rules
+# designs in a row that rules may reject; the next one is solved to test the rules
+_REJECTIONS = 100
 
 
 class StudyStopped(TransomError):
@@ -85,12 +96,20 @@ class StudyRunner:
         directions = [one.direction for one in self.study.objectives]
         with self._lock:
             opened = optuna.create_study(
-                storage=storage, study_name=self.study.study, directions=directions, load_if_exists=True
+                storage=storage,
+                study_name=self.study.study,
+                directions=directions,
+                load_if_exists=True,
             )
             kept = opened.user_attrs.get("problem")
-            if kept not in (None, self.study.problem) and not any(one.state.is_finished() for one in opened.trials):
-                optuna.delete_study(study_name=self.study.study, storage=storage)  # without results: start anew
-                opened = optuna.create_study(storage=storage, study_name=self.study.study, directions=directions)
+            if kept not in (None, self.study.problem) and not any(
+                one.state.is_finished() for one in opened.trials
+            ):
+                # without results: start anew
+                optuna.delete_study(study_name=self.study.study, storage=storage)
+                opened = optuna.create_study(
+                    storage=storage, study_name=self.study.study, directions=directions
+                )
                 kept = None
             if kept is None:
                 opened.set_user_attr("problem", self.study.problem)
@@ -98,21 +117,32 @@ class StudyRunner:
                     opened.enqueue_trial(design, user_attrs={"source": insight_id})
         if kept not in (None, self.study.problem):
             hint = "give this one another name under `study`, or remove that folder"
-            what = "trials of another problem are kept under this name: variables, settings or solver differ"
+            what = (
+                "trials of another problem are kept under this name: variables, settings or solver"
+                " differ"
+            )
             raise InputError(what, where=str(self.folder), hint=hint)
         spec = self.study.sampler
         # A resumed study must not repeat its designs.
-        seed = None if spec.seed is None else spec.seed + 7919 * len(opened.get_trials(deepcopy=False))
+        seed = (
+            None if spec.seed is None else spec.seed + 7919 * len(opened.get_trials(deepcopy=False))
+        )
         if spec.kind == "tpe":
-            opened.sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
+            opened.sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, constant_liar=True
+            )
         else:
             opened.sampler = optuna.samplers.RandomSampler(seed=seed)
         return opened
 
     def trials(self) -> list[Trial]:
         """Return all started trials, by number."""
-        stored = [one for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"]
-        made = {one.number: self._ended.get(one.number) or Trial.of(one, self.study) for one in stored}
+        stored = [
+            one for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"
+        ]
+        made = {
+            one.number: self._ended.get(one.number) or Trial.of(one, self.study) for one in stored
+        }
         self._ended = {number: trial for number, trial in made.items() if trial.kind != "running"}
         return list(made.values())
 
@@ -130,13 +160,19 @@ class StudyRunner:
         budget = trials or self.study.budget.trials
         self._began, self._done_before = time.monotonic(), _spent(self.trials())
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
-        threads = [threading.Thread(target=self._worker, args=(budget,), daemon=True) for _ in range(workers - 1)]
+        threads = [
+            threading.Thread(target=self._worker, args=(budget,), daemon=True)
+            for _ in range(workers - 1)
+        ]
         for thread in threads:
             thread.start()
         try:
             self._worker(budget)
-            while not self._stop.is_set() and any(trial.kind == "running" for trial in self.trials()):
-                time.sleep(_WAIT)  # another process has the last trials; take them over if it is killed
+            while not self._stop.is_set() and any(
+                trial.kind == "running" for trial in self.trials()
+            ):
+                # another process has the last trials; take them over if it is killed
+                time.sleep(_WAIT)
                 self._worker(budget)
         except BaseException:
             self.stop()
@@ -149,7 +185,9 @@ class StudyRunner:
         return self.trials()
 
     def stop(self) -> None:
-        """End the running solves and start no more trials; interrupted ones are solved again by the next run."""
+        """End the running solves and start no more trials; interrupted ones are solved again by
+        the next run.
+        """
         self._stop.set()
         end_marked(below=str(self.folder))
 
@@ -172,7 +210,8 @@ class StudyRunner:
             self._stop.set()
 
     def _take(self, budget: int) -> tuple[optuna.Trial, FileLock, tuple[str, ...]] | None:
-        """Return a trial to solve, its lock, and the rules that would have rejected it; None at the budget's end.
+        """Return a trial to solve, its lock, and the rules that would have rejected it; None at the
+        budget's end.
 
         Trials of killed workers come first.
         """
@@ -190,12 +229,16 @@ class StudyRunner:
                 if rejection is None:
                     return trial, claim, ()
                 begun = self._trial_folder(trial.number).exists()
-                if rejection.rules and (begun or self._audits(trial.number) or rejected >= _REJECTIONS):
+                if rejection.rules and (
+                    begun or self._audits(trial.number) or rejected >= _REJECTIONS
+                ):
                     return trial, claim, rejection.rules
                 self._reject(trial, rejection)
                 claim.release()
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
-        raise StudyStopped(f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint)
+        raise StudyStopped(
+            f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint
+        )
 
     def _fresh(self) -> tuple[optuna.Trial, FileLock]:
         trial = self._optuna.ask(self._ranges)
@@ -207,7 +250,9 @@ class StudyRunner:
         """Return an unfinished trial without a worker, or None."""
         import optuna  # noqa: PLC0415  slow
 
-        for frozen in self._optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
+        for frozen in self._optuna.get_trials(
+            deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)
+        ):
             claim = self._claim(frozen.number)
             if not claim.acquire(wait=False):
                 continue
@@ -216,8 +261,10 @@ class StudyRunner:
                 continue
             if frozen.params.keys() == self._ranges.keys():
                 end_marked(folder=str(self._trial_folder(frozen.number)))
-                return optuna.Trial(self._optuna, frozen._trial_id), claim  # Optuna has no public API for this
-            self._optuna.tell(frozen.number, state=optuna.trial.TrialState.FAIL)  # killed before it had a design
+                # Optuna has no public API for this
+                return optuna.Trial(self._optuna, frozen._trial_id), claim
+            # killed before it had a design
+            self._optuna.tell(frozen.number, state=optuna.trial.TrialState.FAIL)
             claim.release()
         return None
 
@@ -241,7 +288,9 @@ class StudyRunner:
         if kept := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
             done = Trial(number=trial.number, params=trial.params, **kept)
         elif same := same_design(trial.params, self.trials()):
-            why = f"the same design as trial {same.number}" + (f": {same.reason}" if same.reason else "")
+            why = f"the same design as trial {same.number}" + (
+                f": {same.reason}" if same.reason else ""
+            )
             own = {**about, "same_as": same.number, "reason": why, "seconds": 0.0, "ended": _now()}
             done = same.model_copy(update=own)
         elif found := self._solved(trial):
@@ -255,12 +304,20 @@ class StudyRunner:
         self._progress(done, budget)
 
     def _solved(self, trial: optuna.Trial) -> dict[str, Any] | None:
-        """Solve, with retries for failures of the machine; returns fields of `Trial`, None if the run is stopping."""
+        """Solve, with retries for failures of the machine; returns fields of `Trial`, None if
+        the run is stopping.
+        """
         folder = self._trial_folder(trial.number)
-        about = Occasion("pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder)
+        about = Occasion(
+            "pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder
+        )
         self.call_hooks(about)
         solved, attempts = self._solve(folder, trial.params), 1
-        while solved.diagnosis.severity == "machine" and attempts <= RETRIES and not self._stop.is_set():
+        while (
+            solved.diagnosis.severity == "machine"
+            and attempts <= RETRIES
+            and not self._stop.is_set()
+        ):
             time.sleep(_PAUSES[attempts - 1])
             solved, attempts = self._solve(folder, trial.params), attempts + 1
         found = solved.diagnosis
@@ -268,7 +325,9 @@ class StudyRunner:
             return None
         if found.severity == "study":
             raise StudyStopped(
-                found.reason, where=f"trial {trial.number}", hint=f"{found.advice}; then resume the study"
+                found.reason,
+                where=f"trial {trial.number}",
+                hint=f"{found.advice}; then resume the study",
             )
         about.solved = solved
         self.call_hooks(replace(about, moment="post_solve"))
@@ -295,22 +354,42 @@ class StudyRunner:
             kind = "lost" if found.severity == "machine" else "failed"
             return {"kind": kind, "failure": found.failure, "reason": found.reason}
         if unknown := sorted(self.study.needed_outputs - names.keys()):
-            what = f"the solver {solved.by} has no output {unknown[0]}, which objectives or constraints use"
-            raise InputError(what, where=self.study.study, hint=f"its outputs: {', '.join(sorted(solved.outputs))}")
+            what = (
+                f"the solver {solved.by} has no output {unknown[0]}, which objectives or"
+                " constraints use"
+            )
+            raise InputError(
+                what,
+                where=self.study.study,
+                hint=f"its outputs: {', '.join(sorted(solved.outputs))}",
+            )
         values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
-            return {"kind": "failed", "failure": "not_finite", "reason": f"the objectives are {values}"}
+            return {
+                "kind": "failed",
+                "failure": "not_finite",
+                "reason": f"the objectives are {values}",
+            }
         violated = violations(self.study, names, self.guide.margin)
-        return {"kind": "solved", "outputs": dict(solved.outputs), "values": values, "violations": violated}
+        return {
+            "kind": "solved",
+            "outputs": dict(solved.outputs),
+            "values": values,
+            "violations": violated,
+        }
 
     def _reject(self, trial: optuna.Trial, why: Rejection) -> None:
         about: dict[str, Any] = {"number": trial.number, "params": trial.params, "ended": _now()}
-        done = Trial(**about, kind="rejected", failure=why.failure, reason=why.reason, rules=why.rules)
+        done = Trial(
+            **about, kind="rejected", failure=why.failure, reason=why.reason, rules=why.rules
+        )
         trial.set_user_attr(RECORD, done.to_record())
         self._tell(trial, done)
 
     def _tell(self, trial: optuna.Trial, done: Trial) -> None:
-        """Report a trial's outcome to the sampler; a failed or rejected design violates a constraint."""
+        """Report a trial's outcome to the sampler; a failed or rejected design violates a
+        constraint.
+        """
         import optuna  # noqa: PLC0415  slow
 
         if done.kind == "lost":
@@ -318,19 +397,28 @@ class StudyRunner:
             self._lost += 1
             if self._lost >= _LOST_IN_A_ROW:
                 hint = "repair the machine, then resume the study"
-                raise StudyStopped(f"{self._lost} trials in a row were lost: {done.reason}", hint=hint)
+                raise StudyStopped(
+                    f"{self._lost} trials in a row were lost: {done.reason}", hint=hint
+                )
             return
         self._lost = 0 if done.kind != "rejected" else self._lost
-        for name, violation in {"solved": -1.0 if done.kind == "solved" else FAILED_BY, **done.violations}.items():
+        for name, violation in {
+            "solved": -1.0 if done.kind == "solved" else FAILED_BY,
+            **done.violations,
+        }.items():
             trial.set_constraint(name, violation)
-        worst = [-math.inf if one.direction == "maximize" else math.inf for one in self.study.objectives]
+        worst = [
+            -math.inf if one.direction == "maximize" else math.inf for one in self.study.objectives
+        ]
         self._optuna.tell(trial, list(done.values) or worst)
 
     def _progress(self, done: Trial, budget: int) -> None:
         trials = self.trials()
         solved = sum(trial.kind in ("solved", "failed") for trial in trials)
         each = (time.monotonic() - self._began) / max(1, solved - self._done_before)
-        self.progress(progress_line(self.study, trials, done, budget, each * max(0, budget - solved)))
+        self.progress(
+            progress_line(self.study, trials, done, budget, each * max(0, budget - solved))
+        )
 
 
 def _spent(trials: list[Trial]) -> int:

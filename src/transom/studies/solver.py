@@ -1,4 +1,6 @@
-"""Solvers: command lines with templates and extractors, and plug-ins such as the shipped bracket."""
+"""Solvers: command lines with templates and extractors, and plug-ins such as the shipped
+bracket.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Solved:
 
 
 class Solver(Protocol):
-    """A solver of designs. A plug-in is created as `Class(study, taxonomy)`; `by` is its name, e.g. `ccx`."""
+    """A solver of designs. A plug-in is created as `Class(study, taxonomy)`; `by` is its name,
+    e.g. `ccx`.
+    """
 
     @property
     def by(self) -> str: ...
@@ -44,7 +48,8 @@ class Solver(Protocol):
         """Raise InputError if it cannot run here, with what to do."""
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        """Solve the design of these variables, constants and settings in its own folder, which is kept.
+        """Solve the design of these variables, constants and settings in its own folder, which is
+        kept.
 
         Failures are in the diagnosis.
         """
@@ -77,7 +82,9 @@ def load_callable(name: str, where: str) -> Callable[..., Any]:
 
 @dataclass
 class CommandSolver:
-    """A solver by command line: templates are filled into its folder, its outputs are read from there."""
+    """A solver by command line: templates are filled into its folder, its outputs are read from
+    there.
+    """
 
     study: Study
     taxonomy: Taxonomy
@@ -90,14 +97,21 @@ class CommandSolver:
         spec, folder = self.study.solver, self.study.folder
         program = spec.command[0]
         if "{{" not in program and _program(program, folder) is None:
-            hint = "install it or correct solver.command; `transom doctor` lists the solvers that are found"
-            raise InputError(f"the solver {program} was not found", where="solver.command", hint=hint)
+            hint = (
+                "install it or correct solver.command; `transom doctor` lists the solvers that are"
+                " found"
+            )
+            raise InputError(
+                f"the solver {program} was not found", where="solver.command", hint=hint
+            )
         made = {*spec.templates, *(one.file for one in spec.outputs.values())}
         for one in spec.command[1:]:
             if one not in made and not Path(one).is_absolute() and (folder / one).is_file():
                 hint = f'each solve has its own folder: write "{{{{study_folder}}}}/{one}"'
                 raise InputError(
-                    f"{one} is beside the study, not in the folder of a solve", where="solver.command", hint=hint
+                    f"{one} is beside the study, not in the folder of a solve",
+                    where="solver.command",
+                    hint=hint,
                 )
         # A wrong template is wrong for every design: report it before the first solve.
         example = self.study.values(random_design(self.study, random.Random(0)))
@@ -110,7 +124,10 @@ class CommandSolver:
                 raise InputError(str(error), where=where, hint="correct the placeholder") from error
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        spec, names = self.study.solver, {**values, "folder": str(folder), "study_folder": str(self.study.folder)}
+        spec, names = (
+            self.study.solver,
+            {**values, "folder": str(folder), "study_folder": str(self.study.folder)},
+        )
         for name, text in self.study.templates.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -130,15 +147,24 @@ def run_and_judge(
     needed: Collection[str],
     by: str,
 ) -> Solved:
-    """Run a command in its folder, read its outputs, and diagnose it; without the `needed` outputs it failed."""
+    """Run a command in its folder, read its outputs, and diagnose it; without the `needed`
+    outputs it failed.
+    """
     given = {path.name for path in folder.iterdir()}
     try:
         ended = run_job(command, folder, limits)
-        read = {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
+        read = (
+            {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
+        )
         values = {name: value for name, value in read.items() if value is not None}
         missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
         job = JobOutput.read(
-            folder, ended.return_code, given=given, stopped=ended.stopped, values=values, missing=missing
+            folder,
+            ended.return_code,
+            given=given,
+            stopped=ended.stopped,
+            values=values,
+            missing=missing,
         )
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):

@@ -1,7 +1,8 @@
 """Steps from the best design: promising designs near it, by a linear model of the solves around it.
 
-A sampler explores; it needs many solves to reach an optimum on its constraints. So in the second half of a study every
-other design is such a step. The model is linear in the logarithms of variables that are above 0.
+A sampler explores; it needs many solves to reach an optimum on its constraints. So in the second
+half of a study every other design is such a step. The model is linear in the logarithms of
+variables that are above 0.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _VIOLATION = 10.0  # weight of a violated constraint against the objective, both
 def next_step(
     study: Study, trials: Sequence[Trial], budget: int, fits: Callable[[Mapping[str, Number]], bool]
 ) -> dict[str, Number] | None:
-    """Return the best step that `fits`, for every other design in the second half of the budget; else None."""
+    """Return the best step that `fits`, for every other design in the second half of the budget;
+    else None.
+    """
     half, spec = budget / 2, study.sampler
     done = sum(trial.kind in ("solved", "failed") for trial in trials)
     if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
@@ -35,8 +38,12 @@ def next_step(
     return next(filter(fits, steps(study, trials, spread, pick)), None)
 
 
-def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Random) -> list[dict[str, Number]]:
-    """Return designs near the best one, best first; [] if no design is feasible or objectives compete."""
+def steps(
+    study: Study, trials: Sequence[Trial], spread: float, pick: random.Random
+) -> list[dict[str, Number]]:
+    """Return designs near the best one, best first; [] if no design is feasible or objectives
+    compete.
+    """
     import numpy as np  # noqa: PLC0415  slow
 
     numeric = [name for name, one in study.variables.items() if not one.choices]
@@ -44,22 +51,32 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
     choices = {name: best.params[name] for name in sorted(study.variables.keys() - numeric)}
-    solved = [trial for trial in trials if trial.kind == "solved" and choices.items() <= trial.params.items()]
+    solved = [
+        trial
+        for trial in trials
+        if trial.kind == "solved" and choices.items() <= trial.params.items()
+    ]
     centre = np.array(_place(study, numeric, best.params))
     places = np.array([_place(study, numeric, trial.params) for trial in solved]) - centre
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
     sign = -1 if study.objectives[0].direction == "maximize" else 1
     unit = sign * (abs(best.values[0]) or 1.0)
-    seen = np.array([[trial.values[0] / unit, *map(_bent, trial.violations.values())] for trial in solved])
+    seen = np.array(
+        [[trial.values[0] / unit, *map(_bent, trial.violations.values())] for trial in solved]
+    )
     left = weights * np.column_stack([np.ones(len(solved)), places])
     ridge = np.diag([0.0, *[_RIDGE] * len(numeric)])
     model = np.linalg.lstsq(left.T @ left + ridge, left.T @ (weights * seen), rcond=None)[0]
 
-    candidates = [nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)]
+    candidates = [
+        nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)
+    ]
     points = np.array([_place(study, numeric, one) for one in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
-    if failed := [_place(study, numeric, trial.params) for trial in trials if trial.kind == "failed"]:
+    if failed := [
+        _place(study, numeric, trial.params) for trial in trials if trial.kind == "failed"
+    ]:
         costs += _FAILS * (_nearest(points, np.array(failed) - centre) < _nearest(points, places))
     return [candidates[n] for n in np.argsort(costs)]
 
@@ -70,12 +87,16 @@ def _nearest(points: Any, others: Any) -> Any:
 
 
 def _bent(violation: float) -> float:
-    """Transform a violation so that power laws, as of stresses, become straight lines; 0 stays 0."""
+    """Transform a violation so that power laws, as of stresses, become straight lines; 0 stays
+    0.
+    """
     return math.log(max(0.05, 1 + violation))
 
 
 def _place(study: Study, names: Sequence[str], design: Mapping[str, Number]) -> list[float]:
-    """Return a design as a point: logarithms of variables above 0, others as shares of their range."""
+    """Return a design as a point: logarithms of variables above 0, others as shares of their
+    range.
+    """
     point = []
     for name in names:
         low, high = study.variables[name].bounds

@@ -1,4 +1,6 @@
-"""Files shared by processes: locks that are freed with their holder, JSON lines, Optuna's journal of trials."""
+"""Files shared by processes: locks that are freed with their holder, JSON lines, Optuna's
+journal of trials.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ TRIALS = "trials.journal"
 
 
 class FileLock:
-    """An advisory lock on a file, between processes and threads; the kernel frees it when its holder dies."""
+    """An advisory lock on a file, between processes and threads; the kernel frees it when its
+    holder dies.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

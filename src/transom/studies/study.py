@@ -10,7 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ByteSize, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ByteSize,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    model_validator,
+)
 
 from transom.canonical import digest
 from transom.formats.yaml_files import read_text
@@ -43,7 +51,9 @@ class Data(BaseModel):
 
 
 class Variable(Data):
-    """A design variable: a range, or choices. Variables with one unit are compared by their ratios."""
+    """A design variable: a range, or choices. Variables with one unit are compared by their
+    ratios.
+    """
 
     low: FiniteFloat | None = None
     high: FiniteFloat | None = None
@@ -62,7 +72,10 @@ class Variable(Data):
             if self.low is None or self.high is None:
                 raise ValueError("needs low and high, or choices")
             if self.low > self.high:
-                raise ValueError(f"its bounds contradict each other: low {self.low:g} is above high {self.high:g}")
+                raise ValueError(
+                    f"its bounds contradict each other: low {self.low:g} is above high"
+                    f" {self.high:g}"
+                )
             if self.integer and any(number % 1 for number in (self.low, self.high, self.step or 1)):
                 raise ValueError("is an integer, so low, high and step must be whole numbers")
         self.distribution()  # refuses what Optuna does not support, e.g. a logarithm of 0
@@ -81,7 +94,9 @@ class Variable(Data):
             return kinds.CategoricalDistribution(self.choices)
         low, high = self.bounds
         if self.integer:
-            return kinds.IntDistribution(int(low), int(high), log=self.log, step=int(self.step or 1))
+            return kinds.IntDistribution(
+                int(low), int(high), log=self.log, step=int(self.step or 1)
+            )
         return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
 
     def draw(self, pick: random.Random) -> Number:
@@ -89,13 +104,19 @@ class Variable(Data):
         if self.choices:
             return pick.choice(self.choices)
         low, high = self.bounds
-        value = math.exp(pick.uniform(math.log(low), math.log(high))) if self.log else pick.uniform(low, high)
+        value = (
+            math.exp(pick.uniform(math.log(low), math.log(high)))
+            if self.log
+            else pick.uniform(low, high)
+        )
         if step := self.step or (1.0 if self.integer else None):
             value = min(high, low + round((value - low) / step) * step)
         return int(value) if self.integer else value
 
     def near(self, value: Number, spread: float, pick: random.Random) -> Number:
-        """Draw a value around another; `spread` is the standard deviation as a share of the range."""
+        """Draw a value around another; `spread` is the standard deviation as a share of the
+        range.
+        """
         if self.choices or self.integer or self.step:
             return self.draw(pick) if pick.random() < spread else value
         low, high = self.bounds
@@ -133,7 +154,9 @@ class Bound(Wish):
         if self.max is None and self.min is None:
             raise ValueError("needs max or min")
         if self.max is not None and self.min is not None and self.min > self.max:
-            raise ValueError(f"its bounds contradict each other: min {self.min:g} is above max {self.max:g}")
+            raise ValueError(
+                f"its bounds contradict each other: min {self.min:g} is above max {self.max:g}"
+            )
         return self
 
 
@@ -186,7 +209,9 @@ class Budget(Data):
 
 
 class JobLimits(Data):
-    """Limits of one solve: seconds of wall time, memory of all its processes, size of its files (`1.5 GB`)."""
+    """Limits of one solve: seconds of wall time, memory of all its processes, size of its files
+    (`1.5 GB`).
+    """
 
     seconds: float = Field(600, gt=0)
     memory: ByteSize = Field(ByteSize(4e9), gt=0)
@@ -196,8 +221,8 @@ class JobLimits(Data):
 class Learning(Data):
     """The use of earlier studies of the scope: rules that reject designs, and first designs.
 
-    `audit` is the share of rejected designs that is solved anyway, to score the rules. Insights in `veto` are not used,
-    insights in `pin` are used regardless of their outcomes.
+    `audit` is the share of rejected designs that is solved anyway, to score the rules. Insights in
+    `veto` are not used, insights in `pin` are used regardless of their outcomes.
     """
 
     rules: bool = True
@@ -255,7 +280,10 @@ class Study(Data):
     @cached_property
     def fixed(self) -> dict[str, Number]:
         """Constants and numerical settings by name."""
-        constants = {name: one.value if isinstance(one, Constant) else one for name, one in self.constants.items()}
+        constants = {
+            name: one.value if isinstance(one, Constant) else one
+            for name, one in self.constants.items()
+        }
         return {**constants, **self.settings}
 
     def unmet(self, values: Mapping[str, Number]) -> str | None:
@@ -269,15 +297,32 @@ class Study(Data):
         names = frozenset[str]().union(*(Formula.parse(one.name).names for one in wishes))
         return names - {*self.variables, *self.fixed}
 
-    def values(self, params: Mapping[str, Number], settings: Mapping[str, Number] | None = None) -> dict[str, Number]:
+    def values(
+        self, params: Mapping[str, Number], settings: Mapping[str, Number] | None = None
+    ) -> dict[str, Number]:
         """Return all named numbers before the solve: constants, settings, variables."""
         return {**self.fixed, **(settings or {}), **params}
 
     @cached_property
     def problem(self) -> str:
-        """Digest of everything that a trial's result depends on; trials of other problems are not mixed with these."""
-        keys = {"variables", "constants", "require", "objectives", "constraints", "settings", "solver"}
-        return digest({**self.model_dump(mode="json", include=keys, by_alias=True), "templates": self.templates})
+        """Digest of everything that a trial's result depends on; trials of other problems are
+        not mixed with these.
+        """
+        keys = {
+            "variables",
+            "constants",
+            "require",
+            "objectives",
+            "constraints",
+            "settings",
+            "solver",
+        }
+        return digest(
+            {
+                **self.model_dump(mode="json", include=keys, by_alias=True),
+                "templates": self.templates,
+            }
+        )
 
     @cached_property
     def templates(self) -> dict[str, str]:
@@ -290,6 +335,8 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
     return {name: one.draw(pick) for name, one in study.variables.items()}
 
 
-def nearby_design(study: Study, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
+def nearby_design(
+    study: Study, design: Mapping[str, Number], spread: float, pick: random.Random
+) -> dict[str, Number]:
     """Draw a design around another one; see `Variable.near`."""
     return {name: one.near(design[name], spread, pick) for name, one in study.variables.items()}

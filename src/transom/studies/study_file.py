@@ -30,7 +30,8 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     """Yield mistakes across fields: the place, the problem, and what to do."""
     yield from _name_mistakes(study)
     before = {*study.variables, *study.fixed}
-    after = before | study.solver.outputs.keys() if study.solver.command else None  # only a plug-in knows its outputs
+    # only a plug-in knows its outputs
+    after = before | study.solver.outputs.keys() if study.solver.command else None
     for at, text in _formulas(study):
         place, formula = ".".join(map(str, at)), Formula.parse(text)
         known = before if at[0] in ("features", "require") else after
@@ -44,13 +45,21 @@ def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
     """Yield every formula with its place."""
     yield from ((("features", name), text) for name, text in study.features.items())
     yield from ((("require", number), text) for number, text in enumerate(study.require))
-    yield from ((("objectives", number, "name"), one.name) for number, one in enumerate(study.objectives))
-    yield from ((("constraints", number, "name"), one.name) for number, one in enumerate(study.constraints))
+    yield from (
+        (("objectives", number, "name"), one.name) for number, one in enumerate(study.objectives)
+    )
+    yield from (
+        (("constraints", number, "name"), one.name) for number, one in enumerate(study.constraints)
+    )
 
 
 def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     seen: dict[str, str] = {}
-    for group, names in (("variables", study.variables), ("constants", study.constants), ("settings", study.settings)):
+    for group, names in (
+        ("variables", study.variables),
+        ("constants", study.constants),
+        ("settings", study.settings),
+    ):
         for name in names:
             if not name.isidentifier():
                 yield (group, name), f"{name!r} cannot be a name", "use letters, digits and _"
@@ -60,12 +69,22 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
         for name, number in {one.name: number for number, one in enumerate(wishes)}.items():
             if name in [one.name for one in wishes[:number]]:
-                yield (group, number, "name"), f"two of {group} are named {name}", "give max and min in one"
+                yield (
+                    (group, number, "name"),
+                    f"two of {group} are named {name}",
+                    "give max and min in one",
+                )
     for name in sorted(study.solver.outputs.keys() & seen.keys()):
         hint = "rename the output: if it is not written, the other number would be used for it"
         yield ("solver", "outputs", name), f"{name} is in {seen[name]} and in solver.outputs", hint
-    for name in sorted((study.verify.settings if study.verify else {}).keys() - study.settings.keys()):
-        yield ("verify", "settings", name), f"verify.settings.{name} is not a setting", "name one of `settings`"
+    for name in sorted(
+        (study.verify.settings if study.verify else {}).keys() - study.settings.keys()
+    ):
+        yield (
+            ("verify", "settings", name),
+            f"verify.settings.{name} is not a setting",
+            "name one of `settings`",
+        )
 
 
 def _check_space(study: Study, file: YamlFile) -> None:
@@ -78,7 +97,8 @@ def _check_space(study: Study, file: YamlFile) -> None:
         unmet[text] += 1
     text = unmet.most_common(1)[0][0]
     raise InputError(
-        f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`, first of all {text!r}",
+        f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`,"
+        f" first of all {text!r}",
         where=file.where("require", study.require.index(text)),
         hint="widen the bounds of the variables, or relax it",
     )

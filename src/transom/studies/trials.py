@@ -28,7 +28,8 @@ class Trial(Data):
 
     Attributes:
         number: its number in the storage, from 0.
-        kind: `solved` (with results, feasible or not), `failed` (without results), `rejected` (by a requirement or
+        kind: `solved` (with results, feasible or not), `failed` (without results), `rejected` (by a
+            requirement or
             rule, without a solve), `running`, `lost` (the machine failed too often).
         params: values of the variables.
         outputs: outputs of the solver.
@@ -85,7 +86,10 @@ def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial 
 
 
 def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
-    return {name: float(f"{value:.9g}") if isinstance(value, float) else value for name, value in params.items()}
+    return {
+        name: float(f"{value:.9g}") if isinstance(value, float) else value
+        for name, value in params.items()
+    }
 
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
@@ -100,12 +104,20 @@ def violations(
 
     Args:
         names: all named numbers, outputs included.
-        margin: output -> factor between finer and coarse settings; it is applied to the outputs if that makes the
+        margin: output -> factor between finer and coarse settings; it is applied to the outputs if
+            that makes the
             design worse.
     """
-    moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
+    moved = {
+        name: float(names[name]) * factor
+        for name, factor in (margin or {}).items()
+        if name in names
+    }
     both = [names, {**names, **moved}]
-    return {one.name: max(_violation(one, Formula.parse(one.name)(each)) for each in both) for one in study.constraints}
+    return {
+        one.name: max(_violation(one, Formula.parse(one.name)(each)) for each in both)
+        for one in study.constraints
+    }
 
 
 def _violation(bound: Bound, value: float) -> float:
@@ -119,7 +131,10 @@ def _violation(bound: Bound, value: float) -> float:
 
 def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     """Return feasible trials by the first objective, best first."""
-    return sorted((one for one in trials if one.feasible), key=lambda one: (_signed(study, one)[0], one.number))
+    return sorted(
+        (one for one in trials if one.feasible),
+        key=lambda one: (_signed(study, one)[0], one.number),
+    )
 
 
 def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
@@ -153,12 +168,18 @@ def counts(trials: Iterable[Trial]) -> Counts:
     """Count trials by outcome, as `transom study run` reports them."""
     kinds = Counter(trial.kind for trial in trials)
     complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
-    return Counts(total=complete + failed + rejected, complete=complete, failed=failed, pruned=rejected)
+    return Counts(
+        total=complete + failed + rejected, complete=complete, failed=failed, pruned=rejected
+    )
 
 
 def failures(trials: Iterable[Trial]) -> dict[str, int]:
     """Count failed solves by class, the most frequent first."""
-    return dict(Counter(trial.failure for trial in trials if trial.kind == "failed" and trial.failure).most_common())
+    return dict(
+        Counter(
+            trial.failure for trial in trials if trial.kind == "failed" and trial.failure
+        ).most_common()
+    )
 
 
 def used(trials: Iterable[Trial]) -> tuple[str, ...]:
@@ -167,11 +188,21 @@ def used(trials: Iterable[Trial]) -> tuple[str, ...]:
     return tuple(sorted(set().union(*acted) - {"sampler"}))
 
 
-def progress_line(study: Study, trials: Sequence[Trial], done: Trial, budget: int, left: float) -> str:
+def progress_line(
+    study: Study, trials: Sequence[Trial], done: Trial, budget: int, left: float
+) -> str:
     """Return one line on a finished trial: outcome, the best so far, and the seconds `left`."""
     made, good = counts(trials), ranked(study, trials)
-    span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
-    best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
+    span = (
+        f"{left:.0f} s"
+        if left < 90
+        else f"{left / 60:.0f} min"
+        if left < 5400
+        else f"{left / 3600:.1f} h"
+    )
+    best = (
+        f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
+    )
     how = "solved" if done.feasible else "violates a constraint"
     how += f", as trial {done.same_as}" if done.same_as is not None else ""
     if done.failure:

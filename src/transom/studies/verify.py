@@ -21,7 +21,8 @@ class Verified(Data):
     """A best design and its verdict with finer settings.
 
     Attributes:
-        verdict: `verified`; `exploits`: a constraint holds with the study's settings only; `fails`: not solved with
+        verdict: `verified`; `exploits`: a constraint holds with the study's settings only; `fails`:
+            not solved with
             finer settings; `drifts`: feasible, but an output differs beyond the tolerance.
         outputs, fine: outputs of the two solves; `values`: its objectives with the finer settings.
     """
@@ -36,7 +37,9 @@ class Verified(Data):
 
 
 class Verification(Data):
-    """The best designs that were solved again, in order; none if the study has no finer settings."""
+    """The best designs that were solved again, in order; none if the study has no finer
+    settings.
+    """
 
     asked: bool
     tried: tuple[Verified, ...] = ()
@@ -55,7 +58,9 @@ class Verification(Data):
         return tuple(one for one in self.tried if one.verdict in ("exploits", "fails"))
 
     def factors(self) -> dict[str, list[float]]:
-        """Return output -> ratios of fine to coarse results, of all designs that were solved twice."""
+        """Return output -> ratios of fine to coarse results, of all designs that were solved
+        twice.
+        """
         found: dict[str, list[float]] = {}
         for one in self.tried:
             for name in sorted(one.fine.keys() & one.outputs.keys()):
@@ -67,7 +72,8 @@ class Verification(Data):
 def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) -> Verification:
     """Solve the best designs again until one holds.
 
-    After one fails to hold, designs that would violate a constraint with the same factors are skipped.
+    After one fails to hold, designs that would violate a constraint with the same factors are
+    skipped.
     """
     if study.verify is None:
         return Verification(asked=False)
@@ -80,12 +86,16 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
         names = {**study.values(trial.params), **trial.outputs}
         hopeless = any(one > 0 for one in violations(study, names, worst).values())
         if not hopeless or not found.tried or len(found.tried) >= MOST - 2:
-            again = _again(study, study.verify.settings, solver, folder / f"{trial.number:05d}", trial)
+            again = _again(
+                study, study.verify.settings, solver, folder / f"{trial.number:05d}", trial
+            )
             found = Verification(asked=True, tried=(*found.tried, again))
     return found
 
 
-def _again(study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: Trial) -> Verified:
+def _again(
+    study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: Trial
+) -> Verified:
     assert study.verify is not None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -94,8 +104,14 @@ def _again(study: Study, settings: dict[str, Number], solver: Solver, folder: Pa
     finer = "with " + ", ".join(f"{name} {value}" for name, value in settings.items())
 
     def verdict(verdict: Any, reason: str, **more: Any) -> Verified:
-        base = {"number": trial.number, "params": dict(trial.params), "outputs": dict(trial.outputs)}
-        return Verified(verdict=verdict, reason=f"{finer} {reason}", fine=dict(solved.outputs), **base, **more)
+        base = {
+            "number": trial.number,
+            "params": dict(trial.params),
+            "outputs": dict(trial.outputs),
+        }
+        return Verified(
+            verdict=verdict, reason=f"{finer} {reason}", fine=dict(solved.outputs), **base, **more
+        )
 
     if solved.diagnosis.failure:
         return verdict("fails", f"it fails: {solved.diagnosis.reason}")
@@ -104,8 +120,15 @@ def _again(study: Study, settings: dict[str, Number], solver: Solver, folder: Pa
     violated = [f"{name} by {by:.1%}" for name, by in violations(study, names).items() if by > 0]
     if violated:
         return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
-    both = sorted(name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name])
-    share, most = max(((abs(solved.outputs[name] / trial.outputs[name] - 1), name) for name in both), default=(0.0, ""))
+    both = sorted(
+        name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name]
+    )
+    share, most = max(
+        ((abs(solved.outputs[name] / trial.outputs[name] - 1), name) for name in both),
+        default=(0.0, ""),
+    )
     if share > study.verify.tolerance:
-        return verdict("drifts", f"it is feasible, but {most} differs by {share:.1%}", values=values)
+        return verdict(
+            "drifts", f"it is feasible, but {most} differs by {share:.1%}", values=values
+        )
     return verdict("verified", "it holds", values=values)

@@ -1,4 +1,6 @@
-"""Telemetry: one trace file a run, read back without any service; logs; a collector where one is configured."""
+"""Telemetry: one trace file a run, read back without any service; logs; a collector where one is
+configured.
+"""
 
 from transom.telemetry.logs import configure
 from transom.telemetry.otlp_json import SpanRow

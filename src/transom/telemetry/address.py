@@ -1,4 +1,6 @@
-"""Addresses of servers: their check, and their form for messages, without the parts that may be secret."""
+"""Addresses of servers: their check, and their form for messages, without the parts that may be
+secret.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,14 @@ _HIDDEN = "..."
 
 
 def checked(address: str) -> SplitResult:
-    """The parts of an address that can be asked; else a ValueError without a word of it: it may hold a password."""
+    """The parts of an address that can be asked; else a ValueError without a word of it: it may
+    hold a password.
+    """
     if not (address.isascii() and address.isprintable()) or " " in address:
-        raise ValueError("there is a space, a control character or a letter beyond ASCII in it (write xn--... or %..)")
+        raise ValueError(
+            "there is a space, a control character or a letter beyond ASCII in it (write xn--... or"
+            " %..)"
+        )
     if not address.lower().startswith(("http://", "https://")):
         raise ValueError("it begins with neither http:// nor https://")
     with suppress(ValueError):  # of brackets, of a port or of an address in brackets
@@ -29,7 +36,9 @@ def checked(address: str) -> SplitResult:
 
 
 def shown(address: str) -> str:
-    """An address for a message, be it one or not: without user, password and query, any of which may hold a key."""
+    """An address for a message, be it one or not: without user, password and query, any of which
+    may hold a key.
+    """
     before, at, rest = address.rpartition("@")
     if at and re.search("[?#]", before):
         return _HIDDEN  # it is ambiguous whether a password or a query ends there

@@ -1,4 +1,6 @@
-"""The aggregator: ended spans become values of metrics, for `trace stats` and for a collector alike."""
+"""The aggregator: ended spans become values of metrics, for `trace stats` and for a collector
+alike.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from transom.telemetry import keys
 from transom.telemetry.otlp_json import SpanRow
 
 Price = Callable[[str, Mapping[str, int]], float | None]
-"""Provider and tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where the price is unknown."""
+"""Provider and tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where the
+price is unknown.
+"""
 
 _TOKENS = {
     "input": keys.INPUT_TOKENS,
@@ -23,7 +27,9 @@ _REMEMBERED = 4_096  # sub-conversations that were counted; calls that have not 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One value of a metric, None for an unknown price, by provider, model, role, error and the like."""
+    """One value of a metric, None for an unknown price, by provider, model, role, error and the
+    like.
+    """
 
     metric: str
     value: float | None
@@ -34,8 +40,9 @@ class Measure:
 class Aggregator:
     """Turns ended spans into measures.
 
-    Each provider of a call has the time that it took itself, from its first request to the end of the last: so
-    OpenTelemetry's GenAI conventions measure an operation. A role has the whole call (`keys.CALL_DURATION`).
+    Each provider of a call has the time that it took itself, from its first request to the end of
+    the last: so OpenTelemetry's GenAI conventions measure an operation. A role has the whole call
+    (`keys.CALL_DURATION`).
     """
 
     _subs: dict[tuple[str, Any], None] = field(default_factory=dict)
@@ -45,11 +52,14 @@ class Aggregator:
         """The measures of a span that has ended; its children come first."""
         attributes = span.attributes
         operation = attributes.get(keys.OPERATION)
-        if attributes.get(keys.PARENT_CONVERSATION) and self._is_new((trace_id, attributes.get(keys.CONVERSATION_ID))):
+        if attributes.get(keys.PARENT_CONVERSATION) and self._is_new(
+            (trace_id, attributes.get(keys.CONVERSATION_ID))
+        ):
             yield Measure(keys.SUB_CONVERSATIONS, 1, {})
         if operation == keys.ATTEMPT_CHAT:
             self._asked.setdefault(span.parent_id, []).append(span)
-            if len(self._asked) > _REMEMBERED:  # what never ends is counted as it is, so that memory stays flat
+            # what never ends is counted as it is, so that memory stays flat
+            if len(self._asked) > _REMEMBERED:
                 yield from _requests(None, self._asked.pop(next(iter(self._asked))))
             return
         attempts = self._asked.pop(span.span_id, [])
@@ -59,10 +69,17 @@ class Aggregator:
         if chat and chat.status != "error":
             yield from _reply(chat, price)
         if operation == keys.EXECUTE_TOOL:
-            by = {keys.TOOL_NAME: attributes.get(keys.TOOL_NAME, "?"), keys.TOOL_SUCCESS: span.status != "error"}
+            by = {
+                keys.TOOL_NAME: attributes.get(keys.TOOL_NAME, "?"),
+                keys.TOOL_SUCCESS: span.status != "error",
+            }
             yield Measure(keys.TOOL_DURATION, _seconds(span.start, span), by | _error(span))
         elif operation == keys.RETRIEVAL:
-            yield Measure(keys.RETRIEVAL, _seconds(span.start, span), {keys.FOUND: int(attributes.get(keys.FOUND, 0))})
+            yield Measure(
+                keys.RETRIEVAL,
+                _seconds(span.start, span),
+                {keys.FOUND: int(attributes.get(keys.FOUND, 0))},
+            )
         elif operation == keys.COMPACT:
             for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER):
                 yield Measure(key, int(attributes.get(key, 0)), {})
@@ -86,7 +103,9 @@ class Aggregator:
 
 def is_call(span: SpanRow) -> bool:
     """Whether it is a call to a model; a reply from the journal is none."""
-    return span.attributes.get(keys.OPERATION) == keys.CHAT and not span.attributes.get(keys.REPLAYED)
+    return span.attributes.get(keys.OPERATION) == keys.CHAT and not span.attributes.get(
+        keys.REPLAYED
+    )
 
 
 def tokens_of(chat: SpanRow) -> dict[str, int]:
@@ -95,7 +114,9 @@ def tokens_of(chat: SpanRow) -> dict[str, int]:
 
 
 def _requests(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Measure]:
-    """Requests to the providers of a call, and the duration of each; `chat` is None where the call has not ended."""
+    """Requests to the providers of a call, and the duration of each; `chat` is None where the
+    call has not ended.
+    """
     role = {keys.ROLE: chat.attributes.get(keys.ROLE, "?")} if chat else {}
     whole = 0.0
     for spans, seconds in _operations(chat, attempts):
@@ -109,8 +130,12 @@ def _requests(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Mea
     yield Measure(keys.CALL_DURATION, _seconds(chat.start, chat) if chat else whole, role)
 
 
-def _operations(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> list[tuple[list[SpanRow], float]]:
-    """The requests to one model after another, and the seconds of each; the call itself where it left none."""
+def _operations(
+    chat: SpanRow | None, attempts: Sequence[SpanRow]
+) -> list[tuple[list[SpanRow], float]]:
+    """The requests to one model after another, and the seconds of each; the call itself where it
+    left none.
+    """
     runs: list[list[SpanRow]] = []
     for span in sorted(attempts, key=lambda span: (span.start, span.span_id)):
         if runs and _who(runs[-1][-1]) == _who(span) and span.attributes.get(keys.ATTEMPT, 1) > 1:
@@ -120,7 +145,9 @@ def _operations(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> list[tuple
     found = [(run, _seconds(run[0].start, run[-1])) for run in runs]
     last = runs[-1][-1] if runs else None
     # A provider that is asked once, and that the call fell back on, leaves no requests of its own.
-    if chat and (not last or (last.status == "error" and chat.status != "error" and _who(last) != _who(chat))):
+    if chat and (
+        not last or (last.status == "error" and chat.status != "error" and _who(last) != _who(chat))
+    ):
         began = max([span.end or span.start for span in attempts], default=chat.start)
         found.append(([chat], _seconds(began, chat)))
     return found
@@ -129,9 +156,14 @@ def _operations(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> list[tuple
 def _reply(chat: SpanRow, price: Price | None) -> Iterator[Measure]:
     tokens, by = tokens_of(chat), _who(chat) | {keys.ROLE: chat.attributes.get(keys.ROLE, "?")}
     for kind in ("input", "output"):
-        yield Measure(keys.TOKEN_USAGE, tokens[kind], {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: kind} | by)
+        yield Measure(
+            keys.TOKEN_USAGE, tokens[kind], {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: kind} | by
+        )
     yield Measure(keys.CACHE_READ_TOKENS, tokens["cached"], by)
-    vendor, model = chat.attributes.get(keys.PROVIDER, ""), chat.attributes.get(keys.REQUEST_MODEL, "")
+    vendor, model = (
+        chat.attributes.get(keys.PROVIDER, ""),
+        chat.attributes.get(keys.REQUEST_MODEL, ""),
+    )
     name = vendor if vendor == model else f"{vendor}:{model}"
     yield Measure(keys.COST_USD, price(name, tokens) if price else None, by)
 
@@ -143,7 +175,11 @@ def _who(span: SpanRow) -> dict[str, Any]:
 
 
 def _error(span: SpanRow) -> dict[str, Any]:
-    return {keys.ERROR_TYPE: str(span.attributes.get(keys.ERROR_TYPE, "?"))} if span.status == "error" else {}
+    return (
+        {keys.ERROR_TYPE: str(span.attributes.get(keys.ERROR_TYPE, "?"))}
+        if span.status == "error"
+        else {}
+    )
 
 
 def _seconds(began: int, span: SpanRow) -> float:

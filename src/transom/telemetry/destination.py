@@ -1,4 +1,6 @@
-"""The collector to which spans and metrics are sent beside their files: none, unless one is configured."""
+"""The collector to which spans and metrics are sent beside their files: none, unless one is
+configured.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,21 @@ _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\t\x20-\x7e\xa0-\xff]*)")
 
 @dataclass(frozen=True)
 class Destination:
-    """Addresses of a collector, "" where that is not sent, and headers of each request, which often hold a key."""
+    """Addresses of a collector, "" where that is not sent, and headers of each request, which
+    often hold a key.
+    """
 
     traces: str
     metrics: str
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -> Destination | None:
-    """The collector of the setting or of OpenTelemetry's variables, None for none; SettingsError where it is none."""
+def destination(
+    endpoint: str | None, environ: Mapping[str, str] = os.environ
+) -> Destination | None:
+    """The collector of the setting or of OpenTelemetry's variables, None for none; SettingsError
+    where it is none.
+    """
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     base = (endpoint or environ.get(_ENDPOINT, "")).strip().rstrip("/")
@@ -40,17 +48,23 @@ def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -
         what = f"{shown(base)!r} is no address of a collector that takes OTLP by HTTP: {error}"
         hint = "say http://HOST:4318 or https://HOST"
         raise SettingsError(what, where=_SETTING if endpoint else _ENDPOINT, hint=hint) from None
-    return Destination(f"{base}/v1/traces", f"{base}/v1/metrics", _headers(environ.get(_HEADERS, "")))
+    return Destination(
+        f"{base}/v1/traces", f"{base}/v1/metrics", _headers(environ.get(_HEADERS, ""))
+    )
 
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:
-    """`NAME=VALUE,...`, values as in URLs. An error names a header by its number alone: it often holds a key."""
+    """`NAME=VALUE,...`, values as in URLs. An error names a header by its number alone: it often
+    holds a key.
+    """
     found = []
     for number, one in enumerate(text.split(","), 1):
         name, there, value = one.partition("=")
         header = _HEADER.fullmatch(f"{name.strip()}={unquote(value).strip()}")
         if there and not header:
-            what = f"header {number} cannot be sent: there is something in it that HTTP does not take"
+            what = (
+                f"header {number} cannot be sent: there is something in it that HTTP does not take"
+            )
             raise SettingsError(what, where=_HEADERS, hint="say NAME=VALUE,NAME=VALUE")
         if there and header:
             found.append((header[1], header[2]))

@@ -22,7 +22,8 @@ class Form:
     Attributes:
         pattern: what finds it.
         sign: a piece that stands in it wherever it does.
-        plain: what `pattern` finds, too, where nothing of it is encoded: others look for that, with all its quoting.
+        plain: what `pattern` finds, too, where nothing of it is encoded: others look for that, with
+            all its quoting.
         rest: whether more of it may stand behind `plain`.
     """
 
@@ -33,16 +34,21 @@ class Form:
 
     def taken_out(self, text: str, instead: str) -> str:
         """`text` with `instead` in its places."""
-        return self.pattern.sub(lambda found: found[0] if self._as_it_is(found[0]) else instead, text)
+        return self.pattern.sub(
+            lambda found: found[0] if self._as_it_is(found[0]) else instead, text
+        )
 
     def _as_it_is(self, found: str) -> bool:
-        return self.plain is not None and (found.startswith(self.plain) if self.rest else found == self.plain)
+        return self.plain is not None and (
+            found.startswith(self.plain) if self.rest else found == self.plain
+        )
 
 
 def encoded(secret: str) -> list[Form]:
     """Patterns that find a secret in base64, at each of its three offsets, and in URLs.
 
-    Base64 is that of either alphabet, in one piece, also in a URL. In URLs a character is as it is, `%2F` or `%252F`.
+    Base64 is that of either alphabet, in one piece, also in a URL. In URLs a character is as it is,
+    `%2F` or `%252F`.
     """
     data = _bytes(secret)
     rest = len(data) > _LONGEST
@@ -60,7 +66,9 @@ def _bytes(text: str) -> bytes:
 
 
 def _in_base64(data: bytes, before: int, *, rest: bool) -> Form:
-    """The form behind so many bytes of a group of three. Letters that share bits with neighbours are taken, too."""
+    """The form behind so many bytes of a group of three. Letters that share bits with neighbours
+    are taken, too.
+    """
     bits = 8 * (before + len(data))
     whole = b64encode(bytes(before) + data).decode()[-(-8 * before // 6) : bits // 6]
     first = f"{_OTHER}?" if before else ""
@@ -80,7 +88,8 @@ def _in_url(character: str) -> str:
         return re.escape(character)
     percent = "".join(f"%(?:25)*{byte:02x}" for byte in _bytes(character))
     space = r"|\+|%(?:25)*2[Bb]" if character == " " else ""  # forms write a space so
-    return f"(?:(?i:{percent}){space}|{re.escape(character)})"  # in this order: of `%25`, a percent sign, all is found
+    # in this order: of `%25`, a percent sign, all is found
+    return f"(?:(?i:{percent}){space}|{re.escape(character)})"
 
 
 def _longest(pieces: re.Pattern[str], text: str) -> str:

@@ -1,7 +1,7 @@
 """Names of span attributes and metrics.
 
-The GenAI semantic conventions of OpenTelemetry are still moving and have left its package of constants, so the ones in
-use are written here; what they have no word for lies under `transom.`.
+The GenAI semantic conventions of OpenTelemetry are still moving and have left its package of
+constants, so the ones in use are written here; what they have no word for lies under `transom.`.
 """
 
 from __future__ import annotations

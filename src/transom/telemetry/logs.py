@@ -15,12 +15,15 @@ from transom.telemetry.spans import current_span
 _ROOT = "transom"
 
 
-def configure(level: str | int = logging.WARNING, log_file: Path | None = None, redact: Redactor | None = None) -> None:
-    """Send what Transom logs to stderr, and to `log_file` if one is given. Called again, it starts over.
+def configure(
+    level: str | int = logging.WARNING, log_file: Path | None = None, redact: Redactor | None = None
+) -> None:
+    """Send what Transom logs to stderr, and to `log_file` if one is given. Called again, it starts
+    over.
 
-    Only the logger `transom` is touched, never the root logger of an application around us. Secrets are taken out
-    of both (see `Redactor`): by the formatters and not by a filter, since a traceback becomes text only there.
-    People get no traceback; the file does.
+    Only the logger `transom` is touched, never the root logger of an application around us. Secrets
+    are taken out of both (see `Redactor`): by the formatters and not by a filter, since a traceback
+    becomes text only there. People get no traceback; the file does.
 
     Args:
         level: name or number, e.g. `info`; for both.
@@ -33,11 +36,14 @@ def configure(level: str | int = logging.WARNING, log_file: Path | None = None, 
     """
     number = logging.getLevelNamesMapping().get(level.upper()) if isinstance(level, str) else level
     if number is None:
-        raise SettingsError(f"{level!r} is no log level", hint="use debug, info, warning, error or critical")
+        raise SettingsError(
+            f"{level!r} is no log level", hint="use debug, info, warning, error or critical"
+        )
     redact = redact or Redactor()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     handlers[0].setFormatter(_Plain(redact))
-    # A call that failed for good ends the command with the same message; only `info` and `debug` show both.
+    # A call that failed for good ends the command with the same message; only `info` and `debug`
+    # show both.
     handlers[0].addFilter(lambda record: number <= logging.INFO or not hasattr(record, "about"))
     if log_file:
         handlers.append(_open(log_file))
@@ -67,10 +73,14 @@ class _File(logging.FileHandler):
     _failed = False
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802, ARG002 - the library's signature
-        """A full disk is said once, in one line; the library's own way is a traceback for every record."""
+        """A full disk is said once, in one line; the library's own way is a traceback for every
+        record.
+        """
         if not self._failed:
             self._failed = True
-            sys.stderr.write(f"{self.baseFilename}: the log has gaps from here on ({sys.exc_info()[1]})\n")
+            sys.stderr.write(
+                f"{self.baseFilename}: the log has gaps from here on ({sys.exc_info()[1]})\n"
+            )
 
 
 class _Plain(logging.Formatter):
@@ -92,7 +102,11 @@ class _Json(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        at = (
+            datetime.fromtimestamp(record.created, UTC)
+            .isoformat(timespec="microseconds")
+            .replace("+00:00", "Z")
+        )
         line: dict[str, object] = {
             "at": at,
             "level": record.levelname.lower(),

@@ -14,7 +14,22 @@ from transom.telemetry.calls import Aggregator, Price
 from transom.telemetry.otlp_json import RESOURCE, SCOPE, SpanRow, Value, pairs
 
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-_TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
+_TOKENS = (
+    1,
+    4,
+    16,
+    64,
+    256,
+    1024,
+    4096,
+    16384,
+    65536,
+    262144,
+    1048576,
+    4194304,
+    16777216,
+    67108864,
+)
 _RATIOS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _CUMULATIVE = 2
 
@@ -74,7 +89,11 @@ class Metrics:
         """Count a span that has ended; its children come first."""
         for one in self._aggregator.measures(span, trace_id, self.price):
             if one.metric in KINDS and one.value is not None:
-                self._add(one.metric, one.value, {key: value for key, value in one.by.items() if key != keys.ROLE})
+                self._add(
+                    one.metric,
+                    one.value,
+                    {key: value for key, value in one.by.items() if key != keys.ROLE},
+                )
 
     def export(self) -> dict[str, Any]:
         """All totals, as one `resourceMetrics` of an export request."""
@@ -87,7 +106,9 @@ class Metrics:
     def _add(self, name: str, value: float, attributes: Attributes) -> None:
         bounds = KINDS[name].bounds
         new = _Point(attributes, [0] * (len(bounds) + 1))
-        self._points.setdefault(name, {}).setdefault(tuple(attributes.items()), new).add(value, bounds)
+        self._points.setdefault(name, {}).setdefault(tuple(attributes.items()), new).add(
+            value, bounds
+        )
 
     def _metric(self, name: str, points: Mapping[Hashable, _Point], now: str) -> dict[str, Any]:
         kind = KINDS[name]

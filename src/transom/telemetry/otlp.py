@@ -1,7 +1,8 @@
 """Export of ended spans and their metrics to an OpenTelemetry collector.
 
-By HTTP in JSON, from a thread of its own: a collector that is down or slow costs a run nothing, and what cannot be
-delivered is in the trace's file all the same. Only the configured address is contacted: no proxy, no redirect.
+By HTTP in JSON, from a thread of its own: a collector that is down or slow costs a run nothing, and
+what cannot be delivered is in the trace's file all the same. Only the configured address is
+contacted: no proxy, no redirect.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ def exporter(endpoint: str | None = None) -> Exporter | None:
     """The exporter that is configured; None where nothing is to leave the machine.
 
     Args:
-        endpoint: the setting. Where it is given, what is wrong is an error, its headers included, which a variable
-            holds; without it all is in variables, which may be meant for another library in the same process, and is
-            said and left alone.
+        endpoint: the setting. Where it is given, what is wrong is an error, its headers included,
+            which a variable
+            holds; without it all is in variables, which may be meant for another library in the
+            same process, and is said and left alone.
 
     Raises:
         SettingsError: the setting is no address, or a header of its requests is none.
@@ -82,7 +84,9 @@ class Exporter:
             self._ended.append(span)
 
     def close(self) -> None:
-        """Send what waits, within a few seconds; what is not sent by then stays in the files alone."""
+        """Send what waits, within a few seconds; what is not sent by then stays in the files
+        alone.
+        """
         self._leave.set()
         self._thread.join(_GOODBYE)
 
@@ -91,13 +95,19 @@ class Exporter:
         while not leaving:
             leaving = self._leave.wait(PERIOD)
             counted = self._take() or counted
-            while self._waiting and self._send(self._where.traces, "resourceSpans", _spans(self._waiting[:_BATCH])):
+            while self._waiting and self._send(
+                self._where.traces, "resourceSpans", _spans(self._waiting[:_BATCH])
+            ):
                 del self._waiting[:_BATCH]
-            if counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.export()):
+            if counted and self._send(
+                self._where.metrics, "resourceMetrics", self.metrics.export()
+            ):
                 counted = False
 
     def _take(self) -> bool:
-        """Count the queued spans, once, also where they cannot be delivered; whether there were any."""
+        """Count the queued spans, once, also where they cannot be delivered; whether there were
+        any.
+        """
         new = [self._ended.popleft() for _ in range(len(self._ended))]
         for span in new:
             self.metrics.count(row_of(span), span["traceId"])
@@ -112,7 +122,10 @@ class Exporter:
             status = self._post(address, json.dumps({key: [data]}).encode())
         except Exception as error:  # noqa: BLE001 - the thread must live; it is said and tried again
             self._say(
-                address, f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
+                address,
+                f"{type(error).__name__}: {error}"
+                if isinstance(error, OSError)
+                else type(error).__name__,
             )
             return False
         if status >= 300:
@@ -127,13 +140,20 @@ class Exporter:
         connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
         try:
             path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-            connection.request("POST", path, body, {"Content-Type": "application/json", **dict(self._where.headers)})
+            connection.request(
+                "POST",
+                path,
+                body,
+                {"Content-Type": "application/json", **dict(self._where.headers)},
+            )
             return connection.getresponse().status
         finally:
             connection.close()
 
     def _say(self, address: str, why: str) -> None:
-        """Log a failure once; only the system's own text, since others may quote a header, an address or a server."""
+        """Log a failure once; only the system's own text, since others may quote a header, an
+        address or a server.
+        """
         if not self._said:
             self._said = True
             _log.warning("%s takes no traces (%s); they are in their files", shown(address), why)

@@ -56,7 +56,9 @@ def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
 
 
 def row_of(span: Mapping[str, Any]) -> SpanRow:
-    """A span out of OTLP's JSON; ValueError, KeyError, TypeError or AttributeError for anything else."""
+    """A span out of OTLP's JSON; ValueError, KeyError, TypeError or AttributeError for anything
+    else.
+    """
     if not span["spanId"]:
         raise ValueError("this span has no id")
     attributes = {pair["key"]: _plain(pair["value"]) for pair in span.get("attributes") or ()}
@@ -75,7 +77,9 @@ def row_of(span: Mapping[str, Any]) -> SpanRow:
 
 
 def _wrapped(value: Value) -> dict[str, Any]:
-    """A value in OTLP's JSON, in which integers of 64 bits are texts, and which has no NaN and no infinities."""
+    """A value in OTLP's JSON, in which integers of 64 bits are texts, and which has no NaN and
+    no infinities.
+    """
     match value:
         case bool():
             return {"boolValue": value}

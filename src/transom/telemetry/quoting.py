@@ -1,10 +1,13 @@
-"""Patterns for a text as it is or quoted: by any JSON writer, by `repr`, and by one inside the other."""
+"""Patterns for a text as it is or quoted: by any JSON writer, by `repr`, and by one inside the
+other.
+"""
 
 from __future__ import annotations
 
 import re
 
-# What no usual writer escapes. The others: quotes and the backslash, `/` (PHP), what HTML has a meaning for (Go, .NET).
+# What no usual writer escapes. The others: quotes and the backslash, `/` (PHP), what HTML has a
+# meaning for (Go, .NET).
 _PLAIN = re.compile(r"[ !#-%(-*,-.0-;?-\[\]-_a-~]+")
 _PIECES = re.compile(rf"{_PLAIN.pattern}|\\+|.", re.DOTALL)
 _SHORT = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
@@ -15,8 +18,9 @@ _ESCAPED = r"(?<=\\)"
 def looked_for(text: str) -> tuple[str, str]:
     r"""A regular expression for a text, and the longest piece of it that stands in every form.
 
-    `pa"ss` is `pa\"ss` in JSON, `pa\\\"ss` in JSON that is quoted in JSON, `pa\u0022ss` where its writer is careful. No
-    repetition can be matched in two ways, so that no text takes more than one pass.
+    `pa"ss` is `pa\"ss` in JSON, `pa\\\"ss` in JSON that is quoted in JSON, `pa\u0022ss` where its
+    writer is careful. No repetition can be matched in two ways, so that no text takes more than one
+    pass.
     """
     pieces = _PIECES.findall(text)
     pattern = "".join([_form(piece) for piece in pieces])

@@ -1,4 +1,6 @@
-"""Reading of trace files, for `transom trace list` and `transom trace show`, and the documents of these."""
+"""Reading of trace files, for `transom trace list` and `transom trace show`, and the documents
+of these.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ class TraceDocument(Shape):
 def read_trace(path: Path, odd: Callable[[str], object] | None = None) -> list[SpanRow]:
     """All spans of a trace file, by start.
 
-    A line that cannot be read, such as one cut short by a full disk, is passed over: it must not hide the others.
+    A line that cannot be read, such as one cut short by a full disk, is passed over: it must not
+    hide the others.
 
     Args:
         path: the file.
@@ -65,12 +68,18 @@ def read_trace(path: Path, odd: Callable[[str], object] | None = None) -> list[S
     """
     rows = _read(path, odd)
     if not rows:
-        raise InputError("there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines")
+        raise InputError(
+            "there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines"
+        )
     return rows
 
 
-def read_traces(folder: Path, odd: Callable[[str], object] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
-    """The files of a folder that hold spans, and these; see `read_trace`, also for `odd`. No folder, no traces."""
+def read_traces(
+    folder: Path, odd: Callable[[str], object] | None = None
+) -> Iterator[tuple[Path, list[SpanRow]]]:
+    """The files of a folder that hold spans, and these; see `read_trace`, also for `odd`. No
+    folder, no traces.
+    """
     for path in sorted(folder.glob("*.jsonl")):
         try:
             rows = _read(path, odd)
@@ -98,7 +107,8 @@ def list_traces(folder: Path, odd: Callable[[str], object] | None = None) -> lis
 
 
 def waterfall(rows: Sequence[SpanRow]) -> list[str]:
-    """Lines of text, one a span: when it began after the first, how long it took (ms), a bar, the tree, errors.
+    """Lines of text, one a span: when it began after the first, how long it took (ms), a bar, the
+    tree, errors.
 
     A span whose parent is not in `rows` stands at the top.
     """
@@ -111,12 +121,16 @@ def waterfall(rows: Sequence[SpanRow]) -> list[str]:
         took = "open" if row.end is None else f"{(row.end - row.start) / 1e6:.1f}"
         bar = _bar(row, begin, max(last - begin, 1))
         mark = f"  ERROR {_one_line(row.message)}".rstrip() if row.status == "error" else ""
-        lines.append(f"{(row.start - begin) / 1e6:9.1f} {took:>9}  {bar}  {'  ' * depth}{_one_line(row.name)}{mark}")
+        lines.append(
+            f"{(row.start - begin) / 1e6:9.1f} {took:>9}  {bar} "
+            f" {'  ' * depth}{_one_line(row.name)}{mark}"
+        )
     return lines
 
 
 def failures(rows: Sequence[SpanRow]) -> list[str]:
-    """Lines of text: each error where it began, and each span that never ended and has none open beneath it.
+    """Lines of text: each error where it began, and each span that never ended and has none open
+    beneath it.
 
     An error that goes on through the spans around it is shown once.
     """
@@ -129,7 +143,9 @@ def failures(rows: Sequence[SpanRow]) -> list[str]:
         if row.status == "error" and row.span_id not in above
     ]
     return lines + [
-        f"never ended: {_one_line(row.name)}" for row in rows if row.status == "open" and row.span_id not in around
+        f"never ended: {_one_line(row.name)}"
+        for row in rows
+        if row.status == "open" and row.span_id not in around
     ]
 
 
@@ -159,7 +175,9 @@ def _bar(row: SpanRow, begin: int, total: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Names and messages may hold what a tool or a model wrote: no line breaks, no terminal codes."""
+    """Names and messages may hold what a tool or a model wrote: no line breaks, no terminal
+    codes.
+    """
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
@@ -169,19 +187,24 @@ def _read(path: Path, odd: Callable[[str], object] | None) -> list[SpanRow]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(
-            f"the trace cannot be read ({error.strerror})", where=str(path), hint="see `transom trace list`"
+            f"the trace cannot be read ({error.strerror})",
+            where=str(path),
+            hint="see `transom trace list`",
         ) from error
     rows: dict[str, SpanRow] = {}
     cut = 0
     for line in filter(str.strip, text.split("\n")):
         try:
-            scopes = [scope for one in json.loads(line)["resourceSpans"] for scope in one["scopeSpans"]]
+            scopes = [
+                scope for one in json.loads(line)["resourceSpans"] for scope in one["scopeSpans"]
+            ]
             found = [row_of(span) for scope in scopes for span in scope["spans"]]
         except (ValueError, KeyError, TypeError, AttributeError):
             cut += 1
             continue
         for row in found:
-            if row.status != "open" or row.span_id not in rows:  # a kill between two writes leaves both
+            # a kill between two writes leaves both
+            if row.status != "open" or row.span_id not in rows:
                 rows[row.span_id] = row
     if cut and odd is not None:
         lines = "1 line holds" if cut == 1 else f"{cut} lines hold"

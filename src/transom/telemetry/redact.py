@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from transom.canonical import Json
 
 _ENDS = (
-    r"PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?"  # also where words are run together: PGPASSWORD
+    # also where words are run together: PGPASSWORD
+    r"PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?"
     r"|(^|_)PASS"  # COMPASS is none
     r"|(?<!^)(?<!^OLD)PWD"  # of itself PWD is a folder, as is OLDPWD
     r"|(^|_|ACCESS|API|AUTH|PRIVATE|SECRET|SIGNING)KEY"  # MONKEY is none
@@ -23,7 +24,8 @@ _ENDS = (
 _NAME = re.compile(f"({_ENDS})$", re.IGNORECASE)
 _PREFIX = "sk-"
 _SHAPE = r"\bsk-[A-Za-z0-9_-]{16,}"
-_SHORTEST = 6  # a shorter value (`1`, `none`) is no secret, and its removal would garble ordinary text
+# a shorter value (`1`, `none`) is no secret, and its removal would garble ordinary text
+_SHORTEST = 6
 _LONG = 16  # a line of a key; a shorter one may be anybody's
 _LINE_ENDS = re.compile(r"(?:\\+[nr]|[\r\n])+")  # variables often have them as two characters
 _MARKER = "-----"  # `-----BEGIN ...`: no secret
@@ -31,20 +33,25 @@ _INSTEAD = "[redacted]"
 
 
 class Redactor:
-    """Replaces secrets in text, also where they stand in it as JSON, `repr`, base64 or a URL writes them.
+    """Replaces secrets in text, also where they stand in it as JSON, `repr`, base64 or a URL writes
+    them.
 
-    A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD or another word for
-    these, what looks like a provider's key (`sk-...`), and what its maker gives as `secrets`. Of one with several lines
-    each long line is one, too.
+    A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD
+    or another word for these, what looks like a provider's key (`sk-...`), and what its maker gives
+    as `secrets`. Of one with several lines each long line is one, too.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()
+    ) -> None:
         variables = os.environ if environ is None else environ
         named = [variables[name] for name in variables if _tells(name)]
         self._pattern, self._encoded, self._signs = _sought(frozenset([*named, *secrets]))
 
     def finds(self, text: str) -> bool:
-        """Whether there may be a secret in a text; a search for plain text is far quicker than the pattern's."""
+        """Whether there may be a secret in a text; a search for plain text is far quicker than
+        the pattern's.
+        """
         for sign in self._signs:  # noqa: SIM110 - a generator costs calls, and this is asked for every span
             if sign in text:
                 return True
@@ -78,9 +85,13 @@ def _tells(name: str) -> bool:
 
 @lru_cache(maxsize=16)  # every conversation asks for the same ones
 def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], tuple[str, ...]]:
-    """A pattern for these secrets, their encoded forms, and plain texts one of which occurs wherever either matches."""
+    """A pattern for these secrets, their encoded forms, and plain texts one of which occurs
+    wherever either matches.
+    """
     # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
-    secrets = sorted({text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text))
+    secrets = sorted(
+        {text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text)
+    )
     found = [looked_for(text) for text in secrets]
     # Of one of several lines the whole: encoded it has no lines.
     wholes = {value.strip() for value in values}

@@ -1,8 +1,9 @@
 """Spans of a run, in one file for each trace, as OTLP JSON lines.
 
-Each line of `<trace-id>.jsonl` is a complete OTLP export request and one write, so it survives `kill -9`. A span that
-ended is appended. An open span has a line with the attribute `transom.open`, in a place of fixed size that is emptied
-when it ends and used again: a killed process leaves its whole tree.
+Each line of `<trace-id>.jsonl` is a complete OTLP export request and one write, so it survives
+`kill -9`. A span that ended is appended. An open span has a line with the attribute `transom.open`,
+in a place of fixed size that is emptied when it ends and used again: a killed process leaves its
+whole tree.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Kind = Literal["internal", "client", "server", "producer", "consumer"]
 
 _KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is known, and it is not
-_LONGEST_NAME = 90  # of a span that is open: six bytes a character at worst, and it must fit its place
+# of a span that is open: six bytes a character at worst, and it must fit its place
+_LONGEST_NAME = 90
 _OPEN: dict[str, Any] = {"attributes": [{"key": keys.OPEN, "value": {"boolValue": True}}]}
 _INHERITED = (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION)
 
@@ -44,20 +46,25 @@ def current_span() -> Span | None:
 
 
 def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span:
-    """A span beneath the one that is open in this task, in its trace; one that leaves nothing where none is open.
+    """A span beneath the one that is open in this task, in its trace; one that leaves nothing where
+    none is open.
 
-    For code that is called inside of a traced step and is handed no trace of its own. It belongs to the same
-    conversation. See `Telemetry.span`.
+    For code that is called inside of a traced step and is handed no trace of its own. It belongs to
+    the same conversation. See `Telemetry.span`.
     """
     around = _current.get()
     if around is None:
         return _OFF
-    inherited: dict[str, Any] = {key: around._attributes[key] for key in _INHERITED if key in around._attributes}
+    inherited: dict[str, Any] = {
+        key: around._attributes[key] for key in _INHERITED if key in around._attributes
+    }
     return around._owner.span(name, kind, **{**inherited, **attributes})
 
 
 class Telemetry:
-    """One trace. `Telemetry()` is switched off: its spans cost a call and leave nothing. `Telemetry.open` writes."""
+    """One trace. `Telemetry()` is switched off: its spans cost a call and leave nothing.
+    `Telemetry.open` writes.
+    """
 
     def __init__(self) -> None:
         self.trace_id = ""
@@ -89,7 +96,10 @@ class Telemetry:
         if trace_id is None:
             trace_id = secrets.token_hex(16)
         elif not re.fullmatch(r"[0-9a-f]{32}", trace_id) or not int(trace_id, 16):
-            raise InputError(f"{trace_id!r} is no trace id", hint="give 32 hex digits, as `transom trace list` does")
+            raise InputError(
+                f"{trace_id!r} is no trace id",
+                hint="give 32 hex digits, as `transom trace list` does",
+            )
         opened = cls()
         opened.trace_id, opened._exporter, opened._redact = trace_id, exporter, redact or Redactor()
         try:
@@ -103,7 +113,8 @@ class Telemetry:
         return opened
 
     def span(self, name: str, kind: Kind = "internal", /, **attributes: Any) -> Span:
-        """A span to be entered with `with`. Its parent is the span of this trace that is open in the same task.
+        """A span to be entered with `with`. Its parent is the span of this trace that is open in
+        the same task.
 
         Args:
             name: what is done, e.g. `stage parser`.
@@ -113,7 +124,9 @@ class Telemetry:
         return Span(self, name, kind, attributes) if self._file else _OFF
 
     def close(self) -> None:
-        """Close the files; spans still open are not written as ended. Closing twice does no harm."""
+        """Close the files; spans still open are not written as ended. Closing twice does no
+        harm.
+        """
         if self._file:
             self._file.close()
 
@@ -121,13 +134,18 @@ class Telemetry:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
 
 class Span:
-    """One step of a trace, from `with` to its end. An error that leaves it is recorded and goes on."""
+    """One step of a trace, from `with` to its end. An error that leaves it is recorded and goes
+    on.
+    """
 
     def __init__(self, owner: Telemetry, name: str, kind: Kind, attributes: dict[str, Any]) -> None:
         self._owner = owner
@@ -149,7 +167,9 @@ class Span:
         return self._owner.trace_id
 
     def set(self, key: str, value: Any) -> None:
-        """Set an attribute. None is left out; what OpenTelemetry has no type for is kept as text; secrets are not."""
+        """Set an attribute. None is left out; what OpenTelemetry has no type for is kept as
+        text; secrets are not.
+        """
         self.update({key: value})
 
     def update(self, attributes: Mapping[str, Any]) -> None:
@@ -160,7 +180,9 @@ class Span:
             self._attributes |= attributes
 
     def fail(self, kind: str, message: str = "") -> None:
-        """Mark it as failed with an `error.type`. The message holds no text of a model or tool, which may be local."""
+        """Mark it as failed with an `error.type`. The message holds no text of a model or tool,
+        which may be local.
+        """
         if self._token:
             self._attributes[keys.ERROR_TYPE] = kind
             text = self._owner._redact(f"{kind}: {message}" if message else kind)
@@ -185,23 +207,33 @@ class Span:
             self._parent_id = outer.span_id if outer and outer._owner is owner else ""
             self._name = owner._redact(self._name)
             self.span_id, self._start = os.urandom(8).hex(), time.time_ns()
-            self._place = owner._file.begin(self._as_json(self._name[:_LONGEST_NAME], self._start, _OPEN))
+            self._place = owner._file.begin(
+                self._as_json(self._name[:_LONGEST_NAME], self._start, _OPEN)
+            )
             self._token = _current.set(self)
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if not (self._owner._file and self._token):
             return
         if error:
             name, message = type(error).__name__, str(error)
-            if isinstance(error, TransomError):  # without its hint, which may quote what stays where it is
+            # without its hint, which may quote what stays where it is
+            if isinstance(error, TransomError):
                 message = f"{error.where}: {error.what}" if error.where else error.what
-            self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
+            self.event(
+                keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message}
+            )
             self.fail(name, message)
         more = {"attributes": pairs(self._clean(self._attributes)), "events": self._events}
-        ended = self._as_json(self._name, time.time_ns(), {name: one for name, one in more.items() if one})
+        ended = self._as_json(
+            self._name, time.time_ns(), {name: one for name, one in more.items() if one}
+        )
         self._owner._file.end(ended, self._place)
         if self._owner._exporter:
             self._owner._exporter.put(ended)
@@ -223,7 +255,9 @@ class Span:
         }
 
     def _clean(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Attributes that OpenTelemetry has types for, without secrets; looked for once, since there hardly is one."""
+        """Attributes that OpenTelemetry has types for, without secrets; looked for once, since
+        there hardly is one.
+        """
         attributes: dict[str, Value] = {
             key: value if type(value) in _AS_IT_IS else _value(value)
             for key, value in given.items()
@@ -247,7 +281,8 @@ _AS_IT_IS = frozenset({str, bool, int, float})
 def _value(value: Any) -> Value:
     """The value as it is where OpenTelemetry has a type for it; otherwise as text."""
     if isinstance(value, list | tuple):
-        if {type(item) for item in value} in ({int}, {float}, {bool}):  # mixed lists have no type there
+        # mixed lists have no type there
+        if {type(item) for item in value} in ({int}, {float}, {bool}):
             return [*value]
         return [str(item) for item in value]
     return json.dumps(value, default=str, skipkeys=True) if isinstance(value, dict) else str(value)
@@ -256,7 +291,11 @@ def _value(value: Any) -> Value:
 def _redacted(redact: Redactor, value: Value) -> Value:
     if isinstance(value, str):
         return redact(value)
-    return [redact(one) if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+    return (
+        [redact(one) if isinstance(one, str) else one for one in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 _OFF = Span(Telemetry(), "off", "internal", {})

@@ -1,4 +1,6 @@
-"""Statistics over many traces, computed from their spans on demand; nothing is stored beside the traces."""
+"""Statistics over many traces, computed from their spans on demand; nothing is stored beside the
+traces.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,10 @@ class StatsRow(Shape):
 
     Attributes:
         name: of it; "?" where a call failed before any provider answered.
-        calls: that were made; of a provider those in which it was asked. Replies from a journal are none.
-        seconds: a call took, waiting and asking again included; of a provider what it took of the call itself, and not
+        calls: that were made; of a provider those in which it was asked. Replies from a journal are
+            none.
+        seconds: a call took, waiting and asking again included; of a provider what it took of the
+            call itself, and not
             what others did that were asked before it.
         errors: by type. A call that was asked again counts with each of its failures.
         error_rate: errors to requests, the repeated ones included; for tools to calls.
@@ -84,9 +88,13 @@ class MemoryStats(Shape):
 
 
 class Stats(Shape):
-    """The document of `trace stats`, over spans that began within `since`; over all where that is None."""
+    """The document of `trace stats`, over spans that began within `since`; over all where that
+    is None.
+    """
 
-    schema_: Literal["transom.trace_stats/1"] = Field(default="transom.trace_stats/1", alias="schema")
+    schema_: Literal["transom.trace_stats/1"] = Field(
+        default="transom.trace_stats/1", alias="schema"
+    )
     since: str | None
     by: By
     traces: int
@@ -97,7 +105,12 @@ class Stats(Shape):
 
 
 def statistics(
-    traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, since: str | None = None, oldest: int = 0
+    traces: Iterable[Sequence[SpanRow]],
+    *,
+    by: By,
+    price: Price,
+    since: str | None = None,
+    oldest: int = 0,
 ) -> Stats:
     """Compute the statistics of traces.
 
@@ -106,11 +119,14 @@ def statistics(
         by: what a row is of.
         price: what calls cost.
         since: the option as the user wrote it, for the document.
-        oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace lasts as long as its
+        oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace
+            lasts as long as its
             conversation. A request counts with the call that it was made for.
     """
     of_row = {_DURATION[by]} if by == "tool" else {_DURATION[by], *_OF_CALLS}
-    groups: defaultdict[str, defaultdict[str, list[Measure]]] = defaultdict(lambda: defaultdict(list))
+    groups: defaultdict[str, defaultdict[str, list[Measure]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     rest: defaultdict[str, list[Measure]] = defaultdict(list)
     count = 0
     for trace in traces:
@@ -132,7 +148,11 @@ def statistics(
 
 def _recent(spans: Sequence[SpanRow], oldest: int) -> list[SpanRow]:
     old = {span.span_id for span in spans if span.start < oldest}
-    return [one for one in spans if one.span_id not in old and not (_is_attempt(one) and one.parent_id in old)]
+    return [
+        one
+        for one in spans
+        if one.span_id not in old and not (_is_attempt(one) and one.parent_id in old)
+    ]
 
 
 def _is_attempt(span: SpanRow) -> bool:
@@ -180,13 +200,17 @@ def _values(group: Measures, metric: str) -> list[float]:
 def _compression(measures: Measures) -> Compression:
     before, after = (_values(measures, key) for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER))
     ratio = sum(after) / sum(before) if sum(before) else None
-    return Compression(count=len(before), tokens_before=int(sum(before)), tokens_after=int(sum(after)), ratio=ratio)
+    return Compression(
+        count=len(before), tokens_before=int(sum(before)), tokens_after=int(sum(after)), ratio=ratio
+    )
 
 
 def _memory(recalled: Sequence[Measure]) -> MemoryStats:
     hits = sum(one.by[keys.FOUND] > 0 for one in recalled)
     took = [one.value or 0.0 for one in recalled]
-    return MemoryStats(queries=len(recalled), seconds=_seconds(took), hit_rate=_rate(hits, len(recalled)))
+    return MemoryStats(
+        queries=len(recalled), seconds=_seconds(took), hit_rate=_rate(hits, len(recalled))
+    )
 
 
 def _rate(part: int, whole: int) -> float:

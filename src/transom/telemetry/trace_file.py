@@ -1,4 +1,6 @@
-"""The file of a trace, written as OTLP JSON by ourselves: a span costs a few dozen calls, the SDK's several hundred."""
+"""The file of a trace, written as OTLP JSON by ourselves: a span costs a few dozen calls, the
+SDK's several hundred.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +15,39 @@ from transom.telemetry.otlp_json import RESOURCE, SCOPE
 _log = logging.getLogger(__name__)
 
 PLACE = 1024
-"""Bytes of the place in which a span stands while it is open; in the end the place is free for the next one."""
+"""Bytes of the place in which a span stands while it is open; in the end the place is free for
+the next one.
+"""
 
 _SPANS = {"resourceSpans": [{"resource": RESOURCE, "scopeSpans": [{"scope": SCOPE, "spans": [0]}]}]}
-_BEFORE, _AFTER = compact_bytes(_SPANS).rsplit(b"0", 1)  # of a span, in an export request of its own
+# of a span, in an export request of its own
+_BEFORE, _AFTER = compact_bytes(_SPANS).rsplit(b"0", 1)
 _FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
 
 class TraceFile:
-    """A file of lines: a span under way is put into a place that can be used again, an ended one appended for good."""
+    """A file of lines: a span under way is put into a place that can be used again, an ended one
+    appended for good.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._failed = False
         self._places: list[int] = []  # that are free
-        # Two descriptors, since Linux appends what is written at a place through one that is open for appending.
+        # Two descriptors, since Linux appends what is written at a place through one that is open
+        # for appending.
         self._end = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         self._middle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         size = os.fstat(self._end).st_size
         if size and os.pread(self._end, 1, size - 1) != b"\n":
-            os.write(self._end, b"\n")  # a line that a full disk cut short must not swallow the next one
+            # a line that a full disk cut short must not swallow the next one
+            os.write(self._end, b"\n")
 
     def begin(self, span: dict[str, Any]) -> int | None:
-        """Write a span under way, in OTLP's JSON; where it stands, None where nothing could be written."""
+        """Write a span under way, in OTLP's JSON; where it stands, None where nothing could be
+        written.
+        """
         if self._end < 0:
             return None
         line = (_BEFORE + compact_bytes(span) + _AFTER).ljust(PLACE - 1) + b"\n"
@@ -58,7 +69,8 @@ class TraceFile:
             os.write(self._end, _BEFORE + compact_bytes(span) + _AFTER + b"\n")
         except OSError as error:
             self._tell(error)
-        if place is not None:  # last: a kill in between leaves it twice, which `read_trace` sorts out
+        # last: a kill in between leaves it twice, which `read_trace` sorts out
+        if place is not None:
             try:
                 os.pwrite(self._middle, _FREE, place)
             except OSError as error:
@@ -73,7 +85,9 @@ class TraceFile:
             os.close(self._middle)
 
     def _new_place(self, line: bytes) -> int | None:
-        """Append a new place, by a descriptor of its own: only its offset is right when others append, too."""
+        """Append a new place, by a descriptor of its own: only its offset is right when others
+        append, too.
+        """
         own = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
             whole = os.write(own, line) == PLACE

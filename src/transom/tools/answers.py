@@ -14,13 +14,19 @@ from transom.tools.definition import ToolOutcome
 def used_up(call: ToolCall) -> ToolOutcome:
     """The result of a call when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
-    return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
+    return refused(
+        call, ToolRefused("the turns in which tools may be called are used up", hint=hint)
+    )
 
 
 def done_before(call: ToolCall) -> ToolOutcome:
-    """The result of a call that was carried out, as a person has said, and whose own result is lost."""
+    """The result of a call that was carried out, as a person has said, and whose own result is
+    lost.
+    """
     hint = "go on without its result, and do not repeat the call"
-    return refused(call, ToolInDoubtError("the call was carried out, and its result was lost", hint=hint))
+    return refused(
+        call, ToolInDoubtError("the call was carried out, and its result was lost", hint=hint)
+    )
 
 
 def stopped_while_running(call: ToolCall) -> ToolOutcome:
@@ -35,24 +41,39 @@ def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> ToolOu
     if error.hint:
         content["hint"] = error.hint
     result = ToolResult(
-        call.id, call.name, as_text(content), is_error=True, trust="ours" if trust == "ours" else "untrusted"
+        call.id,
+        call.name,
+        as_text(content),
+        is_error=True,
+        trust="ours" if trust == "ours" else "untrusted",
     )
     return ToolOutcome(result, error=type(error).__name__)
 
 
 def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
     """The result of a call that was made before with equal arguments."""
-    remark = f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
+    remark = (
+        f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
+    )
     content = f"{remark}\n{before.content}"
-    return ToolOutcome(ToolResult(call.id, call.name, content, trust=before.trust, egress=before.egress))
+    return ToolOutcome(
+        ToolResult(call.id, call.name, content, trust=before.trust, egress=before.egress)
+    )
 
 
 def made_beside(call: ToolCall, first: ToolCall) -> ToolOutcome:
     """The result of a call that equals another one of the same reply."""
-    remark = f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is there.]"
+    remark = (
+        f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is"
+        " there.]"
+    )
     return ToolOutcome(ToolResult(call.id, call.name, remark, trust="ours"))
 
 
 def as_text(content: Json) -> str:
     """Content as text: text as it is, anything else as JSON."""
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, allow_nan=False)
+    return (
+        content
+        if isinstance(content, str)
+        else json.dumps(content, ensure_ascii=False, allow_nan=False)
+    )

@@ -29,17 +29,25 @@ _TOO_LONG = "ask for less at once, or go on without it"
 _TOO_LONG_ONCE = "it may have been carried out, or still be: do not make the same call again"
 _GO_ON = "try other arguments or go on without it"
 _NOT_KEPT = "it came to its end: go on without its result"
-_NOT_KEPT_ONCE = "it was carried out: do not make the same call again before a person has said whether it may be"
+_NOT_KEPT_ONCE = (
+    "it was carried out: do not make the same call again before a person has said whether it may be"
+)
 
 
 async def carried_out(
-    tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
+    tool: ToolDefinition,
+    call: ToolCall,
+    arguments: Arguments,
+    seconds: float | None,
+    redact: Redactor,
 ) -> ToolOutcome:
-    """Execute a call, and return its outcome: the result for the model, the tool's note and its mark.
+    """Execute a call, and return its outcome: the result for the model, the tool's note and its
+    mark.
 
     Raises:
         ToolRefused: why it was not carried out, or failed.
-        RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of the tool.
+        RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of
+        the tool.
     """
     if tool.of_run:
         return _came(tool, call, await tool.run(_own(arguments)), redact)
@@ -56,9 +64,16 @@ async def carried_out(
         if _is_cancelled(error):
             raise
         if isinstance(error, TimeoutError) and seconds is not None and limit.expired():
-            what = f"the tool took longer than the {round(seconds, 3 if seconds < 1 else 1):g} s that it may"
-            raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
-        raise ToolExecutionError(f"the tool failed: {_named(error, redact)}", hint=_GO_ON) from error
+            what = (
+                f"the tool took longer than the {round(seconds, 3 if seconds < 1 else 1):g} s that"
+                " it may"
+            )
+            raise ToolTimeoutError(
+                what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG
+            ) from error
+        raise ToolExecutionError(
+            f"the tool failed: {_named(error, redact)}", hint=_GO_ON
+        ) from error
     try:
         return _came(tool, call, outcome, redact)
     except Exception as error:  # after the handler returned: the tool itself has not failed
@@ -68,10 +83,18 @@ async def carried_out(
         raise ToolExecutionError(what, hint=_NOT_KEPT) from error
 
 
-def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor) -> ToolOutcome:
-    """The outcome, as it will be read back from the journal; an error where something of it cannot be kept."""
+def _came(
+    tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor
+) -> ToolOutcome:
+    """The outcome, as it will be read back from the journal; an error where something of it
+    cannot be kept.
+    """
     text = redact(whole_text(as_text(outcome.content)))
-    mark = outcome.mark if outcome.mark is UNMARKED else Mark.from_json(redact.inside(outcome.mark.to_json()))
+    mark = (
+        outcome.mark
+        if outcome.mark is UNMARKED
+        else Mark.from_json(redact.inside(outcome.mark.to_json()))
+    )
     note = None if outcome.note is None else json.loads(json.dumps(outcome.note, allow_nan=False))
     egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
@@ -87,7 +110,8 @@ def _is_cancelled(error: BaseException) -> bool:
 def _named(error: BaseException, redact: Redactor) -> str:
     """An error in a line; the rest of one of the system may be a path of this machine."""
     words = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return f"{type(error).__name__}: {redact(words).partition(chr(10))[0][:500]}"  # cut last: half a key is not found
+    # cut last: half a key is not found
+    return f"{type(error).__name__}: {redact(words).partition(chr(10))[0][:500]}"
 
 
 def _own(arguments: Arguments) -> Arguments:

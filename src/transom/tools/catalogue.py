@@ -1,7 +1,8 @@
-"""The files that a session knows, their names, and the resolution of paths that a role or a file writes.
+"""The files that a session knows, their names, and the resolution of paths that a role or a file
+writes.
 
-A role knows files by names relative to the roots, never by paths of the machine. `${NAME}`s that files write are
-resolved beneath it.
+A role knows files by names relative to the roots, never by paths of the machine. `${NAME}`s that
+files write are resolved beneath it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ class Places:
 
     Attributes:
         roots: only files under these are listed.
-        own: files that may be read wherever they lie, and beside which the files that they name are looked for.
+        own: files that may be read wherever they lie, and beside which the files that they name are
+            looked for.
         variables: what `${NAME}` stands for in paths that a file writes.
     """
 
@@ -55,31 +57,43 @@ class Catalogue:
             self._written.setdefault(word, set()).add(name)
 
     def file(self, asked: str) -> tuple[str, Path]:
-        """The name and the real path of a file that may be read now; ToolRefused says why it may not."""
+        """The name and the real path of a file that may be read now; ToolRefused says why it may
+        not.
+        """
         path = self._known.get(asked) or self._as_written(asked) or self._found(asked)
         if not under(path, self._places.near):
-            raise ToolRefused("the path leads out of the folders that may be read", hint=_LIST_AGAIN)
+            raise ToolRefused(
+                "the path leads out of the folders that may be read", hint=_LIST_AGAIN
+            )
         if not is_file(path):
             raise ToolRefused("the file is not there any more", hint=_LIST_FIRST)
         return self.name_of(path), path
 
     def folders(self, search_root: str) -> list[Path]:
-        """The folders to list: those of that name, or all roots where it is empty; ToolRefused where there is none."""
+        """The folders to list: those of that name, or all roots where it is empty; ToolRefused
+        where there is none.
+        """
         if not search_root:
             return list(self._places.roots)
         there = [path for path in self.meant(search_root) if under(path, self._places.roots)]
         inside = [path for path in there if os.path.isdir(path)]  # noqa: PTH112  it never raises
         if not inside:
-            raise ToolRefused("there is no such folder", hint="leave search_root empty to look everywhere")
+            raise ToolRefused(
+                "there is no such folder", hint="leave search_root empty to look everywhere"
+            )
         return inside
 
     def name_of(self, path: Path) -> str:
         """The name that a file is known by, or would be."""
         real = real_path(path)
-        return next((name for name, known in self._known.items() if known == real), self._shown(path))
+        return next(
+            (name for name, known in self._known.items() if known == real), self._shown(path)
+        )
 
     def names(self, paths: Iterable[Path]) -> dict[str, Path]:
-        """Names for files that are not known yet, with their real paths; two files never share one."""
+        """Names for files that are not known yet, with their real paths; two files never share
+        one.
+        """
         taken = dict(self._known)
         new: dict[str, Path] = {}
         for path in paths:
@@ -87,13 +101,21 @@ class Catalogue:
             if real in taken.values():
                 continue
             if name in taken:
-                held = next((root.name for root in self._places.near if path.is_relative_to(root)), "other")
-                name = next(one for n in range(1, len(taken) + 2) if (one := f"{held}#{n}/{name}") not in taken)
+                held = next(
+                    (root.name for root in self._places.near if path.is_relative_to(root)), "other"
+                )
+                name = next(
+                    one
+                    for n in range(1, len(taken) + 2)
+                    if (one := f"{held}#{n}/{name}") not in taken
+                )
             taken[name] = new[name] = real
         return new
 
     def named_in(self, lines: Iterable[str], source: Path) -> dict[str, Path]:
-        """Readable files that lines of a file name: as written -> real path; without those reported before."""
+        """Readable files that lines of a file name: as written -> real path; without those
+        reported before.
+        """
         found = named_files(lines, source, self._places.near, self._places.variables)
         return {
             word: real_path(path)
@@ -105,16 +127,23 @@ class Catalogue:
         """The file that a result has named so, where it is one only."""
         names = self._written.get(asked, set())
         if len(names) > 1:
-            raise ToolRefused(f"several files are written so: {', '.join(sorted(names))}", hint="name one of these")
+            raise ToolRefused(
+                f"several files are written so: {', '.join(sorted(names))}",
+                hint="name one of these",
+            )
         return next((self._known[name] for name in names), None)
 
     def _found(self, asked: str) -> Path:
         """A discovered file that is asked for by another name of it."""
-        candidates = [Path(f"{path}{ending}") for ending in ("", ".gz") for path in self.meant(asked)]
+        candidates = [
+            Path(f"{path}{ending}") for ending in ("", ".gz") for path in self.meant(asked)
+        ]
         there = [real_path(path) for path in candidates if is_file(path)]
         inside = [path for path in there if under(path, self._places.near)]
         if there and not inside:
-            raise ToolRefused("the path leads out of the folders that may be read", hint=_LIST_AGAIN)
+            raise ToolRefused(
+                "the path leads out of the folders that may be read", hint=_LIST_AGAIN
+            )
         known = set(self._known.values())
         allowed = [path for path in inside if path in known or not self._discovery_first]
         if allowed:
@@ -124,7 +153,9 @@ class Catalogue:
         raise ToolRefused("there is no such file", hint=_LIST_AGAIN)
 
     def meant(self, asked: str) -> list[Path]:
-        """The places that a path or a glob of a role may refer to; ToolRefused for absolute ones, and for `..`."""
+        """The places that a path or a glob of a role may refer to; ToolRefused for absolute
+        ones, and for `..`.
+        """
         if ".." in asked.split("/"):
             raise ToolRefused("a path may not lead upwards with ..", hint=_LIST_AGAIN)
         if Path(asked).is_absolute():
@@ -135,5 +166,9 @@ class Catalogue:
         """A path relative to the first root that holds it, as written or with links followed."""
         near = self._places.near
         held = any(path.is_relative_to(root) for root in near) and ".." not in path.parts
-        name = shown_name(path, near) if held else shown_name(real_path(path), [real_path(root) for root in near])
+        name = (
+            shown_name(path, near)
+            if held
+            else shown_name(real_path(path), [real_path(root) for root in near])
+        )
         return name.encode("utf-8", "backslashreplace").decode()

@@ -1,8 +1,9 @@
 """File tools for a role, with limits that hold over its whole session.
 
-Four tools, each layer narrower than the one above: list, read a header, search, read a range. Beneath them `${NAME}`s
-are resolved, which a role never sees: it knows files by names relative to the roots. What a session has spent and
-discovered changes only by the notes of its results, so that a session whose results come from a journal is the same.
+Four tools, each layer narrower than the one above: list, read a header, search, read a range.
+Beneath them `${NAME}`s are resolved, which a role never sees: it knows files by names relative to
+the roots. What a session has spent and discovered changes only by the notes of its results, so that
+a session whose results come from a journal is the same.
 """
 
 from __future__ import annotations
@@ -47,20 +48,31 @@ class FileLimits:
 
 
 class FileSession:
-    """The file tools of one role, and what they spent; `known`: files that it was told of, relative to the roots."""
+    """The file tools of one role, and what they spent; `known`: files that it was told of,
+    relative to the roots.
+    """
 
-    def __init__(self, places: Places, limits: FileLimits | None = None, known: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, places: Places, limits: FileLimits | None = None, known: Iterable[Path] = ()
+    ) -> None:
         self._places = places
         self._limits = limits or FileLimits()
         self._catalogue = Catalogue(places, discovery_first=self._limits.discovery_first)
         self._catalogue.learn(self._catalogue.names(known), {})
         self._spent = 0
-        self._turn = asyncio.Lock()  # calls of one reply wait for each other, in their order: they share the limits
+        # calls of one reply wait for each other, in their order: they share the limits
+        self._turn = asyncio.Lock()
 
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The four tools. They share this session's limits."""
-        works = ((LIST, self._list), (HEADER, self._header), (SEARCH, self._search), (RANGE, self._range))
-        # Looks are not remembered for a model: it asks again where it has lost one. Their limits are the session's.
+        works = (
+            (LIST, self._list),
+            (HEADER, self._header),
+            (SEARCH, self._search),
+            (RANGE, self._range),
+        )
+        # Looks are not remembered for a model: it asks again where it has lost one. Their limits
+        # are the session's.
         return tuple(
             ToolDefinition(
                 spec.name,
@@ -83,7 +95,9 @@ class FileSession:
                 paths = {name: Path(str(path)) for name, path in known.items()}
                 self._catalogue.learn(paths, {word: str(name) for word, name in written.items()})
 
-    def _in_turn(self, work: Callable[[Arguments], ToolReturn]) -> Callable[[Arguments], Awaitable[ToolReturn]]:
+    def _in_turn(
+        self, work: Callable[[Arguments], ToolReturn]
+    ) -> Callable[[Arguments], Awaitable[ToolReturn]]:
         async def run(arguments: Arguments) -> ToolReturn:
             async with self._turn:
                 outcome = await asyncio.to_thread(work, arguments)
@@ -99,7 +113,11 @@ class FileSession:
         for pattern in patterns:
             catalogue.meant(pattern)
         folders = catalogue.folders(within)
-        own = [path for path in self._places.own if any(fits(catalogue.name_of(path), pattern) for pattern in patterns)]
+        own = [
+            path
+            for path in self._places.own
+            if any(fits(catalogue.name_of(path), pattern) for pattern in patterns)
+        ]
         first = [path for path in own if not within or under(path, folders)]
         found = discover(first, self._places.roots, patterns, most=most, inside=folders)
         new = catalogue.names(file.path for file in found.files)
@@ -108,7 +126,11 @@ class FileSession:
         for file in found.files:
             name = fresh.get(real_path(file.path)) or catalogue.name_of(file.path)
             files.append({"path": name, "size": file.size, "type": file.type})
-        content: Json = {"files": files, "total_found": found.total_found, "truncated": found.total_found > len(files)}
+        content: Json = {
+            "files": files,
+            "total_found": found.total_found,
+            "truncated": found.total_found > len(files),
+        }
         return ToolReturn(content, _note(0, new))
 
     def _header(self, arguments: Any) -> ToolReturn:
@@ -137,7 +159,8 @@ class FileSession:
         )
         kept, spent = self._affordable(matches)
         rows: list[Json] = [
-            {"keyword": match.keyword, "line_number": match.line_number, "content": match.content} for match in kept
+            {"keyword": match.keyword, "line_number": match.line_number, "content": match.content}
+            for match in kept
         ]
         total = sum(count.lines for count in counts.values())
         content: dict[str, Json] = {"file_path": name, "matches": rows, "total_matches": total}
@@ -150,7 +173,9 @@ class FileSession:
         name, path = self._file(arguments["file_path"])
         first, wanted = int(arguments["start_line"]), int(arguments["end_line"])
         if wanted < first:
-            raise ToolRefused("end_line is before start_line", hint="give start_line first, then a later end_line")
+            raise ToolRefused(
+                "end_line is before start_line", hint="give start_line first, then a later end_line"
+            )
         last = min(wanted, first + self._lines_per_call - 1)
         part = self._cut_out(path, first, last)
         if not part.lines:
@@ -189,11 +214,18 @@ class FileSession:
         return kept, spent
 
     def _quota(self) -> ToolRefused:
-        what = f"no more can be read: {self._spent} of {self._limits.total_bytes} bytes of content are spent"
+        what = (
+            f"no more can be read: {self._spent} of {self._limits.total_bytes} bytes of content are"
+            " spent"
+        )
         return ToolRefused(what, hint="call no reading tool any more: answer with what you have")
 
-    def _result(self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int) -> ToolReturn:
-        """A result with the files that its lines name. They count as discovered, and their names as read."""
+    def _result(
+        self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int
+    ) -> ToolReturn:
+        """A result with the files that its lines name. They count as discovered, and their names
+        as read.
+        """
         found = self._catalogue.named_in(lines, path)
         new = self._catalogue.names(found.values())
         fresh = {file: name for name, file in new.items()}
@@ -202,7 +234,12 @@ class FileSession:
         written: dict[str, str] = {}
         for word, file in list(found.items())[:_FILES]:
             name = fresh.get(file) or self._catalogue.name_of(file)
-            row: Json = {"written": word, "path": name, "size": file.stat().st_size, "type": file_type(file)}
+            row: Json = {
+                "written": word,
+                "path": name,
+                "size": file.stat().st_size,
+                "type": file_type(file),
+            }
             cost = len(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
             if self._spent + spent + cost > self._limits.total_bytes:
                 break
@@ -220,7 +257,11 @@ class FileSession:
 
 
 def _note(spent: int, known: Mapping[str, Path], written: Mapping[str, str] | None = None) -> Json:
-    return {"bytes": spent, "known": {name: str(path) for name, path in known.items()}, "written": dict(written or {})}
+    return {
+        "bytes": spent,
+        "known": {name: str(path) for name, path in known.items()},
+        "written": dict(written or {}),
+    }
 
 
 def _left_out(counts: Mapping[str, Count], kept: Sequence[Match]) -> Json:

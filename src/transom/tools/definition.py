@@ -1,4 +1,6 @@
-"""Definition of a tool: name, description, parameters, handler and limits; and the outcome of a call."""
+"""Definition of a tool: name, description, parameters, handler and limits; and the outcome of a
+call.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class ToolReturn:
             check_marks("ToolReturn", egress=self.egress)
 
 
-Handler: TypeAlias = Callable[[Arguments], "Json | ToolReturn | Awaitable[Json] | Awaitable[ToolReturn]"]
+Handler: TypeAlias = Callable[
+    [Arguments], "Json | ToolReturn | Awaitable[Json] | Awaitable[ToolReturn]"
+]
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,12 @@ class ToolLimits:
     """Limits of a tool.
 
     Attributes:
-        seconds: one call may take, None for no limit. A handler that is no coroutine cannot be stopped: it is waited
-            for no longer, its result is thrown away, and its thread ends with the program at the latest.
-        calls: that are carried out in one conversation and its sub-conversations, None for no limit.
+        seconds: one call may take, None for no limit. A handler that is no coroutine cannot be
+            stopped: it is waited
+            for no longer, its result is thrown away, and its thread ends with the program at the
+            latest.
+        calls: that are carried out in one conversation and its sub-conversations, None for no
+            limit.
     """
 
     seconds: float | None = 60.0
@@ -68,22 +75,30 @@ class ToolDefinition:
     Attributes:
         name: unique in a conversation; letters, digits, `_` and `-`.
         description: by which a model decides when to call it.
-        parameters: JSON Schema (2020-12) of an object, whose `$ref`s lead to a place in it (`#/...`).
-        handler: arguments, checked and with defaults filled in -> content. A plain function runs in a
-            thread of its own. It raises `ToolRefused` for a call that it does not carry out, `ToolInDoubtError` for one
-            that it may have carried out or not; any other error becomes a result that reports the failure. What it
-            returns and cannot be kept (it is no JSON) is no failure: a `once` tool is in doubt from then on.
-        effect: what a repetition would do. A `once` tool is never begun twice without a person's approval. An
-            undeclared one (`unknown`) is carried out anew for each call, and never repeated by the runtime. Only equal
-            calls of a `pure` tool are answered from an earlier one.
+        parameters: JSON Schema (2020-12) of an object, whose `$ref`s lead to a place in it
+            (`#/...`).
+        handler: arguments, checked and with defaults filled in -> content. A plain function runs in
+            a
+            thread of its own. It raises `ToolRefused` for a call that it does not carry out,
+            `ToolInDoubtError` for one that it may have carried out or not; any other error becomes
+            a result that reports the failure. What it returns and cannot be kept (it is no JSON) is
+            no failure: a `once` tool is in doubt from then on.
+        effect: what a repetition would do. A `once` tool is never begun twice without a person's
+            approval. An
+            undeclared one (`unknown`) is carried out anew for each call, and never repeated by the
+            runtime. Only equal calls of a `pure` tool are answered from an earlier one.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
-        fresh: whether an identical call may yield something else (a clock, a status), so that it is carried out again.
-        recall: is given the note of a call that came from the journal, before anything else is carried out.
+        fresh: whether an identical call may yield something else (a clock, a status), so that it is
+            carried out again.
+        recall: is given the note of a call that came from the journal, before anything else is
+            carried out.
         trust: of what it yields.
         egress: of what it yields.
-        of_run: whether the handler is a part of the run: it looks at the time itself, and what it raises beside
-            `ToolRefused` is no failure of a tool. The message ends with that; the call is carried out when it goes on.
+        of_run: whether the handler is a part of the run: it looks at the time itself, and what it
+            raises beside
+            `ToolRefused` is no failure of a tool. The message ends with that; the call is carried
+            out when it goes on.
         checks: arguments -> what is wrong with them, in place of a check by the schema.
         fills: whether defaults of the schema are filled in; a server does that itself.
     """
@@ -110,7 +125,9 @@ class ToolDefinition:
 
     @cached_property
     def check(self) -> Check:
-        """The check of arguments, made once for all conversations; ToolError where its parameters are no schema."""
+        """The check of arguments, made once for all conversations; ToolError where its
+        parameters are no schema.
+        """
         text = schema_text(self.parameters, self.name)
         return self.checks or check_of(text, self.name)
 
@@ -119,7 +136,11 @@ class ToolDefinition:
         """Arguments that are filled in where a call does not give them."""
         properties = self.parameters.get("properties")
         found = properties.items() if isinstance(properties, dict) and self.fills else ()
-        return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
+        return {
+            name: inner["default"]
+            for name, inner in found
+            if isinstance(inner, dict) and "default" in inner
+        }
 
     async def run(self, arguments: Arguments) -> ToolReturn:
         """Call the handler, whatever kind of function it is."""
@@ -141,13 +162,19 @@ class ToolDefinition:
 
 
 def check_definition(tool: ToolDefinition) -> None:
-    """Check a tool's fields: an InputError or ToolError names the wrong one. The toolbox checks its name."""
+    """Check a tool's fields: an InputError or ToolError names the wrong one. The toolbox checks
+    its name.
+    """
     _ = tool.check
     check_choice(tool.effect, get_args(Effect), "effect", tool.name)
     check_marks(tool.name, trust=tool.trust, egress=tool.egress)
     check_kind(tool.description, str, "description", tool.name, "say in text what it does")
     if not callable(tool.handler):
-        raise ToolError("its handler cannot be called", where=tool.name, hint="give it a function of its arguments")
+        raise ToolError(
+            "its handler cannot be called",
+            where=tool.name,
+            hint="give it a function of its arguments",
+        )
 
 
 @dataclass(frozen=True)
@@ -158,7 +185,8 @@ class ToolOutcome:
         result: what the model sees.
         note: the tool's own (see `ToolReturn`).
         error: name of the error's class where the call was not carried out or failed.
-        kept: digest of the whole content in the store, where the result holds only an outline of it.
+        kept: digest of the whole content in the store, where the result holds only an outline of
+            it.
         mark: set by the handler's code.
     """
 
@@ -185,7 +213,11 @@ def outcome_from_json(data: Json) -> ToolOutcome:
     """The inverse of `ToolOutcome.to_json`; ValueError where the data is not an outcome."""
     match data:
         case {"result": result, **more}:
-            error, kept, mark = str(more.get("error", "")), str(more.get("kept", "")), Mark.from_json(more.get("mark"))
+            error, kept, mark = (
+                str(more.get("error", "")),
+                str(more.get("kept", "")),
+                Mark.from_json(more.get("mark")),
+            )
             note: Any = more.get("note")
             return ToolOutcome(result_from_json(result), note, error, kept, mark)
     raise ValueError("not what came of a tool call")

@@ -19,7 +19,8 @@ class Slice:
 
     Attributes:
         lines: without their ends.
-        last: number of the last of them, or of the file's last line where the file ends before the first.
+        last: number of the last of them, or of the file's last line where the file ends before the
+            first.
         whole: whether these are all lines that were asked for, in full.
         more: whether the file goes on after them.
         encoding: of what was read.
@@ -38,7 +39,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Match:
-    """A line that holds a keyword as asked for, its number, and with it its neighbours, as many as fit."""
+    """A line that holds a keyword as asked for, its number, and with it its neighbours, as many
+    as fit.
+    """
 
     keyword: str
     line_number: int
@@ -64,7 +67,9 @@ class _Hit:
     after: list[str] = field(default_factory=list)
 
     def match(self, characters: int) -> Match:
-        """The nearest lines on both sides, as long as they fit; the line itself always stands in it."""
+        """The nearest lines on both sides, as long as they fit; the line itself always stands in
+        it.
+        """
         lines = deque([self.line])
         left = characters - len(self.line)
         sides = [(list(self.before), lines.appendleft), (self.after[::-1], lines.append)]

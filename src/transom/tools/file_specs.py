@@ -25,16 +25,19 @@ def _spec(name: str, description: str, properties: dict[str, Json], *required: s
 
 LIST = _spec(
     "list_available_files",
-    "List the files that there are, without their content: path, size in bytes, type. At most 20 a call; total_found"
-    " says how many fit. Only files that were named to you, here or by another result, can be read.",
+    "List the files that there are, without their content: path, size in bytes, type. At most 20 a"
+    " call; total_found says how many fit. Only files that were named to you, here or by another"
+    " result, can be read.",
     {
         "patterns": {
             "type": "array",
             "items": {"type": "string", "minLength": 1, "maxLength": 1024},
             "minItems": 1,
             "maxItems": 50,
-            "description": "Globs of base names (*.log), or of paths where they name folders (reports/*.rpt)."
-            " A .gz ending need not be written.",
+            "description": (
+                "Globs of base names (*.log), or of paths where they name folders (reports/*.rpt)."
+                " A .gz ending need not be written."
+            ),
         },
         "search_root": {
             "type": "string",
@@ -49,13 +52,21 @@ LIST = _spec(
 HEADER = _spec(
     "read_file_header",
     "Read the first lines of a file.",
-    {"file_path": _FILE, "max_lines": {"type": "integer", "minimum": 1, "description": "At most 200 lines are read."}},
+    {
+        "file_path": _FILE,
+        "max_lines": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "At most 200 lines are read.",
+        },
+    },
     "file_path",
 )
 SEARCH = _spec(
     "search_in_file",
-    "Find lines that hold a keyword, whatever its case, each with the lines around it in at most 2000 characters."
-    " At most three matches a keyword come back; left_out says how many more there are, and in which lines.",
+    "Find lines that hold a keyword, whatever its case, each with the lines around it in at most"
+    " 2000 characters. At most three matches a keyword come back; left_out says how many more there"
+    " are, and in which lines.",
     {
         "file_path": _FILE,
         "keywords": {
@@ -65,15 +76,26 @@ SEARCH = _spec(
             "maxItems": 20,
             "description": "Plain texts, no patterns.",
         },
-        "context_lines": {"type": "integer", "minimum": 0, "default": 10, "description": "Before and after a match."},
-        "max_matches_per_keyword": {"type": "integer", "minimum": 1, "default": 3, "description": "At most three."},
+        "context_lines": {
+            "type": "integer",
+            "minimum": 0,
+            "default": 10,
+            "description": "Before and after a match.",
+        },
+        "max_matches_per_keyword": {
+            "type": "integer",
+            "minimum": 1,
+            "default": 3,
+            "description": "At most three.",
+        },
     },
     "file_path",
     "keywords",
 )
 RANGE = _spec(
     "read_file_range",
-    "Read lines of a file by their numbers, at most 200 a call; truncated says whether any were left out.",
+    "Read lines of a file by their numbers, at most 200 a call; truncated says whether any were"
+    " left out.",
     {
         "file_path": _FILE,
         "start_line": {"type": "integer", "minimum": 1, "description": "Counted from 1."},

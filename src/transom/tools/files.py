@@ -1,7 +1,8 @@
-"""Read access to files for a model: discovery under declared roots, and bounded views of their contents.
+"""Read access to files for a model: discovery under declared roots, and bounded views of their
+contents.
 
-Only real paths under the roots are read; listings are sorted, bytes counted, lines numbered. The text is
-untrusted data.
+Only real paths under the roots are read; listings are sorted, bytes counted, lines numbered. The
+text is untrusted data.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ LONGEST_LINE = 65_536
 
 @dataclass(frozen=True)
 class Listed:
-    """A discovered file: its real path, the name it is shown by, bytes, and what its ending suggests."""
+    """A discovered file: its real path, the name it is shown by, bytes, and what its ending
+    suggests.
+    """
 
     path: Path
     name: str
@@ -55,7 +58,9 @@ class Listing:
 
 @dataclass(frozen=True)
 class ViewLimits:
-    """Limits of a view: header lines, matches a keyword, lines around a match, bytes over all files."""
+    """Limits of a view: header lines, matches a keyword, lines around a match, bytes over all
+    files.
+    """
 
     header_lines: int = 100
     matches: int = 3
@@ -82,7 +87,9 @@ def under(path: Path, roots: Iterable[Path]) -> bool:
 
 
 def real_path(path: Path) -> Path:
-    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is too long."""
+    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is
+    too long.
+    """
     return Path(os.path.realpath(path))
 
 
@@ -92,7 +99,9 @@ def is_file(path: Path) -> bool:
 
 
 def shown_name(path: Path, roots: Iterable[Path]) -> str:
-    """The path relative to the first root that holds it, else its base name: never an absolute path."""
+    """The path relative to the first root that holds it, else its base name: never an absolute
+    path.
+    """
     for root in roots:
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
@@ -100,7 +109,9 @@ def shown_name(path: Path, roots: Iterable[Path]) -> str:
 
 
 def fits(name: str, pattern: str) -> bool:
-    """Whether a shown name fits a glob: its base name, or all of it where the glob names folders; `.gz` is optional."""
+    """Whether a shown name fits a glob: its base name, or all of it where the glob names
+    folders; `.gz` is optional.
+    """
     bare = name.removesuffix(".gz")
     globs = {pattern, pattern.removeprefix("**/"), pattern.replace("/**/", "/")}
     for glob in globs:
@@ -118,7 +129,8 @@ def discover(
     most: int = 20,
     inside: Sequence[Path] | None = None,
 ) -> Listing:
-    """List files: the given ones first, then what fits the patterns under the roots, sorted by path.
+    """List files: the given ones first, then what fits the patterns under the roots, sorted by
+    path.
 
     Args:
         first: files that are listed whatever their names, in this order; absent ones are left out.
@@ -136,21 +148,30 @@ def discover(
             if wanted and is_file(path) and under(path, roots) and real_path(path) not in seen:
                 seen.add(real_path(path))
                 found.append(path)
-    listed = tuple(Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path)) for path in found[:most])
+    listed = tuple(
+        Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path))
+        for path in found[:most]
+    )
     return Listing(listed, len(found))
 
 
 def expand(written: str, variables: Mapping[str, Path]) -> str:
-    """A path with its `${NAME}`s replaced; KeyError, whose argument is the name, where one is not defined."""
+    """A path with its `${NAME}`s replaced; KeyError, whose argument is the name, where one is
+    not defined.
+    """
     return _VARIABLE.sub(lambda found: str(variables[found[1]]), written)
 
 
 def named_files(
-    lines: Iterable[str], source: Path, roots: Sequence[Path], variables: Mapping[str, Path] | None = None
+    lines: Iterable[str],
+    source: Path,
+    roots: Sequence[Path],
+    variables: Mapping[str, Path] | None = None,
 ) -> dict[str, Path]:
     """Files that exist under the roots and that lines of a file name: path as written -> file.
 
-    As a check resolves them: beside the file that names them, under a root, by a variable, and compressed.
+    As a check resolves them: beside the file that names them, under a root, by a variable, and
+    compressed.
     """
     found: dict[str, Path] = {}
     words = dict.fromkeys(word.rstrip(".:") for line in lines for word in _WORD.findall(line))
@@ -163,7 +184,9 @@ def named_files(
     return found
 
 
-def _named(word: str, source: Path, roots: Sequence[Path], variables: Mapping[str, Path]) -> Path | None:
+def _named(
+    word: str, source: Path, roots: Sequence[Path], variables: Mapping[str, Path]
+) -> Path | None:
     try:
         written = expand(word, variables)
     except KeyError:
@@ -177,7 +200,9 @@ def _named(word: str, source: Path, roots: Sequence[Path], variables: Mapping[st
 
 
 def _visible(root: Path) -> list[Path]:
-    """The files below a folder, sorted; hidden folders, the workspace among them, hold nothing to look at."""
+    """The files below a folder, sorted; hidden folders, the workspace among them, hold nothing
+    to look at.
+    """
     found: list[Path] = []
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -205,7 +230,9 @@ class Viewer:
     _spent: int = 0
 
     def show(self, paths: Sequence[Path], keywords: Sequence[str]) -> str:
-        """Header and keyword matches of each file, and of the files that the shown lines name, one step deep."""
+        """Header and keyword matches of each file, and of the files that the shown lines name,
+        one step deep.
+        """
         views: list[str] = []
         named: list[Path] = []
         for path in paths:
@@ -237,17 +264,23 @@ class Viewer:
         for number, line in chosen:
             self._spent += len(line.encode("utf-8", "surrogatepass"))
             if self._spent > self.limits.total_bytes:
-                self.skipped.append(f"{name}: shown up to line {previous}, the budget of bytes is spent")
+                self.skipped.append(
+                    f"{name}: shown up to line {previous}, the budget of bytes is spent"
+                )
                 break
             if number != previous + 1:
                 shown.append("...")
             shown.append(f"{number:>6}| {line}")
             previous = number
         head = f"### FILE {name} ({path.stat().st_size} bytes, {count} lines)"
-        return "\n".join([head, *shown, *(["..."] if previous < count else [])]), [line for _, line in chosen]
+        return "\n".join([head, *shown, *(["..."] if previous < count else [])]), [
+            line for _, line in chosen
+        ]
 
     def _choose(self, path: Path, keywords: Sequence[str]) -> tuple[int, list[tuple[int, str]]]:
-        """The number of lines, and the chosen ones: the header, and around each keyword's first matches."""
+        """The number of lines, and the chosen ones: the header, and around each keyword's first
+        matches.
+        """
         wanted = {keyword.lower(): 0 for keyword in keywords}
         header: dict[int, str] = {}
         around: dict[int, str] = {}

@@ -1,4 +1,6 @@
-"""Tools from plain functions: the schema from the type hints, the description from the docstring."""
+"""Tools from plain functions: the schema from the type hints, the description from the
+docstring.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from transom.canonical import Json
 from transom.errors import ToolError
-from transom.tools.definition import Arguments, Effect, Handler, ToolDefinition, ToolLimits, ToolReturn
+from transom.tools.definition import (
+    Arguments,
+    Effect,
+    Handler,
+    ToolDefinition,
+    ToolLimits,
+    ToolReturn,
+)
 
 Function: TypeAlias = Callable[..., Any]
 _SECTION = re.compile(r"(Args|Arguments|Returns|Yields|Raises|Examples?|Notes?):\s*")
@@ -39,16 +48,19 @@ def tool(
 def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -> Any:
     """Make a tool of a function, as `@tool` or `@tool(effect="pure")`.
 
-    Arguments are checked against the type hints, and come as what these say: dates, enums, models of pydantic. What the
-    function returns becomes JSON where it is no text. A plain function runs in a thread, a coroutine in the loop.
+    Arguments are checked against the type hints, and come as what these say: dates, enums, models
+    of pydantic. What the function returns becomes JSON where it is no text. A plain function runs
+    in a thread, a coroutine in the loop.
 
     Args:
-        function: its docstring says what it does; a section `Args:` in it says what each argument is.
+        function: its docstring says what it does; a section `Args:` in it says what each argument
+            is.
         name: of the tool; the function's where "".
         terms: as in `ToolDefinition`: `effect`, `needs_approval`, `fresh`, `limits`.
 
     Raises:
-        ToolError: no function; a parameter without a type hint, or with one that JSON has no schema for.
+        ToolError: no function; a parameter without a type hint, or with one that JSON has no schema
+            for.
     """
     if function is not None:
         return _made(function, name, terms)
@@ -63,7 +75,11 @@ def as_tools(given: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]
 def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     if not inspect.isfunction(function) and not inspect.ismethod(function):
         what = f"a tool is a function or a ToolDefinition, and this is {function!r:.80}"
-        raise ToolError(what, where="tools", hint="give the function itself, tools=[count]; for a role, SubAgent(...)")
+        raise ToolError(
+            what,
+            where="tools",
+            hint="give the function itself, tools=[count]; for a role, SubAgent(...)",
+        )
     name = name or function.__name__
     described, about = _documented(inspect.getdoc(function) or "")
     model, names = _model(function, name, about)
@@ -79,7 +95,11 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
 
     def checked(arguments: Arguments) -> dict[str, Any]:
         values = model.model_validate(arguments)
-        return {given: getattr(values, field) for field, given in names.items() if field in values.model_fields_set}
+        return {
+            given: getattr(values, field)
+            for field, given in names.items()
+            if field in values.model_fields_set
+        }
 
     async def awaited(arguments: Arguments) -> Any:
         return _returned(await function(**checked(arguments)))
@@ -90,35 +110,51 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     handler: Handler = called
     if inspect.iscoroutinefunction(function):
         handler = awaited
-    return ToolDefinition(name, described or name.replace("_", " "), schema, handler, checks=checks, **terms)
+    return ToolDefinition(
+        name, described or name.replace("_", " "), schema, handler, checks=checks, **terms
+    )
 
 
-def _model(function: Function, name: str, about: dict[str, str]) -> tuple[type[BaseModel], dict[str, str]]:
-    """The model that checks arguments, and field name -> parameter name; field names cannot clash with pydantic's."""
+def _model(
+    function: Function, name: str, about: dict[str, str]
+) -> tuple[type[BaseModel], dict[str, str]]:
+    """The model that checks arguments, and field name -> parameter name; field names cannot
+    clash with pydantic's.
+    """
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
-        raise ToolError(f"its type hints cannot be read: {error}", where=name, hint="import what they name") from error
+        raise ToolError(
+            f"its type hints cannot be read: {error}", where=name, hint="import what they name"
+        ) from error
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
     for number, (given, parameter) in enumerate(inspect.signature(function).parameters.items()):
         if parameter.kind in _ANY_NUMBER or parameter.kind is parameter.POSITIONAL_ONLY:
             hint = "a model names each argument: write them out, each with its type"
-            raise ToolError(f"its parameter {parameter} cannot be given by name", where=name, hint=hint)
+            raise ToolError(
+                f"its parameter {parameter} cannot be given by name", where=name, hint=hint
+            )
         if given not in hints:
             hint = f"write its type: def {name}({given}: str, ...)"
             raise ToolError(f"its parameter {given} has no type hint", where=name, hint=hint)
         default = ... if parameter.default is parameter.empty else parameter.default
         names[f"field_{number}"] = given
-        described: Any = {"description": about[given]} if given in about else {}  # else what its type hint says
-        fields[f"field_{number}"] = (Annotated[hints[given], Field(alias=given, **described)], default)
+        # else what its type hint says
+        described: Any = {"description": about[given]} if given in about else {}
+        fields[f"field_{number}"] = (
+            Annotated[hints[given], Field(alias=given, **described)],
+            default,
+        )
     try:
         model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()
     except PydanticUserError as error:  # of a type that is none of JSON's
         reason = str(error).partition(". ")[0]
         raise ToolError(
-            f"no schema can be made of its type hints: {reason}", where=name, hint="use types that JSON has"
+            f"no schema can be made of its type hints: {reason}",
+            where=name,
+            hint="use types that JSON has",
         ) from error
     return model, names
 
@@ -134,14 +170,18 @@ def _returned(value: Any) -> Json | ToolReturn:
 
 
 class _Untitled(GenerateJsonSchema):
-    """Schemas without the titles that pydantic makes of the names of fields: they are of no use to a model."""
+    """Schemas without the titles that pydantic makes of the names of fields: they are of no use
+    to a model.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  pydantic's signature
         return False
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """The text of a docstring before its sections, and the text of each argument in `Args:`, in Google style."""
+    """The text of a docstring before its sections, and the text of each argument in `Args:`, in
+    Google style.
+    """
     described: list[str] = []
     about: dict[str, str] = {}
     section, last, depth = "", "", 0

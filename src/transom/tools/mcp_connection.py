@@ -1,4 +1,6 @@
-"""A connection to an MCP server, made within a time limit, kept in its own task, and made anew once for each call."""
+"""A connection to an MCP server, made within a time limit, kept in its own task, and made anew
+once for each call.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,13 @@ class Refused(Exception):
 
 
 class Connection:
-    """A connection to one server, made within so many seconds. A request opens it where it is not open."""
+    """A connection to one server, made within so many seconds. A request opens it where it is
+    not open.
+    """
 
-    def __init__(self, server: Server, headers: Mapping[str, str], environ: Mapping[str, str], seconds: float) -> None:
+    def __init__(
+        self, server: Server, headers: Mapping[str, str], environ: Mapping[str, str], seconds: float
+    ) -> None:
         self._server = server
         self._headers = dict(headers)
         self._environ = dict(environ)
@@ -43,7 +49,8 @@ class Connection:
         self.closed = False
 
     async def ask(self, work: Work[T]) -> T:
-        """Send one request and return its answer. A broken connection is made anew by the next request.
+        """Send one request and return its answer. A broken connection is made anew by the next
+        request.
 
         Raises:
             Unanswered: the request was sent, and its outcome is not known.
@@ -67,7 +74,9 @@ class Connection:
             answer.cancel()
 
     async def _open(self) -> tuple[Any, asyncio.Task[None]]:
-        """Return the client and the task that keeps it; connect where there is none, with one attempt."""
+        """Return the client and the task that keeps it; connect where there is none, with one
+        attempt.
+        """
         async with self._opening:
             if self._client is not None and self._task is not None and not self._task.done():
                 return self._client, self._task
@@ -78,7 +87,9 @@ class Connection:
             ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._task = task = asyncio.create_task(self._keep(ready, self._leave))
             try:
-                await asyncio.wait({ready, task}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    {ready, task}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+                )
                 if not ready.done():
                     if task.done() and not task.cancelled() and (error := task.exception()):
                         raise error
@@ -86,7 +97,8 @@ class Connection:
                     raise ConnectionError("it was closed" if task.cancelled() else late)
                 self._client = ready.result()
             except BaseException:
-                if not task.cancelling():  # a second time would keep the library from ending the process
+                # a second time would keep the library from ending the process
+                if not task.cancelling():
                     task.cancel()
                 await self._end()
                 raise
@@ -101,7 +113,9 @@ class Connection:
             await self._end()
 
     async def _end(self) -> None:
-        """End the connection, if there is one. A server that has died does not answer: the wait is bounded."""
+        """End the connection, if there is one. A server that has died does not answer: the wait
+        is bounded.
+        """
         task, self._task, self._client = self._task, None, None
         if task is None:
             return
@@ -110,17 +124,22 @@ class Connection:
         if task.cancel():
             await asyncio.wait({task}, timeout=_GOODBYE)
         elif not task.cancelled():
-            task.exception()  # retrieved, so that asyncio does not warn; it was raised to the caller
+            # retrieved, so that asyncio does not warn; it was raised to the caller
+            task.exception()
 
     async def _keep(self, ready: asyncio.Future[Any], leave: asyncio.Event) -> None:
-        """Keep the connection, in its own task: when it breaks, the library cancels the task that opened it."""
+        """Keep the connection, in its own task: when it breaks, the library cancels the task
+        that opened it.
+        """
         import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  an extra
 
         if isinstance(self._server, str):
             place: Any = _over_http(self._server, self._headers)
         else:
             command, *arguments = self._server
-            place = mcp.StdioServerParameters(command=command, args=arguments, env=self._environ or None)
+            place = mcp.StdioServerParameters(
+                command=command, args=arguments, env=self._environ or None
+            )
         async with mcp.Client(place, cache=None) as client:
             ready.set_result(client)
             await leave.wait()
@@ -142,14 +161,18 @@ async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
 
 
 def first(error: BaseException | None) -> BaseException | None:
-    """Return the error that broke it: the first of a group, the cause of an `Unanswered` or `Refused`."""
+    """Return the error that broke it: the first of a group, the cause of an `Unanswered` or
+    `Refused`.
+    """
     while isinstance(error, BaseExceptionGroup | Unanswered | Refused):
         error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
     return error
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the server rejected the arguments: of this answer alone it is known that nothing was done."""
+    """Whether the server rejected the arguments: of this answer alone it is known that nothing
+    was done.
+    """
     from mcp_types import INVALID_PARAMS  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
     return getattr(error, "code", None) == INVALID_PARAMS

@@ -22,7 +22,9 @@ AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
 
 
 def schema_text(schema: object, where: str) -> str:
-    """The parameters of a tool as JSON; ToolError where they describe no object, or not every vendor takes them."""
+    """The parameters of a tool as JSON; ToolError where they describe no object, or not every
+    vendor takes them.
+    """
     try:
         text = json.dumps(dict(schema) if isinstance(schema, Mapping) else schema, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -35,12 +37,16 @@ def schema_text(schema: object, where: str) -> str:
         raise ToolError(what, where=where, hint="a model reads all of it")
     if found := [key for key in AT_THE_TOP if key in schema]:
         hint = "hosted models refuse it there; put it into one of the `properties`"
-        raise ToolError(f"its parameters are of the form {found[0]!r} at the top", where=where, hint=hint)
+        raise ToolError(
+            f"its parameters are of the form {found[0]!r} at the top", where=where, hint=hint
+        )
     return text
 
 
 def check_of(text: str, where: str) -> Check:
-    """A function that checks arguments against the text of a schema, but for `format`; ToolError where it is none."""
+    """A function that checks arguments against the text of a schema, but for `format`; ToolError
+    where it is none.
+    """
     try:
         held = _held(text)
     except InputError as error:
@@ -61,20 +67,32 @@ def check_of(text: str, where: str) -> Check:
             return [one.text for one in held(arguments)]
         except (ArithmeticError, ValueError) as error:  # sizes of numbers beyond those of Python
             what = "the arguments hold a number that is too large"
-            raise InvalidArgumentsError(what, hint="give less at once, and call it again") from error
+            raise InvalidArgumentsError(
+                what, hint="give less at once, and call it again"
+            ) from error
         except InputError as error:
-            raise ToolError(f"its parameters are not whole: {error.what}", where=where, hint=error.hint) from error
+            raise ToolError(
+                f"its parameters are not whole: {error.what}", where=where, hint=error.hint
+            ) from error
 
     return check
 
 
 def _plain_types(schema: dict[str, Any]) -> dict[str, type]:
-    """The type of each argument of which nothing else is said; none where the schema says more of all of them."""
+    """The type of each argument of which nothing else is said; none where the schema says more
+    of all of them.
+    """
     parts = schema.get("properties", {}) if _ONLY.issuperset(schema) else {}
     plain = {
-        name: part.get("type") for name, part in parts.items() if isinstance(part, dict) and _PLAIN.issuperset(part)
+        name: part.get("type")
+        for name, part in parts.items()
+        if isinstance(part, dict) and _PLAIN.issuperset(part)
     }
-    return {name: _TYPES[kind] for name, kind in plain.items() if isinstance(kind, str) and kind in _TYPES}
+    return {
+        name: _TYPES[kind]
+        for name, kind in plain.items()
+        if isinstance(kind, str) and kind in _TYPES
+    }
 
 
 @lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas

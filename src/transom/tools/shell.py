@@ -18,7 +18,11 @@ _Command: TypeAlias = Annotated[str, Field(description="As a shell takes it; no 
 
 
 def command_tool(
-    root: Path, *, readable: Sequence[Path] = (), seconds: float = 120, environment: Mapping[str, str] | None = None
+    root: Path,
+    *,
+    readable: Sequence[Path] = (),
+    seconds: float = 120,
+    environment: Mapping[str, str] | None = None,
 ) -> ToolDefinition:
     """A tool that runs a shell command; it may write below `root` and nowhere else.
 
@@ -32,13 +36,21 @@ def command_tool(
     async def run(command: _Command) -> dict[str, Json]:
         """Run a command in the project's folder, e.g. its tests, and see what it prints."""
         argv, limits = ["/bin/sh", "-c", command], CommandLimits(wall_seconds=seconds)
-        done = await run_command(argv, root, limits=limits, readable=readable, environment=environment)
-        result: dict[str, Json] = {"exit_code": done.code, "stdout": _cut(done.stdout), "stderr": _cut(done.stderr)}
+        done = await run_command(
+            argv, root, limits=limits, readable=readable, environment=environment
+        )
+        result: dict[str, Json] = {
+            "exit_code": done.code,
+            "stdout": _cut(done.stdout),
+            "stderr": _cut(done.stderr),
+        }
         if done.ended != "itself":
             result["ended_by"] = f"the limit on {done.ended}"
         return result
 
-    return tool(name="run_command", effect="idempotent", fresh=True, limits=ToolLimits(seconds=seconds + 10))(run)
+    return tool(
+        name="run_command", effect="idempotent", fresh=True, limits=ToolLimits(seconds=seconds + 10)
+    )(run)
 
 
 def _cut(text: str) -> str:

@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run a function in a thread, with the context's variables. A caller that stops waiting does not stop it.
+    """Run a function in a thread, with the context's variables. A caller that stops waiting does
+    not stop it.
 
     An executor would keep a program from ending by a call that hangs.
     """
@@ -24,7 +25,8 @@ async def in_thread(work: Callable[[], T]) -> T:
     def thread() -> None:
         try:
             done.set_result(context.run(work))
-        except (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt) as error:  # would end a loop or a program
+        # would end a loop or a program
+        except (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt) as error:
             done.set_exception(RuntimeError(f"{type(error).__name__} {error}".strip()))
         except BaseException as error:  # noqa: BLE001  the caller receives it
             done.set_exception(error)

@@ -1,4 +1,6 @@
-"""The tools of a conversation: every call, a wrong one too, gets a result that the model can go on from."""
+"""The tools of a conversation: every call, a wrong one too, gets a result that the model can go
+on from.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from transom.errors import InvalidArgumentsError, ToolError, ToolNotFoundError, ToolQuotaError, ToolRefused
+from transom.errors import (
+    InvalidArgumentsError,
+    ToolError,
+    ToolNotFoundError,
+    ToolQuotaError,
+    ToolRefused,
+)
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import strictest
 from transom.telemetry import Redactor
@@ -27,7 +35,9 @@ OWN = {
     "read_slice": "reads parts of what is too long to be shown",
 }
 """Names that the runtime keeps for its own tools, and what those do."""
-_UNCOUNTED = frozenset({"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"})
+_UNCOUNTED = frozenset(
+    {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
+)
 
 
 class Toolbox:
@@ -39,12 +49,17 @@ class Toolbox:
         redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:
-        ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also by a tool of the
+        ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also
+            by a tool of the
             runtime.
     """
 
     def __init__(
-        self, tools: Iterable[ToolDefinition] = (), *, max_turns: int = MAX_TURNS, redact: Redactor | None = None
+        self,
+        tools: Iterable[ToolDefinition] = (),
+        *,
+        max_turns: int = MAX_TURNS,
+        redact: Redactor | None = None,
     ) -> None:
         self.max_turns = max_turns
         self.redact = redact or Redactor()
@@ -59,10 +74,19 @@ class Toolbox:
         given: object = tool
         if not isinstance(given, ToolDefinition):
             hint = 'say ToolDefinition("count", "Counts.", {"type": "object"}, count)'
-            raise ToolError(f"a tool is a ToolDefinition, and this is {type(given).__name__}", where="tools", hint=hint)
+            raise ToolError(
+                f"a tool is a ToolDefinition, and this is {type(given).__name__}",
+                where="tools",
+                hint=hint,
+            )
         if what := OWN.get(str(tool.name)):
-            hint = "give it another name; tools of an MCP server take a prefix, McpServer(..., prefix=...)"
-            raise ToolError(f"the runtime has a tool of that name, which {what}", where=tool.name, hint=hint)
+            hint = (
+                "give it another name; tools of an MCP server take a prefix, McpServer(...,"
+                " prefix=...)"
+            )
+            raise ToolError(
+                f"the runtime has a tool of that name, which {what}", where=tool.name, hint=hint
+            )
         self._add(tool)
 
     def offer(self, tool: ToolDefinition) -> None:
@@ -75,16 +99,25 @@ class Toolbox:
     def _add(self, tool: ToolDefinition) -> None:
         name: object = tool.name
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ToolError("is no name of a tool", where=repr(tool.name), hint="use up to 64 letters, digits, _ and -")
+            raise ToolError(
+                "is no name of a tool",
+                where=repr(tool.name),
+                hint="use up to 64 letters, digits, _ and -",
+            )
         if tool.name in self._tools:
-            hint = 'give it another: @tool(name="..."), ToolDefinition("...", ...), McpServer(..., prefix=...)'
+            hint = (
+                'give it another: @tool(name="..."), ToolDefinition("...", ...), McpServer(...,'
+                " prefix=...)"
+            )
             raise ToolError("there is a tool of that name already", where=tool.name, hint=hint)
         check_definition(tool)
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)
 
     def within(self, tools: Iterable[ToolDefinition]) -> Toolbox:
-        """The box of a sub-conversation: what it uses of its tools is used of this one's quotas, and the other way."""
+        """The box of a sub-conversation: what it uses of its tools is used of this one's quotas,
+        and the other way.
+        """
         box = Toolbox(tools, max_turns=self.max_turns, redact=self.redact)
         box._used = self._used
         return box
@@ -109,16 +142,19 @@ class Toolbox:
         seconds: float | None = None,
         place: Hashable = None,
     ) -> ToolOutcome:
-        """Execute a call. A wrong call or a failing tool yields an error result, never an exception.
+        """Execute a call. A wrong call or a failing tool yields an error result, never an
+        exception.
 
         Args:
             call: what is asked for.
             accepted: what `accepted` said of it, so that it need not be looked into again.
             seconds: that are left for it, where they are fewer than the tool's own.
-            place: of the call: however often it is tried, it counts once. None for one that is like no other.
+            place: of the call: however often it is tried, it counts once. None for one that is like
+                no other.
 
         Raises:
-            RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of the tool.
+            RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not
+            of the tool.
         """
         place = object() if place is None else place
         tool: ToolDefinition | None = None
@@ -133,7 +169,10 @@ class Toolbox:
                 self._used[tool.name].discard(place)
             # What a tool says of its failure may quote what it works on.
             egress = strictest(tool.egress if tool else "any", error.egress)
-            return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
+            return replace(
+                ran,
+                result=replace(ran.result, content=self.redact(ran.result.content), egress=egress),
+            )
 
     def recall(self, ran: ToolOutcome, place: Hashable = None) -> None:
         """Apply the outcome of a call that is not repeated, once for each `place` (see `run`)."""
@@ -149,14 +188,19 @@ class Toolbox:
         used = self._used[tool.name]
         if most is not None and place not in used and len(used) >= most:
             raise ToolQuotaError(
-                f"it was called {most} times, which is all that is allowed", hint="go on without it, with what you have"
+                f"it was called {most} times, which is all that is allowed",
+                hint="go on without it, with what you have",
             )
         used.add(place)
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
         if tool is None:
-            there = f"call one of {', '.join(self._tools)}" if self._tools else "there are no tools: answer without"
+            there = (
+                f"call one of {', '.join(self._tools)}"
+                if self._tools
+                else "there are no tools: answer without"
+            )
             raise ToolNotFoundError("there is no such tool", hint=there)
         if not isinstance(call.arguments, dict):
             raise InvalidArgumentsError(
@@ -166,5 +210,7 @@ class Toolbox:
         if wrong:
             shown = as_text(dict(tool.parameters))
             again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
-            raise InvalidArgumentsError("; ".join(wrong), hint=f"correct the arguments and call it again{again}")
+            raise InvalidArgumentsError(
+                "; ".join(wrong), hint=f"correct the arguments and call it again{again}"
+            )
         return tool, {**tool.defaults, **call.arguments}

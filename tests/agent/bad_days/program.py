@@ -1,9 +1,10 @@
-"""A program that has many conversations through `Agent.send`, kept in a workspace; to be killed and run again.
+"""A program that has many conversations through `Agent.send`, kept in a workspace; to be killed and
+run again.
 
     python -m tests.agent.bad_days.program PLAN
 
-prints a line for each conversation that ended, and one for each look at its own memory and files, when it holds none of
-a conversation's.
+prints a line for each conversation that ended, and one for each look at its own memory and files,
+when it holds none of a conversation's.
 """
 
 from __future__ import annotations
@@ -24,16 +25,33 @@ from pathlib import Path
 from typing import Any
 
 from tests.llm.conformance.dialects import DIALECTS
-from transom import Agent, Block, CallSettings, Home, Provider, Role, Tier, ToolDefinition, Workspace
+from transom import (
+    Agent,
+    Block,
+    CallSettings,
+    Home,
+    Provider,
+    Role,
+    Tier,
+    ToolDefinition,
+    Workspace,
+)
 from transom.config.hosted import Retry
 from transom.errors import ProviderError
 from transom.llm.limits import Bucket, Limits, RateLimitStore
 from transom.llm.retrying import RetryingProvider
 
 SEAT = Role(
-    "t.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"}), settings=CallSettings(64)
+    "t.seat",
+    (Block("role", "You look things up.", Tier.STABLE),),
+    frozenset({"role"}),
+    settings=CallSettings(64),
 )
-PLACE: dict[str, Any] = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+PLACE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"at": {"type": "string"}},
+    "required": ["at"],
+}
 LOOKS = 5
 PATIENT = Retry(max_attempts=4, initial_delay=0.01, max_delay=0.1, max_retry_after=0.1)
 
@@ -81,15 +99,19 @@ async def look(arguments: Any) -> str:
     return f"{at} holds {hashlib.sha256(at.encode()).hexdigest()[:6]}"
 
 
-TOOL = ToolDefinition("look", "Looks.", PLACE, look, "pure")  # a kill while an undeclared one runs is told the model
+# a kill while an undeclared one runs is told the model
+TOOL = ToolDefinition("look", "Looks.", PLACE, look, "pure")
 
 
 def provider(plan: Plan, store: RateLimitStore) -> RetryingProvider:
     """The vendor's own SDK against the plan's server, with patience and within limits."""
     dialect = next(one for one in DIALECTS if one.name == plan.dialect)
-    limits, grace = Limits(plan.requests, plan.tokens), 2 * plan.seconds  # a server may be slow to look up
+    # a server may be slow to look up
+    limits, grace = Limits(plan.requests, plan.tokens), 2 * plan.seconds
     bucket = Bucket(plan.dialect, limits, store=store, period=plan.period, grace=grace)
-    return RetryingProvider(dialect.provider(plan.url, seconds=plan.seconds, stream=True), PATIENT, bucket)
+    return RetryingProvider(
+        dialect.provider(plan.url, seconds=plan.seconds, stream=True), PATIENT, bucket
+    )
 
 
 async def main(plan: Plan) -> None:
@@ -99,12 +121,17 @@ async def main(plan: Plan) -> None:
         asked = provider(plan, store)
 
         async def recovered(home: Home) -> None:
-            async with Agent(SEAT, provider=asked, tools=[TOOL], at=replace(home, store=store)) as agent:
+            async with Agent(
+                SEAT, provider=asked, tools=[TOOL], at=replace(home, store=store)
+            ) as agent:
                 with suppress(ProviderError):
                     await agent.resume()
 
         async def talked(number: int) -> None:
-            _tell(conversation=number, **await talk(number, asked, Home(workspace, f"talk-{number}", store)))
+            _tell(
+                conversation=number,
+                **await talk(number, asked, Home(workspace, f"talk-{number}", store)),
+            )
 
         if plan.recover:
             left = await Home.unfinished(workspace, SEAT)
@@ -113,7 +140,8 @@ async def main(plan: Plan) -> None:
         for wave in waves(plan.conversations):
             await together(plan.at_once, (talked(number) for number in wave))
             gc.collect()
-            await asyncio.sleep(0.1)  # what is collected of broken connections is closed by the loop, a moment later
+            # what is collected of broken connections is closed by the loop, a moment later
+            await asyncio.sleep(0.1)
             _tell(ended=wave.stop, **of_this_process())
         await asked.aclose()
 
@@ -150,8 +178,15 @@ def of_this_process() -> dict[str, int]:
     gc.collect()
     open_files = [_target(link) for link in Path("/proc/self/fd").iterdir()]
     sockets = sum(one.startswith("socket:") for one in open_files)
-    memory = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-    return {"files": len(open_files) - sockets, "sockets": sockets, "memory": memory, "objects": len(gc.get_objects())}
+    memory = (
+        int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    )
+    return {
+        "files": len(open_files) - sockets,
+        "sockets": sockets,
+        "memory": memory,
+        "objects": len(gc.get_objects()),
+    }
 
 
 def _target(link: Path) -> str:

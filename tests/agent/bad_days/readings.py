@@ -38,7 +38,9 @@ class Served:
 
 def read_log(path: Path, run: str) -> list[Served]:
     """A run's requests, oldest first."""
-    lines: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines: list[dict[str, Any]] = [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     whole = {line["whole"] for line in lines if "whole" in line}
     mine = [line for line in lines if line.get("run") == run]
     return [
@@ -64,7 +66,9 @@ async def journaled(workspace: Path) -> dict[Key, float]:
             for record in store.read(f"run/{row['id']}"):
                 data: Any = record.data
                 if record.kind == "model_reply":
-                    found.setdefault((number, data["ordinal"]), datetime.fromisoformat(record.at).timestamp())
+                    found.setdefault(
+                        (number, data["ordinal"]), datetime.fromisoformat(record.at).timestamp()
+                    )
     return found
 
 

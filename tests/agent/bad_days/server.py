@@ -2,9 +2,10 @@
 
     python -m tests.agent.bad_days.server LOG
 
-prints its port, and ends when its stdin does. Below `/RUN/SHARE` it speaks with Anthropic's words or OpenAI's and fails
-SHARE percent of the requests of that run. Which of them, and how, follows from the conversation, the turn and how often
-it was asked before: no clock and no chance of the day.
+prints its port, and ends when its stdin does. Below `/RUN/SHARE` it speaks with Anthropic's words
+or OpenAI's and fails SHARE percent of the requests of that run. Which of them, and how, follows
+from the conversation, the turn and how often it was asked before: no clock and no chance of the
+day.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def asked(path: str, raw: bytes) -> UserMessage:
     body = json.loads(raw)
     tokens = len(raw) // 6
     dialect = (Anthropic if rest[-1] == "messages" else OpenAI)(tokens)
-    (number, *_) = _ITEM.findall(raw.decode())
+    number, *_ = _ITEM.findall(raw.decode())
     said = [message for message in body["messages"] if message["role"] == "assistant"]
     digest = hashlib.sha256(raw).hexdigest()
     found = _found(body["messages"][-1]) or _found_by_each(body["messages"])
@@ -100,7 +101,9 @@ def fault(request: UserMessage, before: int) -> str:
 
 
 class BadDays:
-    """Answers requests, and writes them down: one line when each has come, one when its answer was sent whole."""
+    """Answers requests, and writes them down: one line when each has come, one when its answer
+    was sent whole.
+    """
 
     def __init__(self, log: TextIO) -> None:
         self._log = log
@@ -116,13 +119,17 @@ class BadDays:
         with suppress(ConnectionError):
             await writer.wait_closed()
 
-    async def _answer(self, path: str, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(
+        self, path: str, raw: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         arrived, request, serial = time.time(), asked(path, raw), next(self._serials)
         wrong = fault(request, self._before[request.key])
         self._before[request.key] += 1
         spent = 0 if wrong == "429" else request.tokens + (0 if wrong else 5)
         seen = {"run": request.run, "conversation": request.conversation, "turn": request.turn}
-        self._write(serial=serial, at=arrived, **seen, digest=request.digest, fault=wrong, tokens=spent)
+        self._write(
+            serial=serial, at=arrived, **seen, digest=request.digest, fault=wrong, tokens=spent
+        )
         whole = await _tell(request, wrong, reader, writer)
         if whole:
             self._write(whole=serial)
@@ -139,7 +146,9 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, bytes]:
     return head.split(" ", 2)[1], await reader.readexactly(int(length[1]) if length else 0)
 
 
-async def _tell(request: UserMessage, wrong: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+async def _tell(
+    request: UserMessage, wrong: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> bool:
     """Send the answer, or what goes wrong; whether it was a whole answer."""
     if wrong in STATUS or wrong in ("broken", "error inside"):
         said = json.dumps(request.dialect.error("api_error", f"a bad day: {wrong}")).encode()
@@ -166,12 +175,17 @@ async def _tell(request: UserMessage, wrong: str, reader: asyncio.StreamReader, 
 
 def _send(writer: asyncio.StreamWriter, status: int, body: bytes) -> None:
     more = "retry-after: 1\r\n" if status == 429 else ""
-    head = f"HTTP/1.1 {status} Told\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n{more}"
+    head = (
+        f"HTTP/1.1 {status} Told\r\ncontent-type: application/json\r\ncontent-length:"
+        f" {len(body)}\r\n{more}"
+    )
     writer.write(f"{head}connection: close\r\n\r\n".encode() + body)
 
 
 def _begin(writer: asyncio.StreamWriter, content_type: str) -> None:
-    writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n".encode())
+    writer.write(
+        f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
+    )
 
 
 def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:

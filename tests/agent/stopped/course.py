@@ -49,7 +49,9 @@ def live(life: Life) -> Life:
 
 @dataclass
 class Undisturbed:
-    """A scene as it goes when nothing stops it; `kills`: the world as a kill after each record leaves it."""
+    """A scene as it goes when nothing stops it; `kills`: the world as a kill after each record
+    leaves it.
+    """
 
     scene: Scene
     life: Life
@@ -59,8 +61,17 @@ class Undisturbed:
     def most(self) -> dict[str, int]:
         """The number of places of each kind."""
         counts, writes = self.life.counts, self.life.counts["write"]
-        found = {"kill": len(self.kills), "cancel": len(self.kills), "refuse": writes, "full": writes}
-        found |= {"cancel asked": counts["cancel asked"], "cancel tool": counts["cancel tool"], "fail": counts["fail"]}
+        found = {
+            "kill": len(self.kills),
+            "cancel": len(self.kills),
+            "refuse": writes,
+            "full": writes,
+        }
+        found |= {
+            "cancel asked": counts["cancel asked"],
+            "cancel tool": counts["cancel tool"],
+            "fail": counts["fail"],
+        }
         return found | {what: counts[what] for what in ("cancel tick", "cap", "hear")}
 
 
@@ -75,14 +86,18 @@ def undisturbed(scene: Scene, folder: Path) -> Undisturbed:
 
 
 def course(whole: Undisturbed, stop: Stop, folder: Path) -> list[str]:
-    """Stop at a place, go on until there is an end, and look at what came; [] where all is as it should be."""
+    """Stop at a place, go on until there is an end, and look at what came; [] where all is as it
+    should be.
+    """
     scene = whole.scene
     if stop.what == "kill":
         lives = [_after(scene, whole.kills[stop.at - 1].copy(folder), stop)]
         if stop.twice:
             twice: list[World] = []
             first = lives[0].world
-            lives[0].killed = lambda number: twice.append(first.copy(folder / "2")) if number == stop.twice else None
+            lives[0].killed = lambda number: (
+                twice.append(first.copy(folder / "2")) if number == stop.twice else None
+            )
             live(lives[0])
             if not twice:
                 return []
@@ -106,7 +121,13 @@ def gone_on(whole: Undisturbed, lives: list[Life], world: World, stop: Stop) -> 
             return [*lives[-1].wrong, f"no end in {len(lives)} lives"]
         lives = [*lives, live(_after(whole.scene, world, stop))]
     last = lives[-1]
-    return [*last.wrong, *_in_the_world(whole, last), *_told(whole, last), *_heard(last), *_later(last)]
+    return [
+        *last.wrong,
+        *_in_the_world(whole, last),
+        *_told(whole, last),
+        *_heard(last),
+        *_later(last),
+    ]
 
 
 def _after(scene: Scene, world: World, stop: Stop) -> Life:
@@ -145,7 +166,9 @@ def _in_the_world(whole: Undisturbed, last: Life) -> list[str]:
 
 
 def _other(last: Life) -> bool:
-    """True where something else follows by right: a person kept a call, or a sub-conversation failed."""
+    """True where something else follows by right: a person kept a call, or a sub-conversation
+    failed.
+    """
     return bool(last.world.lines("keep") or last.world.lines(f"failed {last.scene.role.name}."))
 
 
@@ -163,9 +186,19 @@ def _told(whole: Undisturbed, last: Life) -> list[str]:
         if found["ended"] != "answered":
             wrong.append(f"{name} ended with {found['ended']}")
         if not kept and found["turns"] != should["turns"]:
-            at = next((n for n, (a, b) in enumerate(zip(found["turns"], should["turns"], strict=False)) if a != b), -1)
+            at = next(
+                (
+                    n
+                    for n, (a, b) in enumerate(zip(found["turns"], should["turns"], strict=False))
+                    if a != b
+                ),
+                -1,
+            )
             seen = str(found["turns"][at] if 0 <= at < len(found["turns"]) else "-")[:160]
-            wrong.append(f"{name}: other turns, {len(found['turns'])} of {len(should['turns'])}, first at {at}: {seen}")
+            wrong.append(
+                f"{name}: other turns, {len(found['turns'])} of {len(should['turns'])}, first at"
+                f" {at}: {seen}"
+            )
         if not (kept or last.scene.folds) and found["usage"] != should["usage"]:
             wrong.append(f"{name}: usage {_short(found['usage'])}, not {_short(should['usage'])}")
     return wrong
@@ -212,5 +245,7 @@ def _later(last: Life) -> list[str]:
             return wrong
     if last.scene.lasting and not last.world.lines("failed"):
         left = asyncio.run(Home.unfinished(world.folder / "w", last.scene.role))
-        wrong += ["it is among what is unfinished"] if world.name in [home.name for home in left] else []
+        wrong += (
+            ["it is among what is unfinished"] if world.name in [home.name for home in left] else []
+        )
     return wrong

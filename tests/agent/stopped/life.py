@@ -1,4 +1,6 @@
-"""One process's worth of a program: its own store, agents and tasks, and what the world does to it."""
+"""One process's worth of a program: its own store, agents and tasks, and what the world does to
+it.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,10 @@ class Life:
         def held(work: Any) -> Any:
             stop, self.counts["write"] = self.stop, self.counts["write"] + 1
             at = self.counts["write"]
-            if not ((stop.what == "refuse" and at == stop.at) or (stop.what == "full" and at >= stop.at > 0)):
+            if not (
+                (stop.what == "refuse" and at == stop.at)
+                or (stop.what == "full" and at >= stop.at > 0)
+            ):
                 return work
             self.stopped = True
             return _no_room
@@ -130,31 +135,51 @@ class Life:
             except Gone:
                 self.wrong.append("gone") if not self.stopped else None
             except TransomError as error:
-                if not (self.stopped and isinstance(error, StoreError)):  # which the program is begun again after
-                    self.wrong.append(f"out of the program: {type(error).__name__}: {str(error)[:150]}")
+                # which the program is begun again after
+                if not (self.stopped and isinstance(error, StoreError)):
+                    self.wrong.append(
+                        f"out of the program: {type(error).__name__}: {str(error)[:150]}"
+                    )
         return self
 
     def agent_at(self, at: Any, **more: Any) -> Agent:
         """The scene's, which handlers open sub-conversations in."""
-        self.agent = agent = Agent(self.scene.role, tools=self.scene.tools(self), at=at, on_event=self.hear, **more)
+        self.agent = agent = Agent(
+            self.scene.role, tools=self.scene.tools(self), at=at, on_event=self.hear, **more
+        )
         return agent
 
-    async def talk(self, agent: Agent, messages: Iterable[str] | None = None, name: str = "main") -> Response | None:
+    async def talk(
+        self, agent: Agent, messages: Iterable[str] | None = None, name: str = "main"
+    ) -> Response | None:
         """Say all of it in an agent, in each life that resumes what was not said yet."""
         last, said = None, list(messages or self.scene.messages)
         if self.resumes:
             last = await self.until(agent, agent.resume, "")
-            before = [turn.text for turn in agent._session.state.turns if isinstance(turn, UserMessage)]  # type: ignore[union-attr]  # something was said
+            before = [
+                turn.text
+                for turn in agent._session.state.turns  # type: ignore[union-attr]  # something was said
+                if isinstance(turn, UserMessage)
+            ]
             said = [message for message in said if message not in before]
         for message in said:
             last = await self.until(agent, lambda: agent.send(message), message)  # noqa: B023  # awaited at once
         if last is not None:
             turns = [turn.to_json() for turn in last.turns]
-            self.answers[name] = {"text": last.text, "ended": last.ended, "usage": last.usage, "turns": turns}
+            self.answers[name] = {
+                "text": last.text,
+                "ended": last.ended,
+                "usage": last.usage,
+                "turns": turns,
+            }
         return last
 
-    async def until(self, agent: Agent, step: Callable[[], Awaitable[Response | None]], message: str) -> Any:
-        """Until it is answered: whoever is asked something says it, and what was stopped is gone on with."""
+    async def until(
+        self, agent: Agent, step: Callable[[], Awaitable[Response | None]], message: str
+    ) -> Any:
+        """Until it is answered: whoever is asked something says it, and what was stopped is gone
+        on with.
+        """
         for _ in range(MOST):
             work: asyncio.Task[Any] = asyncio.ensure_future(step())
             self.under_way = work
@@ -194,12 +219,16 @@ class Life:
         raise Gone
 
     async def take(self, agent: Agent, error: BaseException) -> None:
-        """Take the end of a try: a person answers what is asked; the stop is as it should be, all else is not."""
+        """Take the end of a try: a person answers what is asked; the stop is as it should be,
+        all else is not.
+        """
         if isinstance(error, Paused) and error.question and error.question["kind"] == "approval":
             await approve(agent, error)
         elif isinstance(error, Paused):
             await self.decide(agent)
-        elif not self.stopped or not isinstance(error, asyncio.CancelledError | NetworkFailed | StoreError | Deaf):
+        elif not self.stopped or not isinstance(
+            error, asyncio.CancelledError | NetworkFailed | StoreError | Deaf
+        ):
             raise error
 
     async def note_lost(self) -> None:

@@ -56,7 +56,8 @@ def opening(at_once: bool) -> Callable[[Life], Awaitable[None]]:
             await life.talk(agent, ["one"], "first")
             if at_once:
                 done = await asyncio.gather(
-                    *(looked_into(life, agent, item) for item in ("bolts", "nuts")), return_exceptions=True
+                    *(looked_into(life, agent, item) for item in ("bolts", "nuts")),
+                    return_exceptions=True,
                 )
                 for error in done:
                     if isinstance(error, BaseException):
@@ -80,7 +81,9 @@ OPENING = Scene(
 )
 
 
-AT_ONCE = replace(OPENING, name="sub-conversations of the program, at once", program=opening(at_once=True))
+AT_ONCE = replace(
+    OPENING, name="sub-conversations of the program, at once", program=opening(at_once=True)
+)
 IN_A_STAGE = replace(
     FOLDED,
     name="a long conversation that is folded, in a stage",

@@ -1,4 +1,6 @@
-"""Programs of a run to be stopped: a map over items, a question to a person, sub-agents, messages with ids."""
+"""Programs of a run to be stopped: a map over items, a question to a person, sub-agents,
+messages with ids.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ async def in_a_run(life: Life, walk: Callable[[Run], Awaitable[None]]) -> None:
     """Walk a run until nothing in it waits for a person."""
     workspace, chain = Workspace.at(life.world.folder / "w"), Chain((life.provider(),))
     for _ in range(MOST):
-        run = await Run.open("test", {}, name=life.world.name, workspace=workspace, store=life.store, chain=chain)
+        run = await Run.open(
+            "test", {}, name=life.world.name, workspace=workspace, store=life.store, chain=chain
+        )
         async with run:
             try:
                 await walk(run)
             except Paused:
                 for choice in list(run.state.waiting.values()):
                     answer = "the second" if choice["kind"] == "question" else life.stop.answer
-                    life.world.note(f"{answer} {choice.get('tool', '')} {choice.get('arguments', '')}")
+                    life.world.note(
+                        f"{answer} {choice.get('tool', '')} {choice.get('arguments', '')}"
+                    )
                     await run.decide(answer, choice["fingerprint"], by="ann")
             else:
                 return
@@ -42,7 +48,12 @@ async def in_a_run(life: Life, walk: Callable[[Run], Awaitable[None]]) -> None:
 
 
 def said(life: Life, name: str, texts: list[str], usage: Usage) -> None:
-    life.answers[name] = {"text": " ".join(texts), "ended": "answered", "usage": usage, "turns": texts}
+    life.answers[name] = {
+        "text": " ".join(texts),
+        "ended": "answered",
+        "usage": usage,
+        "turns": texts,
+    }
 
 
 async def mapped(life: Life) -> None:
@@ -50,7 +61,9 @@ async def mapped(life: Life) -> None:
         return (await life.agent_at(stage).send(f"item {item}")).text
 
     async def walk(run: Run) -> None:
-        found = await run.map("read", work, ITEMS, key=str, out=text_file("read.md"), uses=[SEAT], limit=4)
+        found = await run.map(
+            "read", work, ITEMS, key=str, out=text_file("read.md"), uses=[SEAT], limit=4
+        )
         for one in found:
             if one.question or one.error:
                 raise one.question or one.error or RuntimeError
@@ -62,7 +75,10 @@ async def mapped(life: Life) -> None:
 
 def of_item(text: str) -> list[Reply | str]:
     item = text.rsplit(maxsplit=1)[-1]
-    return [calls(f"look {item}", f"pay {item}" if item.endswith("0") else f"look {item}b"), f"It is {item}."]
+    return [
+        calls(f"look {item}", f"pay {item}" if item.endswith("0") else f"look {item}b"),
+        f"It is {item}.",
+    ]
 
 
 MAPPED = Scene(
@@ -84,7 +100,9 @@ async def questioned(life: Life) -> None:
         first = await run.stage("first", work, "one", out=text_file("first.md"), uses=[SEAT])
         answer = await run.ask("which", "Which of them?", options=["the first", "the second"])
         assert (answer.text, answer.by) == ("the second", "ann")
-        second = await run.stage("second", work, answer.text, first, out=text_file("second.md"), uses=[SEAT])
+        second = await run.stage(
+            "second", work, answer.text, first, out=text_file("second.md"), uses=[SEAT]
+        )
         said(life, "run", [first.value, second.value], first.usage + second.usage)
 
     await in_a_run(life, walk)
@@ -94,7 +112,9 @@ ASKED = Scene(
     "a question to a person between two stages",
     SEAT,
     (),
-    steps({"one": [calls("pay a", "look a"), "Done."], "the second": [calls("pay b"), "Done, too."]}),
+    steps(
+        {"one": [calls("pay a", "look a"), "Done."], "the second": [calls("pay b"), "Done, too."]}
+    ),
     tools_of,
     questioned,
     lasting=False,
@@ -140,10 +160,19 @@ async def with_ids(life: Life) -> None:
             hint = Block("hint", f"the hint of {text}")
             last = await life.until(agent, lambda: agent.send(text, hint, id=text), text)  # noqa: B023  awaited at once
         turns = [turn.to_json() for turn in last.turns]
-        life.answers["main"] = {"text": last.text, "ended": last.ended, "usage": last.usage, "turns": turns}
+        life.answers["main"] = {
+            "text": last.text,
+            "ended": last.ended,
+            "usage": last.usage,
+            "turns": turns,
+        }
         host: Any = agent._session.stage.host  # type: ignore[union-attr]  # something was said
         records = host.records()
-        told = [record.data["id"] for record in records if record.kind == "user_message" and "id" in record.data]
+        told = [
+            record.data["id"]
+            for record in records
+            if record.kind == "user_message" and "id" in record.data
+        ]
         life.wrong += [f"messages {told}"] if told != [*life.scene.messages] else []
         facts: dict[str, set[str]] = {}
         for asked in requests_of(host.store, records):
@@ -159,7 +188,12 @@ WITH_IDS = Scene(
     "resume, and then messages with ids, blocks and sources",
     replace(SEAT, sees=SEAT.sees | {"hint", "fact"}),
     ("one", "two"),
-    steps({"one": [calls("pay a", "look b"), "Done."], "two": [calls("pay c"), calls("look d"), "Done, too."]}),
+    steps(
+        {
+            "one": [calls("pay a", "look b"), "Done."],
+            "two": [calls("pay c"), calls("look d"), "Done, too."],
+        }
+    ),
     tools_of,
     with_ids,
     lasting=False,
@@ -174,13 +208,21 @@ def random_scene(seed: int) -> Scene:
     pick = Random(seed)
 
     def round_of(tools: str, most: int) -> Reply:
-        wanted = [f"{pick.choice(tools.split())} {pick.choice('abc')}" for _ in range(pick.randint(1, most))]
-        return calls(*[f"read item {one[-1].upper()}" if one.startswith("read") else one for one in wanted])
+        wanted = [
+            f"{pick.choice(tools.split())} {pick.choice('abc')}"
+            for _ in range(pick.randint(1, most))
+        ]
+        return calls(
+            *[f"read item {one[-1].upper()}" if one.startswith("read") else one for one in wanted]
+        )
 
     inner = [round_of("look pay", 2) for _ in range(pick.randint(0, 1))]
     messages = [f"message {number}" for number in range(pick.randint(1, 2))]
     main: dict[str, list[Reply | str]] = {
-        text: [*[round_of("look pay look read", 3) for _ in range(pick.randint(0, 2))], f"Done with {text}."]
+        text: [
+            *[round_of("look pay look read", 3) for _ in range(pick.randint(0, 2))],
+            f"Done with {text}.",
+        ]
         for text in messages
     }
     answer = steps(main, subs(lambda item: [*inner, f"It is {item}."]))

@@ -1,4 +1,6 @@
-"""Programs to be stopped at every place: what is said, which tools there are, and what a model answers."""
+"""Programs to be stopped at every place: what is said, which tools there are, and what a model
+answers.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,16 @@ from transom.llm.retrying import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 
-ANY: dict[str, Json] = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
-NUMBER: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+ANY: dict[str, Json] = {
+    "type": "object",
+    "properties": {"x": {"type": "string"}},
+    "required": ["x"],
+}
+NUMBER: dict[str, Json] = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}},
+    "required": ["a"],
+}
 HANDING_ON = replace(SEAT, strategy="sub_conversation")
 SUB = f"{SEAT.name}.sub"
 Handler = Callable[[Life, str], Awaitable[str]]
@@ -67,7 +77,9 @@ def came(request: Request) -> tuple[str, int]:
     return text, sum(isinstance(turn, ToolResults) for turn in turns[at + 1 :])
 
 
-def steps(main: dict[str, list[Reply | str]], sub: Callable[[Request], Reply | str] | None = None) -> Any:
+def steps(
+    main: dict[str, list[Reply | str]], sub: Callable[[Request], Reply | str] | None = None
+) -> Any:
     """By message the answers in order; whatever is asked of a sub-conversation is told by `sub`."""
 
     def answer(request: Request) -> Reply | str:
@@ -100,7 +112,12 @@ PLAIN = Scene(
     "plain tools",
     SEAT,
     ("one", "two"),
-    steps({"one": [calls("look a", "look b"), calls("look c"), "Done."], "two": [calls("look d"), "Done, too."]}),
+    steps(
+        {
+            "one": [calls("look a", "look b"), calls("look c"), "Done."],
+            "two": [calls("look d"), "Done, too."],
+        }
+    ),
     lambda life: [tool(life, "look")],
 )
 ONCE = Scene(
@@ -121,7 +138,10 @@ DELEGATE = Scene(
     ("one", "two"),
     steps(
         {
-            "one": [calls("pay m", "look m", "delegate item A", "delegate item B", "pay n"), "Done."],
+            "one": [
+                calls("pay m", "look m", "delegate item A", "delegate item B", "pay n"),
+                "Done.",
+            ],
             "two": [calls("delegate item C"), "Done, too."],
         },
         subs(paying),
@@ -183,17 +203,23 @@ STRUCTURED = Scene(
 STREAMED = replace(
     ONCE,
     name="streamed, each reply broken off once",
-    wrap=lambda provider: RetryingProvider(Halting(provider), Retry(max_attempts=3, initial_delay=0.0, jitter=0.0)),
+    wrap=lambda provider: RetryingProvider(
+        Halting(provider), Retry(max_attempts=3, initial_delay=0.0, jitter=0.0)
+    ),
     heard=True,
 )
 
 
-def in_a_stage(*names: str, budget: WindowBudget | None = None) -> Callable[[Life], Awaitable[None]]:
+def in_a_stage(
+    *names: str, budget: WindowBudget | None = None
+) -> Callable[[Life], Awaitable[None]]:
     """Agents in a stage of a run that is walked again; without names one that has none."""
 
     async def program(life: Life) -> None:
         workspace, chain = Workspace.at(life.world.folder / "w"), Chain((life.provider(),))
-        run = await Run.open("test", {}, name=life.world.name, workspace=workspace, store=life.store, chain=chain)
+        run = await Run.open(
+            "test", {}, name=life.world.name, workspace=workspace, store=life.store, chain=chain
+        )
         run.budget = budget or run.budget
 
         async def work(stage: Stage) -> str:

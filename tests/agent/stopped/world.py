@@ -1,7 +1,7 @@
 """The stop of a program, the world that outlives it, and the program.
 
-A kill costs no process: the database is copied as it is on disk right after a record was committed, and that copy is
-what a process that was killed there leaves behind.
+A kill costs no process: the database is copied as it is on disk right after a record was committed,
+and that copy is what a process that was killed there leaves behind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,18 @@ from transom.tools import ToolDefinition
 if TYPE_CHECKING:
     from tests.agent.stopped.life import Life
 
-What = Literal["kill", "cancel", "cancel asked", "cancel tool", "cancel tick", "fail", "refuse", "full", "cap", "hear"]
+What = Literal[
+    "kill",
+    "cancel",
+    "cancel asked",
+    "cancel tool",
+    "cancel tick",
+    "fail",
+    "refuse",
+    "full",
+    "cap",
+    "hear",
+]
 Answer = Literal["redo", "keep"]
 Then = Literal["same", "new"]
 
@@ -33,10 +44,13 @@ class Stop:
     """The place where a life is stopped.
 
     Attributes:
-        what: `kill` and `cancel` as the k-th record is committed; `cancel asked` and `cancel tool` while the k-th
-            request or tool is under way; `cancel tick` at the k-th turn of the event loop; `fail`: the k-th request;
-            `refuse`: the store the k-th write; `full`: it and all that follow in that life; `cap`: what may be used is
-            used up with the k-th reply; `hear`: the listener raises at the k-th event.
+        what: `kill` and `cancel` as the k-th record is committed; `cancel asked` and `cancel tool`
+            while the k-th
+            request or tool is under way; `cancel tick` at the k-th turn of the event loop; `fail`:
+            the k-th request;
+            `refuse`: the store the k-th write; `full`: it and all that follow in that life; `cap`:
+            what may be used is used up with the k-th reply; `hear`: the listener raises at the k-th
+            event.
         at: k, from 1; 0 for never.
         then: `same`: the same life goes on; `new`: another one does.
         answer: of the person who is asked about a tool that was begun.
@@ -77,7 +91,9 @@ class World:
         return [line for line in lines if line.startswith(first)]
 
     def copy(self, to: Path) -> World:
-        """A copy as it is on disk now; the log first, since what is logged later may follow from a later record."""
+        """A copy as it is on disk now; the log first, since what is logged later may follow from
+        a later record.
+        """
         lines = self.log.read_bytes() if self.log.exists() else b""
         there = World(to, self.name)
         there.log.write_bytes(lines)
@@ -85,7 +101,8 @@ class World:
             if (file := Path(f"{self.database}{name}")).exists():
                 shutil.copyfile(file, f"{there.database}{name}")
         if (files := self.folder / "w" / "runs").is_dir():
-            halves = shutil.ignore_patterns(".*")  # what is being written now, or is for people alone
+            # what is being written now, or is for people alone
+            halves = shutil.ignore_patterns(".*")
             shutil.copytree(files, there.folder / "w" / "runs", ignore=halves, dirs_exist_ok=True)
         return there
 
@@ -93,15 +110,23 @@ class World:
         """All records of the conversation's run."""
         with closing(sqlite3.connect(self.database)) as connection:
             rows = connection.execute("SELECT value FROM documents WHERE name = 'runs'").fetchall()
-            mine = [one["id"] for one in map(json.loads, (value for (value,) in rows)) if one["name"] == self.name]
+            mine = [
+                one["id"]
+                for one in map(json.loads, (value for (value,) in rows))
+                if one["name"] == self.name
+            ]
             found = "SELECT kind, data FROM records WHERE stream = ? ORDER BY seq"
             return [
-                (kind, json.loads(data)) for one in mine for kind, data in connection.execute(found, [f"run/{one}"])
+                (kind, json.loads(data))
+                for one in mine
+                for kind, data in connection.execute(found, [f"run/{one}"])
             ]
 
     def replies(self) -> Counter[str]:
         """The replies of the journal, by what they answer."""
-        return Counter(data["request"][:12] for kind, data in self.journal() if kind == "model_reply")
+        return Counter(
+            data["request"][:12] for kind, data in self.journal() if kind == "model_reply"
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +143,8 @@ class Scene:
         wrap: has the provider be asked by another one.
         lasting: whether a later life may begin with `resume`.
         heard: whether what a listener hears is held to what was said.
-        folds: whether its windows are folded: after a restart that is done anew, so that requests differ.
+        folds: whether its windows are folded: after a restart that is done anew, so that requests
+            differ.
     """
 
     name: str

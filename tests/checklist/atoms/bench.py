@@ -1,8 +1,10 @@
-"""Honest and wrong checkers as data: what `cases/*.yaml` tell, made into checker folders and held to the gates.
+"""Honest and wrong checkers as data: what `cases/*.yaml` tell, made into checker folders and held
+to the gates.
 
-A file of cases is one form of report: `spec` says what is asked, `files` are the reports, `examples` stand in the
-ItemSpec, and each of `checkers` is a way of writing atom A: `honest` ones are to be accepted, `wrong` ones refused by
-the gate that they name. `instead`, `own` (atoms B and C), `item` and `form` change what the others share.
+A file of cases is one form of report: `spec` says what is asked, `files` are the reports,
+`examples` stand in the ItemSpec, and each of `checkers` is a way of writing atom A: `honest` ones
+are to be accepted, `wrong` ones refused by the gate that they name. `instead`, `own` (atoms B and
+C), `item` and `form` change what the others share.
 """
 
 from __future__ import annotations
@@ -72,12 +74,22 @@ _SECTION4 = """### 4.1 Item-Specific Implementation Points
 ```yaml
 {examples}```
 """
-_SIGNS = {"equals": "==", "not_equals": "!=", "le": "<=", "lt": "<", "ge": ">=", "gt": ">", "matches": "matches"}
+_SIGNS = {
+    "equals": "==",
+    "not_equals": "!=",
+    "le": "<=",
+    "lt": "<",
+    "ge": ">=",
+    "gt": ">",
+    "matches": "matches",
+}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One checker. `verdict` is what it must say of the reports where it is honest and its item is not."""
+    """One checker. `verdict` is what it must say of the reports where it is honest and its item
+    is not.
+    """
 
     name: str
     form: dict[str, Any]
@@ -96,8 +108,13 @@ class Case:
             (files / name).write_text(text)
         (target / "ItemSpec.md").write_text(_spec(self.name, form))
         (target / "checker.yaml").write_text(dump_yaml(_config(form["spec"], self.checker)))
-        body = "\n".join(f"    {line}".rstrip() for line in self.checker["atom"].rstrip().split("\n"))
-        atom = _replaced(_ATOM.format(sources=form["spec"]["sources"], body=body), self.checker.get("instead", {}))
+        body = "\n".join(
+            f"    {line}".rstrip() for line in self.checker["atom"].rstrip().split("\n")
+        )
+        atom = _replaced(
+            _ATOM.format(sources=form["spec"]["sources"], body=body),
+            self.checker.get("instead", {}),
+        )
         if "own" not in self.checker:
             (target / "atom_a.py").write_text(atom)
             return target
@@ -123,7 +140,12 @@ def _all() -> Iterator[Case]:
 def _config(spec: dict[str, Any], checker: dict[str, Any]) -> dict[str, Any]:
     item = {"id": "2.1", "name": spec["name"], **spec["item"], **checker.get("item", {})}
     more = {key: checker[key] for key in ("requirements",) if key in checker}
-    return {"capability_type": 1, "atoms": "own" if "own" in checker else "standard", "items": [item], **more}
+    return {
+        "capability_type": 1,
+        "atoms": "own" if "own" in checker else "standard",
+        "items": [item],
+        **more,
+    }
 
 
 def _replaced(text: str, pairs: dict[str, str]) -> str:
@@ -147,7 +169,8 @@ def _spec(name: str, form: dict[str, Any]) -> str:
     more += [f"- **Count**: `{_SIGNS[count['op']]} {count['value']}`"] if count else []
     about, ranks = spec["about"], ("Primary", "Secondary", "Fallback")
     sources = [
-        f"- **{rank} source**: `{one['kind']}` in {', '.join(f'`{glob}`' for glob in one['files'])}: the report"
+        f"- **{rank} source**: `{one['kind']}` in"
+        f" {', '.join(f'`{glob}`' for glob in one['files'])}: the report"
         for rank, one in zip(ranks, spec["sources"], strict=False)
     ]
     one = _SECTION1.format(

@@ -21,7 +21,18 @@ FIRST = ("total-plain", "total-constant")
 
 def lint(folder: Path, capfd: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
     capfd.readouterr()
-    code = main(["check", "lint", str(folder), "--workspace", str(folder.parent / "w"), "--format", "json", "-q"])
+    code = main(
+        [
+            "check",
+            "lint",
+            str(folder),
+            "--workspace",
+            str(folder.parent / "w"),
+            "--format",
+            "json",
+            "-q",
+        ]
+    )
     out, err = capfd.readouterr()
     assert out, err
     return code, json.loads(out)
@@ -29,14 +40,31 @@ def lint(folder: Path, capfd: pytest.CaptureFixture[str]) -> tuple[int, dict[str
 
 def verdict(folder: Path, capfd: pytest.CaptureFixture[str]) -> str:
     capfd.readouterr()
-    main(["check", "run", str(folder), "--workspace", str(folder.parent / "w"), "--format", "json", "-q"])
+    main(
+        [
+            "check",
+            "run",
+            str(folder),
+            "--workspace",
+            str(folder.parent / "w"),
+            "--format",
+            "json",
+            "-q",
+        ]
+    )
     return str(json.loads(capfd.readouterr().out)["status"])
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(one, id=one.name, marks=() if one.name in FIRST else pytest.mark.slow) for one in cases()]
+    "case",
+    [
+        pytest.param(one, id=one.name, marks=() if one.name in FIRST else pytest.mark.slow)
+        for one in cases()
+    ],
 )
-def test_the_gates_know_honest_from_wrong(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_gates_know_honest_from_wrong(
+    case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     code, document = lint(case.write(tmp_path), capfd)
     if case.honest:
         assert (code, document["findings"]) == (ACCEPTED, [])
@@ -45,7 +73,8 @@ def test_the_gates_know_honest_from_wrong(case: Case, tmp_path: Path, capfd: pyt
         assert case.checker["gate"] in {finding["gate"] for finding in document["findings"]}
 
 
-# One right checker, and ways in which a specification may write the patterns for the very same lines.
+# One right checker, and ways in which a specification may write the patterns for the very same
+# lines.
 WAYS = [
     [r"^Total antenna violations: (?P<total>\d+)"],
     [r"Total antenna violations: (?P<total>\d+)"],
@@ -54,7 +83,11 @@ WAYS = [
     [r"(?i)total\s+antenna\s+violations\s*:\s*(?P<count>\d+)"],
     [r"^nets checked: \d+", r"^Total antenna violations: (?P<total>\d+)"],
     [r"^antenna check of (?P<block>\S+)", r"violations: (\d+)"],
-    [r"violations: (?P<total>\d+)", r"^Antenna errors found \.+ (?P<total>\d+)", r"ARC-\d+ count (?P<total>\d+)"],
+    [
+        r"violations: (?P<total>\d+)",
+        r"^Antenna errors found \.+ (?P<total>\d+)",
+        r"ARC-\d+ count (?P<total>\d+)",
+    ],
     [r"^(?P<what>[\w ]+): (?P<total>\d+)$"],
     [r"no such line in this tool's log"],
 ]
@@ -80,7 +113,10 @@ def test_a_checker_without_examples_is_doubted_until_a_person_takes_it(
     code, document = lint(folder, capfd)
     (finding,) = document["findings"]
     assert (code, finding["gate"]) == (DOUBTED, "untested")
-    assert '`- {item: "2.1", outcome: fails, text: "<a line of the report>", fields:' in finding["message"]
+    assert (
+        '`- {item: "2.1", outcome: fails, text: "<a line of the report>", fields:'
+        in finding["message"]
+    )
     run = ["check", "run", str(folder), "--workspace", str(tmp_path / "w"), "-q"]
     assert main(run) == DOUBTED
     assert main(["check", "approve", str(folder), "--by", "Ann Lee"]) == ACCEPTED
@@ -102,7 +138,9 @@ def test_the_shared_checkers_without_examples_are_doubted_at_most_and_never_acce
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHARED))
-def test_the_shared_checkers(name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_shared_checkers(
+    name: str, shared_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     source = shared_data / "atoms" / name
     if not source.is_dir():
         pytest.skip("no such checker here")

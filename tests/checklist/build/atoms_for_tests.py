@@ -117,7 +117,9 @@ EXAMPLES = """
 """
 
 
-def spec_text(section1: str = SECTION1, section2: str = SECTION2, points: str = POINTS + EXAMPLES) -> str:
+def spec_text(
+    section1: str = SECTION1, section2: str = SECTION2, points: str = POINTS + EXAMPLES
+) -> str:
     """An ItemSpec of these sections, `points` being 4.1."""
     guide = f"## 4. Implementation Guide\n\n{points}"
     sections = {"1": section1, "2": section2, "3": "**Waiver support**: no\n", "4": guide}

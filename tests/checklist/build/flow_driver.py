@@ -1,9 +1,10 @@
-"""A build that gives up, a person who mends it, and the build that goes on: killed after each journal append.
+"""A build that gives up, a person who mends it, and the build that goes on: killed after each
+journal append.
 
     flow_driver.py BASE
 
-Run as a program. Every attempt is a forked process, killed for real. Prints one JSON line per failpoint; number 0 is
-the story that nobody killed.
+Run as a program. Every attempt is a forked process, killed for real. Prints one JSON line per
+failpoint; number 0 is the story that nobody killed.
 """
 
 from __future__ import annotations
@@ -58,8 +59,12 @@ async def build(work: Path, failpoint: Failpoint) -> str:
     workspace = Workspace.at(work / "w")
     async with SqliteStore.open(workspace.database, after_append=failpoint) as store:
         chain = Chain((provider,))
-        async with await Run.open("b", {"i": 1}, name="b", workspace=workspace, store=store, chain=chain) as run:
-            inputs = BuildInputs("BLOCK-1", "Confirm the power.", ITEM, SPEC, (data / "power.rpt",), (data,))
+        async with await Run.open(
+            "b", {"i": 1}, name="b", workspace=workspace, store=store, chain=chain
+        ) as run:
+            inputs = BuildInputs(
+                "BLOCK-1", "Confirm the power.", ITEM, SPEC, (data / "power.rpt",), (data,)
+            )
             settings = BuildSettings(max_iterations=1)
             made = await build_checker(run, inputs, Sandbox(), settings, work / "checker")
             await run.finish(made.result.status)
@@ -79,8 +84,14 @@ def told(work: Path, failpoint: int | None) -> int:
 
 
 def left(work: Path) -> dict[str, str]:
-    """Digests of the checker folder; the report names folders, so it differs from place to place."""
-    files = sorted(path for path in (work / "checker").iterdir() if path.suffix != ".json" or path.name == "build.json")
+    """Digests of the checker folder; the report names folders, so it differs from place to
+    place.
+    """
+    files = sorted(
+        path
+        for path in (work / "checker").iterdir()
+        if path.suffix != ".json" or path.name == "build.json"
+    )
     return {path.name: digest(path.read_bytes()) for path in files}
 
 
@@ -109,14 +120,26 @@ def main() -> None:
         work = begun(base, number)
         killed = told(work, number)
         assert os.WIFSIGNALED(killed) and os.WTERMSIG(killed) == signal.SIGKILL, (number, killed)
-        journaled = [record.data["request"] for record in asyncio.run(records(work)) if record.kind == "model_reply"]
+        journaled = [
+            record.data["request"]
+            for record in asyncio.run(records(work))
+            if record.kind == "model_reply"
+        ]
         asked(work)
         status = told(work, None)
         say(number, status, journaled, asked(work), left(work))
 
 
-def say(number: int, status: int, journaled: list[str], requests: list[str], files: dict[str, str]) -> None:
-    row = {"failpoint": number, "status": status, "journaled": journaled, "asked": requests, "files": files}
+def say(
+    number: int, status: int, journaled: list[str], requests: list[str], files: dict[str, str]
+) -> None:
+    row = {
+        "failpoint": number,
+        "status": status,
+        "journaled": journaled,
+        "asked": requests,
+        "files": files,
+    }
     sys.stdout.write(json.dumps(row) + "\n")
     sys.stdout.flush()
 

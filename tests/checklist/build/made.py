@@ -1,4 +1,6 @@
-"""Checkers of our own example items, made by the rules without a run, and what the gates need to try them."""
+"""Checkers of our own example items, made by the rules without a run, and what the gates need to
+try them.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,20 @@ def made(path: Path, data: Path = DATA) -> Made:
     item = load_item(path)
     files = tuple(data / re.sub(r"^\$\{\w+\}/", "", name.written) for name in item.input_files)
     waivers = item.waivers.value if item.waivers else None
-    text = rounds(item.description, waivers="N/A" if waivers is None else waivers).document(item.item_id)
+    text = rounds(item.description, waivers="N/A" if waivers is None else waivers).document(
+        item.item_id
+    )
     cut = section_texts(text)
     views = "\n".join(snippet(file.name, TextFile(file).whole()) for file in files)
     listing = "\n".join(file.name for file in files)
     blocks = {"available_files": listing, "log_snippets": views}
     atom_a = read_atom_a(ask("parser", section_1=cut["1"], section_4_1=cut["4.1"], **blocks).text)
-    told = {"section_2": cut["2"], "section_3": cut["3"], "section_4_2": cut["4.2"], "atom_a_code": atom_a}
+    told = {
+        "section_2": cut["2"],
+        "section_3": cut["3"],
+        "section_4_2": cut["4.2"],
+        "atom_a_code": atom_a,
+    }
     logic = read_logic(ask("logic", **told).text)
     config = logic.config(item.item_id, item.description)
     trial = Trial(Sandbox(), files, (), (data.resolve(),), item)

@@ -36,7 +36,9 @@ from transom.gates import Finding
         ([SPEC, A], (A,)),
     ],
 )
-def test_a_comes_first_and_the_unknown_goes_to_a(named: list[str], repaired: tuple[str, ...]) -> None:
+def test_a_comes_first_and_the_unknown_goes_to_a(
+    named: list[str], repaired: tuple[str, ...]
+) -> None:
     assert route([Finding("gate", artifact, None, "wrong") for artifact in named]) == repaired
 
 
@@ -83,7 +85,9 @@ def test_a_line_belongs_to_an_atom(text: str, artifact: str) -> None:
 def test_the_parts_keep_the_lines_of_the_whole() -> None:
     parts = split(WHOLE)
     assert parts.a.split("\n")[line_of("def extract_context") - 1].startswith("def extract_context")
-    assert parts.logic.split("\n")[line_of("def check_existence") - 1].startswith("def check_existence")
+    assert parts.logic.split("\n")[line_of("def check_existence") - 1].startswith(
+        "def check_existence"
+    )
     assert "extract_context" not in parts.logic
     assert "check_existence" not in parts.a
     assert parts.line_of(C) == line_of("def check_existence")
@@ -91,4 +95,9 @@ def test_the_parts_keep_the_lines_of_the_whole() -> None:
 
 
 def test_each_artifact_lies_in_a_file_of_the_folder() -> None:
-    assert [file_of(one) for one in (A, B, C, CHECKER)] == ["atoms.py", "atoms.py", "atoms.py", "checker.yaml"]
+    assert [file_of(one) for one in (A, B, C, CHECKER)] == [
+        "atoms.py",
+        "atoms.py",
+        "atoms.py",
+        "checker.yaml",
+    ]

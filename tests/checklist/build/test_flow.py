@@ -1,4 +1,5 @@
-"""The developer flow: who repairs which artifact, what they see, what keeps its bytes, when a person is asked.
+"""The developer flow: who repairs which artifact, what they see, what keeps its bytes, when a
+person is asked.
 
 Every reply is a script; the sandbox, the gates, the journal and the files are real.
 """
@@ -104,7 +105,11 @@ SCENARIOS = {
         ["value: Input should be a valid string", "block.watts"],
     ),
     "a repair of A that emits other fields asks the logic again": Scenario(
-        {"parser": [parser(NUMBER_VALUE)], "logic": [logic(), logic()], "repair_a": [parser(MORE_FIELDS)]},
+        {
+            "parser": [parser(NUMBER_VALUE)],
+            "logic": [logic(), logic()],
+            "repair_a": [parser(MORE_FIELDS)],
+        },
         "parser logic validate repair_a logic validate done",
         ["value: Input should be a valid string"],
     ),
@@ -119,12 +124,20 @@ SCENARIOS = {
         ["[reply] checker.yaml:"],
     ),
     "the logic's tag is missing, and the parser is broken: A first, and no repair of what it makes void": Scenario(
-        {"parser": [parser(NUMBER_VALUE)], "logic": ["no tag", "none either", logic()], "repair_a": [parser()]},
+        {
+            "parser": [parser(NUMBER_VALUE)],
+            "logic": ["no tag", "none either", logic()],
+            "repair_a": [parser()],
+        },
         "parser logic repair_a logic validate done",
         ["value: Input should be a valid string"],
     ),
     "an own B that is wrong": Scenario(
-        {"parser": [parser()], "logic": [logic(OWN, BAD_B)], "repair_b": [logic(OWN, STANDARD_SOURCE)]},
+        {
+            "parser": [parser()],
+            "logic": [logic(OWN, BAD_B)],
+            "repair_b": [logic(OWN, STANDARD_SOURCE)],
+        },
         "parser logic validate repair_b validate done",
         ["[vectors.bad_regex] atom_b"],
         ["checker.yaml"],
@@ -136,14 +149,23 @@ SCENARIOS = {
         ["checker.yaml"],
     ),
     "a value of the evidence in an own B": Scenario(
-        {"parser": [parser()], "logic": [logic(OWN, KNOWING_B)], "repair_b": [logic(OWN, STANDARD_SOURCE)]},
+        {
+            "parser": [parser()],
+            "logic": [logic(OWN, KNOWING_B)],
+            "repair_b": [logic(OWN, STANDARD_SOURCE)],
+        },
         "parser logic validate repair_b validate done",
         ["[hard_coding] atom_b"],
         ["checker.yaml"],
     ),
     "a repair that helps nothing, until nobody may repair": Scenario(
-        {"parser": [parser(NUMBER_VALUE)], "logic": [logic()], "repair_a": [parser(NUMBER_VALUE)] * 3},
-        "parser logic validate repair_a validate repair_a validate repair_a validate human_required",
+        {
+            "parser": [parser(NUMBER_VALUE)],
+            "logic": [logic()],
+            "repair_a": [parser(NUMBER_VALUE)] * 3,
+        },
+        "parser logic validate repair_a validate repair_a validate repair_a validate"
+        " human_required",
         ["value: Input should be a valid string"] * 3,
         status="human_required",
     ),
@@ -161,24 +183,36 @@ class Desk:
     @property
     def inputs(self) -> BuildInputs:
         data = self.root / "data"
-        return BuildInputs("BLOCK-1", "Confirm the power.", ITEM, SPEC, (data / "power.rpt",), (data,))
+        return BuildInputs(
+            "BLOCK-1", "Confirm the power.", ITEM, SPEC, (data / "power.rpt",), (data,)
+        )
 
     @property
     def checker(self) -> Path:
         return self.root / "checker"
 
     @asynccontextmanager
-    async def run(self, script: Mapping[str, Sequence[str]] | Callable[[Request], str]) -> AsyncIterator[Run]:
-        named = script if callable(script) else {f"checklist.{role}": list(said) for role, said in script.items()}
+    async def run(
+        self, script: Mapping[str, Sequence[str]] | Callable[[Request], str]
+    ) -> AsyncIterator[Run]:
+        named = (
+            script
+            if callable(script)
+            else {f"checklist.{role}": list(said) for role, said in script.items()}
+        )
         provider = ScriptedProvider(named)
         workspace = Workspace.at(self.root / ".transom")
         async with SqliteStore.open(workspace.database) as store:
             chain = Chain((provider,))
-            async with await Run.open("b", {"i": 1}, name="b", workspace=workspace, store=store, chain=chain) as run:
+            async with await Run.open(
+                "b", {"i": 1}, name="b", workspace=workspace, store=store, chain=chain
+            ) as run:
                 yield run
         self.requests = provider.requests
 
-    async def build(self, script: Mapping[str, Sequence[str]], *, max_iterations: int = 3) -> BuiltChecker:
+    async def build(
+        self, script: Mapping[str, Sequence[str]], *, max_iterations: int = 3
+    ) -> BuiltChecker:
         settings = BuildSettings(max_iterations=max_iterations)
         async with self.run(script) as run:
             return await build_checker(run, self.inputs, SANDBOX, settings, self.checker)
@@ -228,7 +262,10 @@ async def test_findings_lead_to_the_right_role(name: str, desk: Desk) -> None:
     state = await walked(desk, scenario)
     assert desk.path == ["load_spec", "preprocess", *scenario.path.split()]
     assert state.result
-    assert (state.result.status, state.result.iterations) == (scenario.status, scenario.path.count("repair"))
+    assert (state.result.status, state.result.iterations) == (
+        scenario.status,
+        scenario.path.count("repair"),
+    )
     repairs = [request for request in desk.requests if "repair" in request.role]
     assert len(repairs) == len(scenario.said)
     for request, said in zip(repairs, scenario.said, strict=True):
@@ -250,7 +287,11 @@ async def test_langgraph_walks_the_same_table_the_same_way(name: str, tmp_path: 
         desk = Desk(root)
         state = await walked(desk, SCENARIOS[name], by_langgraph=by_langgraph)
         assert state.result
-        files = {path.name: path.read_bytes() for path in desk.checker.iterdir() if "report" not in path.name}
+        files = {
+            path.name: path.read_bytes()
+            for path in desk.checker.iterdir()
+            if "report" not in path.name
+        }
         ways.append((desk.path, files))
     assert ways[0] == ways[1]
 
@@ -270,7 +311,12 @@ async def test_questions_of_the_gates_go_to_the_writer_once_and_the_answer_stand
 ) -> None:
     (desk.root / "data" / "power.rpt").write_text(f"{REPORT}block pll power NA\n")
     reply = f"<answers>\n{said}\n</answers>"
-    script = {"parser": [parser(PICKY)], "logic": [logic()], "answers": [reply], "repair_a": [parser()]}
+    script = {
+        "parser": [parser(PICKY)],
+        "logic": [logic()],
+        "answers": [reply],
+        "repair_a": [parser()],
+    }
     state = await walked(desk, Scenario(script, ""))
     assert desk.path[2:] == f"parser logic validate {path}".split()
     (request,) = desk.asked("answers")
@@ -281,19 +327,29 @@ async def test_questions_of_the_gates_go_to_the_writer_once_and_the_answer_stand
     assert [row["answer"] for row in record["answers"]] == [
         "The line gives no number: the block is not measured yet."
     ] * answers
-    assert state.record and (state.record.value.status, state.record.value.questions) == ("done", ())
+    assert state.record and (state.record.value.status, state.record.value.questions) == (
+        "done",
+        (),
+    )
 
 
 async def test_where_nobody_answers_the_question_stays_for_who_approves(desk: Desk) -> None:
     (desk.root / "data" / "power.rpt").write_text(f"{REPORT}block pll power NA\n")
-    state = await walked(desk, Scenario({"parser": [parser(PICKY)], "logic": [logic()], "answers": ["no", "no"]}, ""))
+    state = await walked(
+        desk, Scenario({"parser": [parser(PICKY)], "logic": [logic()], "answers": ["no", "no"]}, "")
+    )
     assert state.record and len(state.record.value.questions) == 1
     assert state.result and state.result.status == "done"
 
 
 async def test_a_repair_sees_code_findings_what_was_tried_and_nothing_foreign(desk: Desk) -> None:
     spec = SPEC
-    for number, word in (("## 1.", "one"), ("### 2.1", "two"), ("## 3.", "three"), ("### 4.1", "fourone")):
+    for number, word in (
+        ("## 1.", "one"),
+        ("### 2.1", "two"),
+        ("## 3.", "three"),
+        ("### 4.1", "fourone"),
+    ):
         head, found, rest = spec.partition(number)
         title, _, body = rest.partition("\n")
         assert found, number
@@ -332,7 +388,11 @@ async def test_a_repair_sees_code_findings_what_was_tried_and_nothing_foreign(de
 async def test_only_what_the_findings_name_changes(desk: Desk) -> None:
     """A repair of B that rewrites the YAML as well: that keeps its bytes."""
     meddling = OWN.replace("Block power is reported", "Something else entirely")
-    script = {"parser": [parser()], "logic": [logic(OWN, BAD_B)], "repair_b": [logic(meddling, STANDARD_SOURCE)]}
+    script = {
+        "parser": [parser()],
+        "logic": [logic(OWN, BAD_B)],
+        "repair_b": [logic(meddling, STANDARD_SOURCE)],
+    }
     made = await desk.build(script)
     assert made.done, made.result
     assert "Something else" not in (desk.checker / "checker.yaml").read_text()
@@ -344,7 +404,11 @@ GIVE_UP = SCENARIOS["a repair that helps nothing, until nobody may repair"].scri
 
 async def test_a_build_that_gives_up_leaves_a_report_and_a_stub(desk: Desk) -> None:
     made = await desk.build(GIVE_UP)
-    assert (made.result.status, made.result.exit_code, made.result.iterations) == ("human_required", 3, 3)
+    assert (made.result.status, made.result.exit_code, made.result.iterations) == (
+        "human_required",
+        3,
+        3,
+    )
     report = json.loads((desk.checker / "human_intervention_report.json").read_text())
     assert (report["status"], report["item_id"], report["total_iterations"]) == (
         "HUMAN_INTERVENTION_REQUIRED",
@@ -375,14 +439,18 @@ async def test_guidance_reaches_the_next_repair_and_no_earlier_one(desk: Desk) -
     (request,) = desk.requests
     assert request.window.text("guidance") == "The value must be text."
     assert made.result.iterations == 4
-    assert not (desk.checker / "atoms.py").read_text().startswith('"""This checker was not finished')
+    assert (
+        not (desk.checker / "atoms.py").read_text().startswith('"""This checker was not finished')
+    )
 
 
 async def test_help_grants_one_repair_and_a_reset_as_many_as_at_first(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     async with desk.run({}) as run:
         await give_help(run, "Try.")
-    assert (await desk.build({"repair_a": [parser(NUMBER_VALUE)]})).result.status == "human_required"
+    assert (
+        await desk.build({"repair_a": [parser(NUMBER_VALUE)]})
+    ).result.status == "human_required"
     assert len(desk.requests) == 1
     async with desk.run({}) as run:
         await give_help(run, reset=True)
@@ -391,7 +459,9 @@ async def test_help_grants_one_repair_and_a_reset_as_many_as_at_first(desk: Desk
 
 
 @pytest.mark.parametrize("where", ["the stub", "the run's own file", "transom answer --edit"])
-async def test_an_edited_artifact_finishes_the_build_and_its_role_is_not_asked_again(where: str, desk: Desk) -> None:
+async def test_an_edited_artifact_finishes_the_build_and_its_role_is_not_asked_again(
+    where: str, desk: Desk
+) -> None:
     await desk.build(GIVE_UP)
     mine = f"{ATOM_A}\n\n# Mended by hand.\n{STANDARD_SOURCE}"
     if where == "the stub":
@@ -406,12 +476,16 @@ async def test_an_edited_artifact_finishes_the_build_and_its_role_is_not_asked_a
     assert made.done, made.result
     assert desk.requests == []
     assert (desk.checker / "atoms.py").read_text() == mine
-    assert json.loads((desk.checker / "build.json").read_text())["provider"].endswith(f"edited by {A_PERSON}")
+    assert json.loads((desk.checker / "build.json").read_text())["provider"].endswith(
+        f"edited by {A_PERSON}"
+    )
 
 
 async def test_what_a_person_edited_is_never_repaired_by_a_role(desk: Desk) -> None:
     await desk.build(GIVE_UP)
-    next(desk.root.glob(".transom/runs/*/*/build/checker#3/atoms.py")).write_text("def extract_context(:\n")
+    next(desk.root.glob(".transom/runs/*/*/build/checker#3/atoms.py")).write_text(
+        "def extract_context(:\n"
+    )
     async with desk.run({}) as run:
         await give_help(run, reset=True)
     made = await desk.build({"repair_a": [parser()]})
@@ -439,7 +513,9 @@ async def test_where_nobody_can_repair_a_person_is_asked_at_once(desk: Desk) -> 
 async def test_new_files_are_tried_where_the_old_ones_did_not_do(desk: Desk) -> None:
     report = desk.root / "data" / "power.rpt"
     report.write_text("nothing of the kind\n")
-    assert (await desk.build({"parser": [parser()], "logic": [logic()]}, max_iterations=0)).result.exit_code == 3
+    assert (
+        await desk.build({"parser": [parser()], "logic": [logic()]}, max_iterations=0)
+    ).result.exit_code == 3
     assert (await desk.build({}, max_iterations=0)).result.exit_code == 3
     report.write_text(REPORT)
     made = await desk.build({}, max_iterations=0)

@@ -1,4 +1,6 @@
-"""Every gate of a build: a right checker passes all of them, and each fault is named by its own gate."""
+"""Every gate of a build: a right checker passes all of them, and each fault is named by its own
+gate.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, EXAMPLES, POINTS, REPORT, SECTION2, spec_text
+from tests.checklist.build.atoms_for_tests import (
+    ATOM_A,
+    CHECKER,
+    EXAMPLES,
+    POINTS,
+    REPORT,
+    SECTION2,
+    spec_text,
+)
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, run_gates
@@ -18,11 +28,10 @@ from transom.errors import ReplyError
 from transom.sandbox import Limits, Sandbox
 
 OWN = (
-    'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n'
-    "    hit = pattern in text\n"
-    '    return {"is_match": hit, "reason": "", "kind": "contains"}\n\n\n'
-    "def check_existence(items: List[Dict]) -> Dict:\n"
-    '    return {"is_match": True, "reason": "yes", "evidence": items}\n'
+    'def validate_logic(text, pattern, parsed_fields=None, default_match="contains",'
+    ' regex_mode="search"):\n    hit = pattern in text\n    return {"is_match": hit, "reason": "",'
+    ' "kind": "contains"}\n\n\ndef check_existence(items: List[Dict]) -> Dict:\n    return'
+    ' {"is_match": True, "reason": "yes", "evidence": items}\n'
 )
 
 # The title at the head is a part of every entry, so what is read of it must outlive a piece.
@@ -88,10 +97,14 @@ async def report(
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
     trial = Trial(sandbox, (path,), others)
-    # The examples are those of the section as it stands; another one is report to the gates without them.
+    # The examples are those of the section as it stands; another one is report to the gates without
+    # them.
     points = POINTS + (EXAMPLES if section2 == SECTION2 else "")
     found = await run_gates(
-        atoms_source(atom_a, reply), yaml, parse_spec(spec_text(section2=section2, points=points)), trial
+        atoms_source(atom_a, reply),
+        yaml,
+        parse_spec(spec_text(section2=section2, points=points)),
+        trial,
     )
     return {row.gate: row for row in found.rows}
 
@@ -140,12 +153,16 @@ async def test_a_fault_in_atom_c_keeps_nobody_else_from_the_gates(tmp_path: Path
 
 
 async def test_both_parts_broken_are_both_named(tmp_path: Path) -> None:
-    rows = await report(tmp_path, ATOM_A.replace("if match:", "if match"), own=OWN.replace("return", "retrun", 1))
+    rows = await report(
+        tmp_path, ATOM_A.replace("if match:", "if match"), own=OWN.replace("return", "retrun", 1)
+    )
     assert [finding.artifact for finding in rows["syntax"].findings] == ["atom_a", "atom_b"]
 
 
 async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> None:
-    rows = await report(tmp_path, ATOM_A.replace("    results = []\n", "    results = []\n    1 / 0\n"))
+    rows = await report(
+        tmp_path, ATOM_A.replace("    results = []\n", "    results = []\n    1 / 0\n")
+    )
     assert {finding.artifact for finding in rows["schema"].findings} == {"atom_a"}
     rows = await report(tmp_path, own=OWN.replace("    hit = ", "    1 / 0\n    hit = "))
     (broken,) = rows["vectors.bad_regex"].findings
@@ -156,10 +173,25 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("old", "new", "gate", "message"),
     [
-        ("source_file: str) ->", "source_file: str, more=1) ->", "signatures", "extract_context must be"),
+        (
+            "source_file: str) ->",
+            "source_file: str, more=1) ->",
+            "signatures",
+            "extract_context must be",
+        ),
         ("import re\n", "import re\nimport os\n", "forbidden_io", "imports os"),
-        ("    results = []\n", "    results = []\n    open(source_file)\n", "forbidden_io", "uses open"),
-        ("    results = []\n", "    results = [].__class__()\n", "forbidden_io", "reaches for __class__"),
+        (
+            "    results = []\n",
+            "    results = []\n    open(source_file)\n",
+            "forbidden_io",
+            "uses open",
+        ),
+        (
+            "    results = []\n",
+            "    results = [].__class__()\n",
+            "forbidden_io",
+            "reaches for __class__",
+        ),
         ('str(item.get("value", ""))', 'item.get("value", "")', "locked_layer", "locked layer"),
         (
             "    results = []\n",
@@ -169,35 +201,65 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
         ),
         (
             "def extract_context",
-            "def extract_context(text: str, source_file: str):\n    return []\n\n\ndef extract_context",
+            (
+                "def extract_context(text: str, source_file: str):\n    return []\n\n\ndef"
+                " extract_context"
+            ),
             "signatures",
             "extract_context is defined a second time",
         ),
-        ("    results = []\n", "    results = []\n    global extract_context\n", "signatures", "a second time"),
-        ("import re\n", "import re\nimport datetime as extract_context\n", "signatures", "a second time"),
+        (
+            "    results = []\n",
+            "    results = []\n    global extract_context\n",
+            "signatures",
+            "a second time",
+        ),
+        (
+            "import re\n",
+            "import re\nimport datetime as extract_context\n",
+            "signatures",
+            "a second time",
+        ),
         (
             "    results = []\n",
             "    results = []\n    from datetime import date\n    date.today()\n",
             "forbidden_io",
             "asks for the time by today",
         ),
-        ("    results = []\n", "    results = []\n    setattr(text, 'strip', 1)\n", "forbidden_io", "uses setattr"),
+        (
+            "    results = []\n",
+            "    results = []\n    setattr(text, 'strip', 1)\n",
+            "forbidden_io",
+            "uses setattr",
+        ),
         ('"rank": "primary"', '"rank": "best"', "sources", "SOURCES"),
         ('SCOPE = "file"', 'SCOPE = "word"', "sources", "SCOPE is 'word'"),
         ('SCOPE = "file"', 'SCOPE = "record"', "sources", "RECORD_START is no regular expression"),
         ('SCOPE = "file"', 'SCOPE = "record"\nRECORD_START = "("', "schema", "crash: error"),
-        ('"line_number": number,', '"line_number": number + 1,', "schema", "does not stand on line"),
+        (
+            '"line_number": number,',
+            '"line_number": number + 1,',
+            "schema",
+            "does not stand on line",
+        ),
         ('"line_number": number,', '"line_number": number + 99,', "schema", "beyond the"),
         ('"line_number": number,', '"line_number": 0,', "schema", "line_number"),
         ('"line_number": number,', '"line_number": str(number),', "schema", "line_number"),
-        ('"matched_content": line,', '"matched_content": "made up",', "schema", "does not stand on line"),
+        (
+            '"matched_content": line,',
+            '"matched_content": "made up",',
+            "schema",
+            "does not stand on line",
+        ),
         (r"block (\\w+)", r"nothing (\\w+)", "schema", "finds nothing in power.rpt"),
         ("    results = []\n", "    results = []\n    1 / 0\n", "schema", "ZeroDivisionError"),
         ("    results = []\n", "    results = []\n    while True: pass\n", "schema", "timeout"),
         ('"block": {', '"unit": {', "yaml", "uses block.power, which atom A never emits"),
     ],
 )
-async def test_each_fault_is_named_by_its_gate(tmp_path: Path, old: str, new: str, gate: str, message: str) -> None:
+async def test_each_fault_is_named_by_its_gate(
+    tmp_path: Path, old: str, new: str, gate: str, message: str
+) -> None:
     broken = ATOM_A.replace(old.replace("\\\\", "\\"), new.replace("\\\\", "\\"), 1)
     assert broken != ATOM_A
     found = faults(await report(tmp_path, broken))
@@ -208,16 +270,25 @@ async def test_each_fault_is_named_by_its_gate(tmp_path: Path, old: str, new: st
     ("old", "new"),
     [
         ('{"name": match[1], "power": match[2]}', "dict(name=match[1], power=match[2])"),
-        ('{"name": match[1], "power": match[2]}', 'dict(zip("name power".split(), match.groups()))'),
+        (
+            '{"name": match[1], "power": match[2]}',
+            'dict(zip("name power".split(), match.groups()))',
+        ),
         ("import re\n", "from __future__ import annotations\n\nimport re\n"),
         (
             "def extract_context",
-            "from dataclasses import dataclass\nfrom enum import Enum\n\n\nclass Kind(Enum):\n    A = 1\n\n\n"
-            "@dataclass\nclass Row:\n    kind: Kind = Kind.A\n\n\ndef extract_context",
+            (
+                "from dataclasses import dataclass\nfrom enum import Enum\n\n\nclass Kind(Enum):\n "
+                "   A = 1\n\n\n@dataclass\nclass Row:\n    kind: Kind = Kind.A\n\n\ndef"
+                " extract_context"
+            ),
         ),
         (
             "def extract_context",
-            "class Kind:\n    def extract_context(self):\n        return 1\n\n\ndef extract_context",
+            (
+                "class Kind:\n    def extract_context(self):\n        return 1\n\n\ndef"
+                " extract_context"
+            ),
         ),
     ],
 )
@@ -232,12 +303,17 @@ async def test_atoms_that_read_long_logs_pass_too(tmp_path: Path, told: str) -> 
 
 
 async def test_an_atom_that_needs_what_its_scope_takes_apart_is_refused(tmp_path: Path) -> None:
-    """Line by line the title would never be seen, and the verdict would be another one than on the whole text."""
+    """Line by line the title would never be seen, and the verdict would be another one than on
+    the whole text.
+    """
     context = ATOM_A.replace('SCOPE = "file"', 'SCOPE = "line"').replace(
         "        if match:", '        if match and "title" in text:'
     )
     found = faults(await report(tmp_path, context, report=f"title\n{REPORT}"))
-    assert "in the whole of power.rpt than line by line: 2 entries in the whole and 0 in pieces" in found["schema"][0]
+    assert (
+        "in the whole of power.rpt than line by line: 2 entries in the whole and 0 in pieces"
+        in found["schema"][0]
+    )
     numbered = ATOM_A.replace('SCOPE = "file"', 'SCOPE = "line"').replace(
         '"power": match[2]', '"power": match[2], "at": str(number)'
     )
@@ -249,8 +325,16 @@ async def test_an_atom_that_needs_what_its_scope_takes_apart_is_refused(tmp_path
     ("old", "new", "message"),
     [
         ("", "", ""),
-        ("self.title = self.title or line", "self.title = self.title or text", "in the whole of power.rpt than line"),
-        ("self.number += 1", "self.number = text.split(line)[0].count(chr(10)) + 1", "in the whole of power.rpt"),
+        (
+            "self.title = self.title or line",
+            "self.title = self.title or text",
+            "in the whole of power.rpt than line",
+        ),
+        (
+            "self.number += 1",
+            "self.number = text.split(line)[0].count(chr(10)) + 1",
+            "in the whole of power.rpt",
+        ),
         ("        return []", "        return None", "NoneType"),
         ("    def finish", "    def finished", "has no attribute 'finish'"),
         ("    return Report()\n", "    return TITLED\n\n\nTITLED = Report()\n", "a second time"),
@@ -260,14 +344,16 @@ async def test_what_an_atom_begins_must_see_in_pieces_what_it_sees_in_the_whole(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     found = faults(await report(tmp_path, BEGUN.replace(old, new, 1)))
-    assert [message in text for text in found.get("schema", [])][:1] == ([True] if message else []), found
+    assert [message in text for text in found.get("schema", [])][:1] == (
+        [True] if message else []
+    ), found
     assert message or not found
 
 
 async def test_an_atom_that_remembers_is_not_deterministic(tmp_path: Path) -> None:
-    code = ATOM_A.replace("    results = []\n", "    results = []\n    SOURCES.append(1)\n").replace(
-        '"value": match[1] +', '"value": str(len(SOURCES)) +'
-    )
+    code = ATOM_A.replace(
+        "    results = []\n", "    results = []\n    SOURCES.append(1)\n"
+    ).replace('"value": match[1] +', '"value": str(len(SOURCES)) +')
     found = faults(await report(tmp_path, code))
     assert any("a second time" in text for text in found["schema"])
 
@@ -275,7 +361,12 @@ async def test_an_atom_that_remembers_is_not_deterministic(tmp_path: Path) -> No
 async def test_own_atoms_are_held_to_the_vectors(tmp_path: Path) -> None:
     rows = await report(tmp_path, own=OWN)
     named = {gate: row.findings[0].artifact for gate, row in rows.items() if not row.passed}
-    assert named["vectors.literal_brackets"] == named["vectors.regex_mode"] == named["likeness"] == "atom_b"
+    assert (
+        named["vectors.literal_brackets"]
+        == named["vectors.regex_mode"]
+        == named["likeness"]
+        == "atom_b"
+    )
     assert named["vectors.existence_empty"] == "atom_c"
     assert "vectors.existence_evidence" not in named
 
@@ -295,7 +386,10 @@ async def test_yaml_faults(tmp_path: Path, old: str, new: str, message: str) -> 
 
 def test_atom_a_is_read_from_one_fence_or_several_and_with_other_line_ends() -> None:
     head, _, tail = ATOM_A.partition("\n\ndef extract_context")
-    several = f"Here.\n<atom_a>\n```python\n{head}\n```\nand\n```py\ndef extract_context{tail}```\n</atom_a>\nDone."
+    several = (
+        f"Here.\n<atom_a>\n```python\n{head}\n```\nand\n```py\ndef"
+        f" extract_context{tail}```\n</atom_a>\nDone."
+    )
     code = read_atom_a(several.replace("\n", "\r\n"))
     assert "SOURCES" in code
     assert "def extract_context" in code
@@ -334,7 +428,11 @@ def test_a_reply_whose_yaml_does_not_hold_is_named(yaml: str, message: str) -> N
 def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
     reply = logic("item_id: OTHER\ndescription: other\nschema: other/9\n" + CHECKER)
     config = reply.config("MINE", "mine")
-    assert (config.item_id, config.description, config.schema_) == ("MINE", "mine", "transom.checker/1")
+    assert (config.item_id, config.description, config.schema_) == (
+        "MINE",
+        "mine",
+        "transom.checker/1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -344,15 +442,31 @@ def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
         ('id: "2.1"', 'id: "2.2"', "item 2.2 stands not in Section 2"),
         ("capability_type: 1", "capability_type: 4", "capability_type is 4, Section 2 says 1"),
         ("quantifier: each", "quantifier: exists", "quantifier is 'exists', Section 2 says 'each'"),
-        ("quantifier: each", "quantifier: per_file\n  take: last", "take is 'last', Section 2 says 'all'"),
+        (
+            "quantifier: each",
+            "quantifier: per_file\n  take: last",
+            "take is 'last', Section 2 says 'all'",
+        ),
         (
             "quantifier: each",
             "quantifier: exists\n  count: {op: le, value: 9}",
             "count is 'le 9', Section 2 says 'none'",
         ),
-        ("  quantifier", "  only_with: log\n  quantifier", "only_with is 'log', Section 2 says 'none'"),
-        ("  quantifier", "  mode: forbid\n  quantifier", "mode is 'forbid', Section 2 says 'require'"),
-        ("  quantifier", "  check: pattern\n  quantifier", "check is 'pattern', Section 2 says 'existence'"),
+        (
+            "  quantifier",
+            "  only_with: log\n  quantifier",
+            "only_with is 'log', Section 2 says 'none'",
+        ),
+        (
+            "  quantifier",
+            "  mode: forbid\n  quantifier",
+            "mode is 'forbid', Section 2 says 'require'",
+        ),
+        (
+            "  quantifier",
+            "  check: pattern\n  quantifier",
+            "check is 'pattern', Section 2 says 'existence'",
+        ),
         ("  required: [block.power]\n", "", "required is nothing, Section 2 says block.power"),
         ("name: Block power is reported", "name: Other", "name is 'other'"),
         (
@@ -362,22 +476,31 @@ def test_what_the_framework_settles_is_not_the_replys_to_say() -> None:
         ),
     ],
 )
-async def test_the_yaml_agrees_with_section_2(tmp_path: Path, old: str, new: str, message: str) -> None:
+async def test_the_yaml_agrees_with_section_2(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     rows = await report(tmp_path, checker=CHECKER.replace(old, new))
     assert message in "\n".join(finding.message for finding in rows["agreement"].findings)
 
 
 async def test_a_condition_is_compared_whole(tmp_path: Path) -> None:
     section = SECTION2.replace("- **Condition**: none", "- **Condition**: `block.power >= 1`")
-    right = CHECKER.replace("  quantifier", "  condition: {field: block.power, op: ge, value: 1}\n  quantifier")
+    right = CHECKER.replace(
+        "  quantifier", "  condition: {field: block.power, op: ge, value: 1}\n  quantifier"
+    )
     assert faults(await report(tmp_path, checker=right, section2=section)) == {}
     for wrong in ("op: gt, value: 1", "op: ge, value: 0"):
-        rows = await report(tmp_path, checker=right.replace("op: ge, value: 1", wrong), section2=section)
+        rows = await report(
+            tmp_path, checker=right.replace("op: ge, value: 1", wrong), section2=section
+        )
         assert "Section 2 says block.power ge 1" in rows["agreement"].findings[0].message
 
 
 async def test_where_everything_forbids_a_clean_file_is_a_silent_one(tmp_path: Path) -> None:
     section = SECTION2.replace("**Mode**: require", "**Mode**: forbid")
     checker = CHECKER.replace("  quantifier", "  mode: forbid\n  quantifier")
-    assert faults(await report(tmp_path, checker=checker, section2=section, report="nothing here\n")) == {}
+    assert (
+        faults(await report(tmp_path, checker=checker, section2=section, report="nothing here\n"))
+        == {}
+    )
     assert "schema" in faults(await report(tmp_path, report="nothing here\n"))

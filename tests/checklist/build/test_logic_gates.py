@@ -1,4 +1,6 @@
-"""Gates on atoms B and C of a checker's own: likeness with the shipped ones, no value of the item."""
+"""Gates on atoms B and C of a checker's own: likeness with the shipped ones, no value of the
+item.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,16 @@ def item() -> Item:
 
 
 def config(text: str = CHECKER) -> CheckerConfig:
-    return read_logic(f"<checker>\n```yaml\n{text}```\n</checker>").config("POWER-7", "Report the power of each block.")
+    return read_logic(f"<checker>\n```yaml\n{text}```\n</checker>").config(
+        "POWER-7", "Report the power of each block."
+    )
 
 
 def whole(before: str = "", after: str = "") -> str:
     assert before in OWN
-    return atoms_source(ATOM_A, LogicReply(checker={}, atoms=OWN.replace(before, after) if before else OWN))
+    return atoms_source(
+        ATOM_A, LogicReply(checker={}, atoms=OWN.replace(before, after) if before else OWN)
+    )
 
 
 async def likeness(code: str) -> list[Finding]:
@@ -60,14 +66,18 @@ async def test_a_text_of_the_item_is_compared_like_any_other() -> None:
     assert await likeness(hidden) == []
     async with Prober(hidden, Sandbox()) as prober:
         (finding,) = await check_likeness(prober, split(hidden), ("alu 1.25", "cpu"))
-    assert (finding.artifact, "this item's own" in finding.message, "alu" in finding.message) == ("atom_b", True, False)
+    assert (finding.artifact, "this item's own" in finding.message, "alu" in finding.message) == (
+        "atom_b",
+        True,
+        False,
+    )
 
 
 async def test_another_kind_is_an_extension_and_not_compared() -> None:
     extended = whole(
         '    if "|" in wanted:\n',
-        '    if wanted.startswith("regex:^"):\n        return _transom_answer(True, "anchored", "by its own rules")\n'
-        '    if "|" in wanted:\n',
+        '    if wanted.startswith("regex:^"):\n        return _transom_answer(True, "anchored", "by'
+        ' its own rules")\n    if "|" in wanted:\n',
     )
     assert await likeness(extended) == []
 

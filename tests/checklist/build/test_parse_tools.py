@@ -1,4 +1,6 @@
-"""The Parser's tools over a real folder, in a conversation that survives a restart with other files on disk."""
+"""The Parser's tools over a real folder, in a conversation that survives a restart with other
+files on disk.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,19 @@ async def converse(tmp_path: Path, provider: ScriptedProvider) -> Answer[str]:
     got: list[Answer[str]] = []
 
     async def stage(at: Stage) -> str:
-        inputs = BuildInputs("X-01", "Check it.", None, "", (root / "sta.log",), (root,), {"LOG_ROOT": root})
+        inputs = BuildInputs(
+            "X-01", "Check it.", None, "", (root / "sta.log",), (root,), {"LOG_ROOT": root}
+        )
         settings = BuildSettings(tools=FileLimits(total_bytes=200), max_turns=3)
         box = Writers(run, settings).tools_for(inputs)
         got.append(await call(at, ROLE, [Block("section_1", "What to extract.")], str, tools=box))
         return got[0].value
 
     desk, workspace = Desk(tmp_path, provider), Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await desk.open_run(workspace, store) as run,
+    ):
         await run.stage("parser", stage, out=text_file("atom_a.py"), uses=[ROLE])
     return got[0]
 
@@ -78,7 +85,10 @@ async def test_a_key_that_only_the_provider_knows_is_not_shown(tmp_path: Path) -
     log = tmp_path / "sta.log"
     log.write_text("# licence sesame-opens-this\nslack 0.1\n")
     desk, workspace = Desk(tmp_path, Keyed({})), Workspace.at(tmp_path / ".transom")
-    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+    async with (
+        SqliteStore.open(workspace.database) as store,
+        await desk.open_run(workspace, store) as run,
+    ):
         inputs = BuildInputs("X-01", "Check it.", None, "", (log,), (tmp_path,))
         box = Writers(run, BuildSettings()).tools_for(inputs)
         ran = await box.run(ToolCall("1", "read_file_header", {"file_path": "sta.log"}))

@@ -11,10 +11,13 @@ from transom.checklist.build.reading import read_atom_a, read_logic
 from transom.errors import ReplyError
 
 B = (
-    'def validate_logic(text, pattern, parsed_fields=None, default_match="contains", regex_mode="search"):\n'
-    "    return _no()\n"
+    'def validate_logic(text, pattern, parsed_fields=None, default_match="contains",'
+    ' regex_mode="search"):\n    return _no()\n'
 )
-C = 'def check_existence(items):\n    return {"is_match": bool(items), "reason": "", "evidence": items}\n'
+C = (
+    'def check_existence(items):\n    return {"is_match": bool(items), "reason": "", "evidence":'
+    " items}\n"
+)
 HELPER = "def _no():\n    return {}\n"
 OWN = CHECKER.replace("atoms: standard", "atoms: own")
 
@@ -37,7 +40,10 @@ def fenced(code: str, language: str = "python") -> str:
         f"Here it is.\n\n{fenced(ATOM_A)}\nIt works in one pass.",
         ATOM_A,
         f"Here is the module.\n\n{ATOM_A}\nThat is all, I hope it helps.",
-        f"The log looks so:\n\n{fenced('block alu power 1.25' + chr(10), '')}\nand so\n\n{fenced(ATOM_A)}",
+        (
+            f"The log looks so:\n\n{fenced('block alu power 1.25' + chr(10), '')}\nand"
+            f" so\n\n{fenced(ATOM_A)}"
+        ),
         fenced(ATOM_A + "\n\n" + B + "\n\n" + C),
         fenced(ATOM_A) + "\nand the others\n\n" + fenced(B) + fenced(C),
     ],
@@ -103,8 +109,14 @@ def test_a_missing_part_of_the_parsers_reply_is_named(reply: str, part: str) -> 
     ("reply", "part"),
     [
         (f"<checker>\n{fenced(OWN, 'yaml')}</checker>", "<atoms>"),
-        (f"<checker>\n{fenced(OWN, 'yaml')}</checker>\n<atoms>\n{fenced(B)}</atoms>", "check_existence"),
-        (f"<checker>\n{fenced(OWN, 'yaml')}</checker>\n<atoms>\n{fenced(C)}</atoms>", "validate_logic"),
+        (
+            f"<checker>\n{fenced(OWN, 'yaml')}</checker>\n<atoms>\n{fenced(B)}</atoms>",
+            "check_existence",
+        ),
+        (
+            f"<checker>\n{fenced(OWN, 'yaml')}</checker>\n<atoms>\n{fenced(C)}</atoms>",
+            "validate_logic",
+        ),
         (f"<checker>\n{fenced(OWN, 'yaml')}</checker>\n<atoms>\n{fenced(B + C)}", "cut off"),
         (f"<atoms>\n{fenced(B + C)}</atoms>", "<checker>"),
     ],

@@ -1,10 +1,12 @@
-"""Makes `calls.json` beside this module again, from the replies that stand in `<name>/replies/<role>.txt`.
+"""Makes `calls.json` beside this module again, from the replies that stand in
+`<name>/replies/<role>.txt`.
 
     python -m tests.checklist.recordings.record [NAME ...]
 
-Without names: all that have a `calls.json`. A second reply of a role stands in `<role>.retry.txt`, one that answers
-what real files showed in `<role>.observed.txt`. Where a reply is missing, the window
-that waits for it is written to a temporary folder, which the message names; answer it from that window alone.
+Without names: all that have a `calls.json`. A second reply of a role stands in `<role>.retry.txt`,
+one that answers what real files showed in `<role>.observed.txt`. Where a reply is missing, the
+window that waits for it is written to a temporary folder, which the message names; answer it from
+that window alone.
 """
 
 from __future__ import annotations
@@ -40,14 +42,18 @@ class Author:
     calls: list[tuple[Request, Reply]] = field(default_factory=list)
 
     def answer(self, request: Request) -> Reply:
-        again = next((f".{block}" for block in ("observed", "retry") if request.window.text(block)), "")
+        again = next(
+            (f".{block}" for block in ("observed", "retry") if request.window.text(block)), ""
+        )
         name = f"{request.role}{again}.txt"
         path = self.folder / "replies" / name
         if not path.is_file():
             window = WINDOWS / self.folder.name / name
             window.parent.mkdir(parents=True, exist_ok=True)
             window.write_text(render(request).as_text(), encoding="utf-8")
-            raise ProviderError(f"no reply for the window in {window}", where=str(path), hint="write it, run again")
+            raise ProviderError(
+                f"no reply for the window in {window}", where=str(path), hint="write it, run again"
+            )
         reply = Reply((Text(path.read_text(encoding="utf-8")),), by=BY)
         self.calls.append((request, reply))
         return reply
@@ -60,7 +66,9 @@ class Written(session.Session):
 
     @staticmethod
     def by(author: Author, workspace: Path) -> Written:
-        started = session.Session.start(session.Options(format="json", workspace=workspace), cwd=workspace, environ={})
+        started = session.Session.start(
+            session.Options(format="json", workspace=workspace), cwd=workspace, environ={}
+        )
         written = Written(**{each.name: getattr(started, each.name) for each in fields(started)})
         object.__setattr__(written, "author", author)
         return written
@@ -83,7 +91,8 @@ async def play(folder: Path, workspace: Path) -> tuple[Answer, Author]:
 
 
 async def record(folder: Path, workspace: Path) -> str:
-    """Check the folder's item with its replies and write `calls.json`. Returns the verdict's status.
+    """Check the folder's item with its replies and write `calls.json`. Returns the verdict's
+    status.
 
     Raises:
         InputError: the replies lead to no verdict.
@@ -98,7 +107,9 @@ async def record(folder: Path, workspace: Path) -> str:
 
 
 def main(names: list[str]) -> int:
-    folders = [HERE / name for name in names] or sorted(path.parent for path in HERE.glob("*/calls.json"))
+    folders = [HERE / name for name in names] or sorted(
+        path.parent for path in HERE.glob("*/calls.json")
+    )
     failed = False
     for folder in folders:
         with tempfile.TemporaryDirectory() as workspace:

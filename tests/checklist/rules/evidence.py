@@ -1,4 +1,6 @@
-"""Tables of small files and their truth: a checker is built once by the command line, then run on each file."""
+"""Tables of small files and their truth: a checker is built once by the command line, then run
+on each file.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def built(
     item = folder / "item.yaml"
     item.write_text(
         _ITEM.format(
-            description=description, requirements=requirements, waivers=waivers, inputs=", ".join(map(repr, inputs))
+            description=description,
+            requirements=requirements,
+            waivers=waivers,
+            inputs=", ".join(map(repr, inputs)),
         )
     )
     code = main(
@@ -81,7 +86,10 @@ def built(
 def told(verdict: Verdict) -> str:
     """What a verdict says, for a failed assertion."""
     shown = [*verdict.missing_items, *verdict.extra_items, *verdict.found_items]
-    lines = [f"{one.source_file}:{one.line_number} {one.name} {one.value!r}: {one.reason}" for one in shown]
+    lines = [
+        f"{one.source_file}:{one.line_number} {one.name} {one.value!r}: {one.reason}"
+        for one in shown
+    ]
     return "\n".join([verdict.status, *(trouble.message for trouble in verdict.errors), *lines])
 
 

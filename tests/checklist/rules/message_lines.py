@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 FRAMES = {
-    "yosys": (" Yosys 0.38 (git sha1 543faed9c8c)", "End of script. Logfile hash: 1f2e, CPU: user 0.1s"),
+    "yosys": (
+        " Yosys 0.38 (git sha1 543faed9c8c)",
+        "End of script. Logfile hash: 1f2e, CPU: user 0.1s",
+    ),
     "openroad": ("OpenROAD v2.0-17598-ga008522d8", ""),
     "opensta": ("OpenSTA 2.6.0 GITDIR Copyright (c) 2024, Parallax Software, Inc.", ""),
     "innovus": (
         "Innovus v20.14-s095_1 04/07/2021",
         '--- Ending "Innovus" (totcpu=0:00:46, real=0:01:30, mem=1298.9M) ---',
     ),
-    "tempus": ("Tempus v21.1-s108_1", '--- Ending "Tempus Timing Signoff Solution" (totcpu=0:00:04) ---'),
+    "tempus": (
+        "Tempus v21.1-s108_1",
+        '--- Ending "Tempus Timing Signoff Solution" (totcpu=0:00:04) ---',
+    ),
     "genus": ("Cadence Genus 21.14-s082_1", "Normal exit."),
-    "vivado": ("# Vivado v2022.2 (64-bit)", "INFO: [Common 17-206] Exiting Vivado at Mon Mar  4 11:52:07 2024..."),
+    "vivado": (
+        "# Vivado v2022.2 (64-bit)",
+        "INFO: [Common 17-206] Exiting Vivado at Mon Mar  4 11:52:07 2024...",
+    ),
     "dc": ("Design Compiler (R) 2022.03", "Thank you..."),
     "primetime": ("PrimeTime (R) Version T-2022.03", "Thank you for using pt_shell!"),
     "verilator": ("Verilator 5.020 2024-01-01", ""),
@@ -114,15 +123,25 @@ DOUBTFUL = [
 ]
 
 CLEAN = [
-    ("yosys", "12. Executing CHECK pass (checking for obvious problems).", "Found and reported 0 problems."),
-    ("yosys", "Warning: Found unsupported expression 'D&!E' in pin attribute of cell 'x' - skipping."),
+    (
+        "yosys",
+        "12. Executing CHECK pass (checking for obvious problems).",
+        "Found and reported 0 problems.",
+    ),
+    (
+        "yosys",
+        "Warning: Found unsupported expression 'D&!E' in pin attribute of cell 'x' - skipping.",
+    ),
     ("yosys", "Warning: Wire top.\\q is used but has no driver.", "Found and reported 1 problems."),
     ("yosys", r"Removing unused \core.\error_flag.", "Reading /proj/error/fail.v and err_pkg.sv"),
     ("yosys", "Warnings: 4 unique messages, 4 total", "Errors: 0, Warnings: 4"),
     ("yosys", "dead port 2/2 on $mux $procmux$12.", "yosys> stat"),
     ("openroad", "[INFO RSZ-0098] No setup violations found", "Completing 100% with 0 violations."),
     ("openroad", "[WARNING STA-0366] port 'x' not found."),
-    ("openroad", "This program is licensed under the BSD-3 license. See the LICENSE file for details."),
+    (
+        "openroad",
+        "This program is licensed under the BSD-3 license. See the LICENSE file for details.",
+    ),
     ("openroad", 'openroad> if {$bad} { puts "ERROR: x" }', 'puts "ERROR: net $n"'),
     ("openroad", "openroad> set_false_path -through u_error/q", "openroad> exit"),
     ("openroad", "[INFO EST-0001] relative error 0.02, error rate = 1.5%"),
@@ -138,7 +157,11 @@ CLEAN = [
     ),
     ("innovus", "#WARNING (NRIG-39) cannot route to pin PIN/a. To fix the problem, check the pin."),
     ("innovus", "#Number of fails = 0", "#Total number of DRC violations = 0"),
-    ("innovus", "<CMD> setAddStripeMode -ignore_block_check false", "**WARN: (IMPSR-1): Unable to find pins"),
+    (
+        "innovus",
+        "<CMD> setAddStripeMode -ignore_block_check false",
+        "**WARN: (IMPSR-1): Unable to find pins",
+    ),
     ("tempus", "tempus 1> set_db timing_report_fields {error x}", "Exceptions: none"),
     (
         "genus",
@@ -149,7 +172,11 @@ CLEAN = [
         "--------------------------------------------------------------------",
     ),
     ("genus", "Warning : Timing problems have been detected in this design. [TIM-11]"),
-    ("genus", "Info    : An attribute. [LBR-41]", "        : Could not find an attribute in the library."),
+    (
+        "genus",
+        "Info    : An attribute. [LBR-41]",
+        "        : Could not find an attribute in the library.",
+    ),
     ("genus", "       : Info=5, Warn=2, Error=0, Fatal=0", "Checking out license: Genus_Synthesis"),
     ("vivado", "45 Infos, 3 Warnings, 0 Critical Warnings and 0 Errors encountered."),
     (
@@ -162,15 +189,23 @@ CLEAN = [
         "INFO: [Vivado_Tcl 4-198] DRC finished with 0 Errors",
         "INFO: [Common 17-83] Releasing license: Synthesis",
     ),
-    ("vivado", "CRITICAL WARNING: [Timing 38-282] The design failed to meet the timing requirements."),
+    (
+        "vivado",
+        "CRITICAL WARNING: [Timing 38-282] The design failed to meet the timing requirements.",
+    ),
     ("vivado", "(Failed Nets = 0)", "  Number of Failed Nets               = 0"),
-    ("dc", "Diagnostics summary: 3 warnings, 2 informational", "Presto compilation completed successfully."),
+    (
+        "dc",
+        "Diagnostics summary: 3 warnings, 2 informational",
+        "Presto compilation completed successfully.",
+    ),
     ("dc", "Warning: Unable to resolve reference 'x' in 'top'. (LINK-5)", "0 error(s)"),
     ("primetime", "No errors were reported.", "Timing exceptions: 3"),
     ("verilator", "- V e r i l a t i o n   R e p o r t: Verilator 5.020 2024-01-01"),
 ]
 
-# The same, one line each: no word, no brackets and no punctuation around it make a failure harmless.
+# The same, one line each: no word, no brackets and no punctuation around it make a failure
+# harmless.
 STRANGE = {
     "yosys": (
         "<<ERROR>> x",
@@ -377,10 +412,20 @@ MORE_CLEAN = [
         "    Completing 10% with 3 violations.",
         "  elapsed time = 00:00:00",
     ),
-    ("openroad", "==== report_check_types -max_slew", "max slew violation count 0", "wns max 0.00", "tns max 0.00"),
+    (
+        "openroad",
+        "==== report_check_types -max_slew",
+        "max slew violation count 0",
+        "wns max 0.00",
+        "tns max 0.00",
+    ),
     ("openroad", "repair_timing: no violations", "[INFO RSZ-0032] Inserted 0 hold buffers."),
     ("openroad", "number of unannotated drivers: 0", "No paths found."),
-    ("openroad", "detailed_route -output_drc reports/drc.rpt", "[INFO DRT-0199]   Number of violations = 0."),
+    (
+        "openroad",
+        "detailed_route -output_drc reports/drc.rpt",
+        "[INFO DRT-0199]   Number of violations = 0.",
+    ),
     ("opensta", "%  read_liberty a.lib", "Startpoint: a (rising edge)", "slack (MET)"),
     ("opensta", "Group   Slack", "report_checks -path_delay min_max", "No unconstrained endpoints"),
     (
@@ -389,7 +434,11 @@ MORE_CLEAN = [
         "#% Begin Load MMMC data ... (date=04/11 10:00:00, mem=463.9M)",
         "Checking physical density",
     ),
-    ("innovus", "VERIFY DRC ...... Sub-Area : 1 complete 0 Viols.", "  Verification Complete : 0 Viols."),
+    (
+        "innovus",
+        "VERIFY DRC ...... Sub-Area : 1 complete 0 Viols.",
+        "  Verification Complete : 0 Viols.",
+    ),
     ("innovus", "Begin Summary ", "    No DRC violations were found"),
     ("innovus", "  Found no problems or warnings."),
     ("innovus", "Verify Connectivity Report: Found no problems or warnings.", "End Summary"),
@@ -429,10 +478,18 @@ MORE_CLEAN = [
     ),
     (
         "vivado",
-        "INFO: [Synth 8-7079] Multithreading enabled for synth_design using a maximum of 4 processes.",
+        (
+            "INFO: [Synth 8-7079] Multithreading enabled for synth_design using a maximum of 4"
+            " processes."
+        ),
         "INFO: [Synth 8-6157] synthesizing module 'top' [/p/a.v:1]",
     ),
-    ("vivado", "No constraint files found.", "Start RTL Component Statistics", "Start Timing Optimization"),
+    (
+        "vivado",
+        "No constraint files found.",
+        "Start RTL Component Statistics",
+        "Start Timing Optimization",
+    ),
     (
         "vivado",
         "Finished Writing Synthesis Report : Time (s): cpu = 00:00:20",
@@ -454,9 +511,24 @@ MORE_CLEAN = [
         "INFO: [DRC 23-27] Running DRC with 8 threads",
         "INFO: [Vivado_Tcl 4-198] DRC finished with 0 Errors, 3 Warnings",
     ),
-    ("vivado", "INFO: [Common 17-1381] The checkpoint '/p/top.dcp' has been generated.", "Total Number of Failures: 0"),
-    ("dc", "Running PRESTO HDLC", "Presto compilation completed successfully.", "Current design is now 'top'.", "1"),
-    ("dc", "  Loading design 'top'", "Information: Updating design information... (UID-85)", "Linking design 'top'"),
+    (
+        "vivado",
+        "INFO: [Common 17-1381] The checkpoint '/p/top.dcp' has been generated.",
+        "Total Number of Failures: 0",
+    ),
+    (
+        "dc",
+        "Running PRESTO HDLC",
+        "Presto compilation completed successfully.",
+        "Current design is now 'top'.",
+        "1",
+    ),
+    (
+        "dc",
+        "  Loading design 'top'",
+        "Information: Updating design information... (UID-85)",
+        "Linking design 'top'",
+    ),
     ("dc", "  Beginning Mapping Optimizations  (Ultra High effort)", "Optimization Complete"),
     (
         "primetime",
@@ -473,7 +545,10 @@ MORE_CLEAN = [
 ]
 
 SYNTHESIS = {
-    "yosys": ("7.3. Executing PROC_DLATCH pass (convert process syncs to latches).", FRAMES["yosys"][1]),
+    "yosys": (
+        "7.3. Executing PROC_DLATCH pass (convert process syncs to latches).",
+        FRAMES["yosys"][1],
+    ),
     "vivado": ("Starting RTL Elaboration : Time (s): cpu = 00:00:03", FRAMES["vivado"][1]),
     "dc": ("Presto compilation completed successfully.", FRAMES["dc"][1]),
     "verilator": ("- V e r i l a t i o n   R e p o r t: Verilator 5.020", ""),
@@ -511,7 +586,11 @@ NO_LATCHES = [
     ("yosys", 'ABC: Scl_LibertyReadGenlib() skipped sequential cell "sky130_fd_sc_hd__dlxtn_1".'),
     ("yosys", "     sky130_fd_sc_hd__dlclkp_1       4", "Reading /pdk/cells_latch_hd.v"),
     ("yosys", r"Removing unused module `\latch_wrapper'."),
-    ("vivado", "|1     |FDCE |     4|", "|   Register as Latch     |    0 |     0 | 41600 |  0.00 |"),
+    (
+        "vivado",
+        "|1     |FDCE |     4|",
+        "|   Register as Latch     |    0 |     0 | 41600 |  0.00 |",
+    ),
     ("dc", "Number of latches:                 0"),
     ("verilator", "- Verilator: Walltime 0.012 s"),
 ]

@@ -55,8 +55,12 @@ class Rounds:
     section3: str
     section4: str
 
-    def document(self, item_id: str = "ITEM", description: str = "Something is to be confirmed.") -> str:
-        sections = dict(zip("1234", (self.section1, self.section2, self.section3, self.section4), strict=True))
+    def document(
+        self, item_id: str = "ITEM", description: str = "Something is to be confirmed."
+    ) -> str:
+        sections = dict(
+            zip("1234", (self.section1, self.section2, self.section3, self.section4), strict=True)
+        )
         return assemble(item_id, description, sections)
 
     def findings(self) -> list[Finding]:
@@ -64,7 +68,10 @@ class Rounds:
 
 
 def rounds(
-    description: str, requirements: object = "N/A", waivers: object = "N/A", knowledge: Knowledge | None = None
+    description: str,
+    requirements: object = "N/A",
+    waivers: object = "N/A",
+    knowledge: Knowledge | None = None,
 ) -> Rounds:
     config = configuration(description, requirements, waivers)
     analysis = tagged(ask("analysis", knowledge, configuration=config), "analysis")
@@ -73,10 +80,16 @@ def rounds(
 
 def rounds_after(analysis: str, config: str, knowledge: Knowledge | None = None) -> Rounds:
     """The rounds that follow an analysis."""
-    one = tagged(ask("section1", knowledge, configuration=config, previous_analysis=analysis), "section1")
-    two = tagged(ask("section2", knowledge, section1_parsing_logic=one, analysis_reference=analysis), "section2")
+    one = tagged(
+        ask("section1", knowledge, configuration=config, previous_analysis=analysis), "section1"
+    )
+    two = tagged(
+        ask("section2", knowledge, section1_parsing_logic=one, analysis_reference=analysis),
+        "section2",
+    )
     three = tagged(
-        ask("section3", knowledge, previous_sections=f"{one}\n{two}", analysis_reference=analysis), "section3"
+        ask("section3", knowledge, previous_sections=f"{one}\n{two}", analysis_reference=analysis),
+        "section3",
     )
     summary = summary_of(one, two, three)
     four = tagged(ask("section4", knowledge, previous_sections_summary=summary), "section4")
@@ -85,7 +98,9 @@ def rounds_after(analysis: str, config: str, knowledge: Knowledge | None = None)
 
 def summary_of(one: str, two: str, three: str) -> str:
     """What the last round sees of the earlier ones."""
-    (block,) = earlier_blocks("checklist.section4", {"section1": one, "section2": two, "section3": three})
+    (block,) = earlier_blocks(
+        "checklist.section4", {"section1": one, "section2": two, "section3": three}
+    )
     return block.text
 
 
@@ -96,13 +111,19 @@ def load_atom(code: str) -> Extract:
     return found
 
 
-def atom_of(domain: str, narrow: dict[str, str] | None = None, *, only: tuple[str, ...] = ()) -> Extract:
+def atom_of(
+    domain: str, narrow: dict[str, str] | None = None, *, only: tuple[str, ...] = ()
+) -> Extract:
     """A domain's atom with everything that it knows by default."""
     return load_atom(atom_code(domain, narrow, only=only))
 
 
 def atom_code(
-    domain: str, narrow: dict[str, str] | None = None, *, only: tuple[str, ...] = (), optional: bool = False
+    domain: str,
+    narrow: dict[str, str] | None = None,
+    *,
+    only: tuple[str, ...] = (),
+    optional: bool = False,
 ) -> str:
     """Its source, with what it reads only where a spec names it, or without."""
     known = shipped().domain(domain)

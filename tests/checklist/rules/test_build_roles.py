@@ -13,7 +13,9 @@ from transom.errors import NeedsModel
 from transom.llm import Reply
 
 LOG = "OpenSTA 2.0.17\nread_liberty x.lib\nread_verilog top.v\nread_spef top.spef\nreport_checks\n"
-TABLE = "max_delay/setup group clk\n\nEndpoint    Slack\n-----\nu1/D (DFF)   1.0   0.9   0.1 (MET)\n"
+TABLE = (
+    "max_delay/setup group clk\n\nEndpoint    Slack\n-----\nu1/D (DFF)   1.0   0.9   0.1 (MET)\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,9 @@ def versions() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def endpoints() -> dict[str, str]:
-    return section_texts(rounds("Confirm every endpoint in the setup report meets timing.").document())
+    return section_texts(
+        rounds("Confirm every endpoint in the setup report meets timing.").document()
+    )
 
 
 def parser(cut: dict[str, str], *snippets: str) -> Reply:
@@ -32,7 +36,9 @@ def parser(cut: dict[str, str], *snippets: str) -> Reply:
 
 
 def logic(cut: dict[str, str]) -> CheckerConfig:
-    reply = ask("logic", section_2=cut["2"], section_3=cut["3"], section_4_2=cut["4.2"], atom_a_code="")
+    reply = ask(
+        "logic", section_2=cut["2"], section_3=cut["3"], section_4_2=cut["4.2"], atom_a_code=""
+    )
     return read_logic(reply.text).config("ITEM", "A description.")
 
 
@@ -48,12 +54,20 @@ def test_views_keep_line_numbers() -> None:
 
 def test_the_parser_writes_an_atom_for_a_known_log(versions: dict[str, str]) -> None:
     atom = load_atom(read_atom_a(parser(versions, snippet("logs/sta.log", LOG)).text))
-    assert [entry["value"] for entry in atom(LOG, "logs/sta.log")] == ["netlist top.v loaded", "SPEF top.spef loaded"]
+    assert [entry["value"] for entry in atom(LOG, "logs/sta.log")] == [
+        "netlist top.v loaded",
+        "SPEF top.spef loaded",
+    ]
 
 
 def test_files_that_a_log_names_need_not_be_of_a_known_kind(versions: dict[str, str]) -> None:
     log = LOG + "report_checks > setup.rpt\n"
-    parser(versions, snippet("sta.log", log), snippet("setup.rpt", TABLE), snippet("top.v", "module top;\n"))
+    parser(
+        versions,
+        snippet("sta.log", log),
+        snippet("setup.rpt", TABLE),
+        snippet("top.v", "module top;\n"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,13 +95,24 @@ def test_a_file_that_would_not_be_read_for_certain_is_named(
     ("text", "said"),
     [
         ("Group   Slack\nclk   -0.1\n", r"a\.rpt:1"),
-        (TABLE.replace("max_delay/setup group", "some"), r"a\.rpt:5, nothing says whether this is of setup"),
+        (
+            TABLE.replace("max_delay/setup group", "some"),
+            r"a\.rpt:5, nothing says whether this is of setup",
+        ),
         (TABLE + "u9/Z  0.5  0.8  -0.3 (VIOLATED)\n", r"u9/Z.*a\.rpt:6"),
         ("Path 1: MET Setup Check with Pin u1\n(MET)\n", r"a\.rpt:1"),
-        ("Startpoint: a\nEndpoint: b\nPath Type: max\n   (Path is unconstrained)\n  0.1 slack (MET)\n", r"a\.rpt:4"),
+        (
+            (
+                "Startpoint: a\nEndpoint: b\nPath Type: max\n   (Path is unconstrained)\n  0.1"
+                " slack (MET)\n"
+            ),
+            r"a\.rpt:4",
+        ),
     ],
 )
-def test_a_report_that_would_not_be_read_for_certain_is_named(endpoints: dict[str, str], text: str, said: str) -> None:
+def test_a_report_that_would_not_be_read_for_certain_is_named(
+    endpoints: dict[str, str], text: str, said: str
+) -> None:
     with pytest.raises(NeedsModel, match=said):
         parser(endpoints, snippet("a.rpt", text))
 
@@ -109,7 +134,9 @@ def test_an_empty_file_is_left_to_the_run(endpoints: dict[str, str]) -> None:
         ("4.1", r"`(?i:reading spef file '(?P<path>[^']+)')`", "`^LOAD (.+)$`", r"\^LOAD"),
     ],
 )
-def test_edits_that_no_knowledge_covers(versions: dict[str, str], number: str, old: str, new: str, said: str) -> None:
+def test_edits_that_no_knowledge_covers(
+    versions: dict[str, str], number: str, old: str, new: str, said: str
+) -> None:
     assert old in versions[number]
     with pytest.raises(NeedsModel, match=said):
         parser({**versions, number: versions[number].replace(old, new, 1)})
@@ -126,7 +153,9 @@ def test_a_section_1_without_the_choice_reads_both_checks(endpoints: dict[str, s
     atom = load_atom(read_atom_a(parser({**endpoints, "1": edited}, snippet("a.rpt", hold)).text))
     assert atom(hold, "a.rpt")[0]["parsed_fields"]["endpoint"]["check"] == "hold"
     with pytest.raises(NeedsModel, match="narrowed to `width`"):
-        parser({**endpoints, "1": endpoints["1"].replace("narrowed to `setup`", "narrowed to `width`")})
+        parser(
+            {**endpoints, "1": endpoints["1"].replace("narrowed to `setup`", "narrowed to `width`")}
+        )
 
 
 # -- logic
@@ -143,7 +172,12 @@ def test_the_configuration(versions: dict[str, str]) -> None:
     assert loading.condition.value is True
     assert loading.keywords == ()
     assert version.select == "netlist.tool_name"
-    assert version.required == ("netlist.tool_name", "netlist.tool_version", "netlist.timestamp", "netlist.format")
+    assert version.required == (
+        "netlist.tool_name",
+        "netlist.tool_version",
+        "netlist.timestamp",
+        "netlist.format",
+    )
     assert "ECO" in version.keywords
     spef = config.items[2]
     assert set(spef.stages) <= set(spef.keywords)
@@ -152,7 +186,10 @@ def test_the_configuration(versions: dict[str, str]) -> None:
 
 
 def test_the_logic_knows_no_domain(versions: dict[str, str]) -> None:
-    cut = {key: text.replace("Netlist Version Completeness", "Origin") for key, text in versions.items()}
+    cut = {
+        key: text.replace("Netlist Version Completeness", "Origin")
+        for key, text in versions.items()
+    }
     cut["2"] = cut["2"].replace("`netlist.loaded == True`", "`netlist.size >= 3`")
     config = logic(cut)
     assert config.items[1].name == "Origin"
@@ -164,13 +201,19 @@ def test_the_logic_knows_no_domain(versions: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("`netlist.loaded == True`", "`netlist.loaded == True and spef.loaded == True`", "spef.loaded"),
+        (
+            "`netlist.loaded == True`",
+            "`netlist.loaded == True and spef.loaded == True`",
+            "spef.loaded",
+        ),
         ("- **Mode**: require\n", "", "no mode"),
         ("**Quantifier**: per file", "**Quantifier**: sometimes", "no quantifier"),
         ("**Capability type**: 4", "**Capability type**: many", "no capability type"),
     ],
 )
-def test_what_the_logic_cannot_read_is_named(versions: dict[str, str], old: str, new: str, said: str) -> None:
+def test_what_the_logic_cannot_read_is_named(
+    versions: dict[str, str], old: str, new: str, said: str
+) -> None:
     assert old in versions["2"]
     with pytest.raises(NeedsModel, match=said):
         logic({**versions, "2": versions["2"].replace(old, new, 1)})

@@ -1,4 +1,6 @@
-"""Every combination of things and choices that a description can make becomes a spec that passes the gate."""
+"""Every combination of things and choices that a description can make becomes a spec that passes
+the gate.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from transom.checklist.rules.plan import items_for
 from transom.checklist.rules.reading import Clause, Reading
 
 LANGUAGES = {language.domain.domain: language for language in shipped().languages}
-# How many patterns and waivers are given; one pair a combination, in turn, so that all of them meet all the items.
+# How many patterns and waivers are given; one pair a combination, in turn, so that all of them meet
+# all the items.
 MOST_ITEMS = 6  # of a spec
 KINDS = ((None, None), (None, 0), (None, 2), (2, None), (2, 0), (2, 2))
 
@@ -47,29 +50,42 @@ def choices(language: Language) -> dict[str, set[str]]:
 
 
 def combinations(language: Language) -> Iterator[Reading]:
-    """All of what makes items; what only narrows the files goes round beside it, until all of it was there."""
+    """All of what makes items; what only narrows the files goes round beside it, until all of it
+    was there.
+    """
     domain = language.domain
     keys = [entity.key for entity in domain.entities]
     subsets = [s for n in range(1, len(keys) + 1) for s in itertools.combinations(keys, n)] or [()]
     told = choices(language)
-    beside = [(name, value) for name in told if name in (*domain.narrows, "stage", "step") for value in told[name]]
+    beside = [
+        (name, value)
+        for name in told
+        if name in (*domain.narrows, "stage", "step")
+        for value in told[name]
+    ]
     makes = {name: ["", *sorted(told[name])] for name in told if name not in dict(beside)}
     made = [dict(zip(makes, values, strict=True)) for values in itertools.product(*makes.values())]
     told_of = [
         (chosen, subset)
         for chosen, subset in itertools.product(filter(whole, made), subsets)
-        if 0 < len(items_for(domain, subset, {name: value for name, value in chosen.items() if value})) <= MOST_ITEMS
+        if 0
+        < len(items_for(domain, subset, {name: value for name, value in chosen.items() if value}))
+        <= MOST_ITEMS
     ]
     rounds = max(len(told_of), len(beside) + 1)
     for number, (chosen, subset) in zip(range(rounds), itertools.cycle(told_of), strict=False):
         said = {name: value for name, value in chosen.items() if value}
         said |= dict(beside[number - 1 : number]) if number else {}
-        clause = Clause("that", "claim", language.speeches[0].means, Match(subset, tuple(sorted(said.items()))))
+        clause = Clause(
+            "that", "claim", language.speeches[0].means, Match(subset, tuple(sorted(said.items())))
+        )
         yield Reading(domain, tuple(items_for(domain, subset, said)), subset, said, (clause,))
 
 
 def whole(chosen: dict[str, str]) -> bool:
-    """A limit is said with its relation and its unit, or is zero; no frame says one without the other."""
+    """A limit is said with its relation and its unit, or is zero; no frame says one without the
+    other.
+    """
     if "relation" not in chosen:
         return True
     given = [name for name in ("relation", "limit", "unit_word", "zero") if chosen.get(name)]
@@ -91,7 +107,9 @@ def test_every_combination_passes_the_gate(name: str) -> None:
         elif requirements and not any(item.compares for item in items):
             requirements = None
         analysis = write_analysis(reading, requirements, waivers)
-        config = configuration("Something.", requirements or "N/A", "N/A" if waivers is None else waivers)
+        config = configuration(
+            "Something.", requirements or "N/A", "N/A" if waivers is None else waivers
+        )
         findings = rounds_after(analysis, config).findings()
         assert findings == [], (reading.entities, reading.choices, findings)
         done += 1

@@ -1,4 +1,6 @@
-"""Endpoints through build and run: whatever a report says of timing counts, or there is no verdict."""
+"""Endpoints through build and run: whatever a report says of timing counts, or there is no
+verdict.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def path(
 
 
 def row(slack: str, flag: str = "", name: str = "r2/D") -> str:
-    return f"{name} (DFF)                              0.50    0.57   {slack} {flag}".rstrip() + "\n"
+    return (
+        f"{name} (DFF)                              0.50    0.57   {slack} {flag}".rstrip() + "\n"
+    )
 
 
 PT = "Report : timing\n        -path_type end\n        -delay_type {kind}\nDesign : top\n\n"
@@ -85,14 +89,26 @@ EVERY: list[tuple[str, str, str]] = [
     ("WNS in capitals", path() + "WNS: -0.45\n", "ERROR"),
     ("worst negative slack", path() + "Worst negative slack: -0.450\n", "ERROR"),
     ("worst slack in words", path() + "The worst slack of all is -0.45 ns\n", "ERROR"),
-    ("no negative slack", path() + "report_worst_slack\nworst slack 0.12\nreport_tns\ntns 0.00\nwns 0.00\n", "PASS"),
-    ("its own worst slack", path("-0.12", "VIOLATED") + "worst slack -0.1\nwns -0.12\ntns -0.12\n", "FAIL"),
+    (
+        "no negative slack",
+        path() + "report_worst_slack\nworst slack 0.12\nreport_tns\ntns 0.00\nwns 0.00\n",
+        "PASS",
+    ),
+    (
+        "its own worst slack",
+        path("-0.12", "VIOLATED") + "worst slack -0.1\nwns -0.12\ntns -0.12\n",
+        "FAIL",
+    ),
     ("a larger sum", path("-0.12", "VIOLATED") + "wns -0.12\ntns -5.61\n", "FAIL"),
     ("end format", path() + HEADER + "r7/D      -0.45\nr8/D       0.05\n", "ERROR"),
     ("end format, positive", path() + HEADER + "r8/D       0.05\n", "ERROR"),
     ("slack only", path() + "Group                      Slack\n-----\nclk       -0.45\n", "ERROR"),
     ("summary rows", path() + SUMMARY + "r2_reg/D (DFFX1)   4.30 r  4.00  0.00  -0.30\n", "ERROR"),
-    ("start and end", path() + "Startpoint    Endpoint     Slack\n-----\nr1/Q   r2/D  -0.3\n", "ERROR"),
+    (
+        "start and end",
+        path() + "Startpoint    Endpoint     Slack\n-----\nr1/Q   r2/D  -0.3\n",
+        "ERROR",
+    ),
     ("picoseconds", path() + "r7/D   -45\n", "ERROR"),
     ("typographic minus", path() + "r7/D   −0.45\n", "ERROR"),
     ("scientific", path() + "r7/D   -4.5e-11\n", "ERROR"),
@@ -107,7 +123,8 @@ EVERY: list[tuple[str, str, str]] = [
     ("half a path", SETUP + "\n" + path()[:250], "ERROR"),
     (
         "wrapped name",
-        SETUP + "u_core/a_name_that_is_too_long_for_its_column/r2/D\n  (DFF)   0.50  0.57  -0.07 (VIOLATED)\n",
+        SETUP + "u_core/a_name_that_is_too_long_for_its_column/r2/D\n  (DFF)   0.50  0.57  -0.07"
+        " (VIOLATED)\n",
         "ERROR",
     ),
     ("violations counted", SETUP + "\n3 violations found\n", "ERROR"),
@@ -122,16 +139,41 @@ EVERY: list[tuple[str, str, str]] = [
         SETUP + "\nPath 1: VIOLATED Setup Check with Pin r2/CK\n= Slack Time  -0.1\n",
         "ERROR",
     ),
-    ("max slew", SETUP + "\nmax slew\n\nPin Limit Slew Slack\n----\nu1/Z (BUF) 0.5 0.6 -0.1 (VIOLATED)\n", "ERROR"),
-    ("max slew in columns of endpoints", "max slew\n\n" + BARE + row("-0.1", "(VIOLATED)"), "ERROR"),
-    ("pulse width", SETUP + "\nmin_pulse_width ('clk' group)\n\nr2/CK (DFF) 0.5 0.6 -0.1 (VIOLATED)\n", "ERROR"),
-    ("recovery path", path(check="recovery", group="asynchronous", flag="VIOLATED", slack="-0.1"), "ERROR"),
+    (
+        "max slew",
+        SETUP + "\nmax slew\n\nPin Limit Slew Slack\n----\nu1/Z (BUF) 0.5 0.6 -0.1 (VIOLATED)\n",
+        "ERROR",
+    ),
+    (
+        "max slew in columns of endpoints",
+        "max slew\n\n" + BARE + row("-0.1", "(VIOLATED)"),
+        "ERROR",
+    ),
+    (
+        "pulse width",
+        SETUP + "\nmin_pulse_width ('clk' group)\n\nr2/CK (DFF) 0.5 0.6 -0.1 (VIOLATED)\n",
+        "ERROR",
+    ),
+    (
+        "recovery path",
+        path(check="recovery", group="asynchronous", flag="VIOLATED", slack="-0.1"),
+        "ERROR",
+    ),
     ("empty second table", SETUP + "\nmin_delay/hold group core\n\n" + HEADER, "PASS"),
     ("no paths", SETUP + "\nNo paths found.\n", "ERROR"),
-    ("banner", "OpenSTA 2.4.0\nThis program comes with ABSOLUTELY NO WARRANTY\nread_verilog top.v\n" + SETUP, "PASS"),
+    (
+        "banner",
+        "OpenSTA 2.4.0\nThis program comes with ABSOLUTELY NO WARRANTY\nread_verilog top.v\n"
+        + SETUP,
+        "PASS",
+    ),
     ("neither", BARE, "PASS"),
     ("only what is better than", head("-slack_greater_than 0.00") + path(), "ERROR"),
-    ("only what is worse than something negative", head("-slack_lesser_than -0.10") + path(), "ERROR"),
+    (
+        "only what is worse than something negative",
+        head("-slack_lesser_than -0.10") + path(),
+        "ERROR",
+    ),
     ("only what is worse than something", head("-slack_lesser_than 0.50") + path(), "PASS"),
     ("the worst ones", head("-max_paths 10", "-nworst 2", "-sort_by slack") + path(), "PASS"),
     ("one start", head("-from r1") + path(), "ERROR"),
@@ -144,8 +186,16 @@ EVERY: list[tuple[str, str, str]] = [
     ("two options in a line", head("-path_type full -to r2/D") + path(), "ERROR"),
     ("violators alone", head("-all_violators") + path("-0.12", "VIOLATED"), "FAIL"),
     ("command from a point", "report_checks -path_delay max -from r1\n" + path(), "ERROR"),
-    ("command to a point, with a prompt", "opensta> report_checks -to r2/D -path_delay max\n" + path(), "ERROR"),
-    ("command through a net", "pt_shell> report_timing -delay_type max -through {n1 n2}\n" + path(), "ERROR"),
+    (
+        "command to a point, with a prompt",
+        "opensta> report_checks -to r2/D -path_delay max\n" + path(),
+        "ERROR",
+    ),
+    (
+        "command through a net",
+        "pt_shell> report_timing -delay_type max -through {n1 n2}\n" + path(),
+        "ERROR",
+    ),
     ("command with a minimum", "report_checks -path_delay max -slack_min 0.0\n" + path(), "ERROR"),
     ("command with a negative maximum", "report_checks -slack_max -0.1\n" + path(), "ERROR"),
     ("command with a maximum", "report_checks -slack_max 0.1\n" + path(), "PASS"),
@@ -176,7 +226,12 @@ NARROW: list[tuple[str, str, str, str]] = [
     ("head says max", PT.format(kind="max") + BARE, "PASS", "ERROR"),
     ("head says min", PT.format(kind="min") + BARE, "ERROR", "PASS"),
     ("head says both", PT.format(kind="min_max") + BARE, "ERROR", "ERROR"),
-    ("a second head", PT.format(kind="max") + BARE + "\nReport : timing\n\n" + BARE, "ERROR", "ERROR"),
+    (
+        "a second head",
+        PT.format(kind="max") + BARE + "\nReport : timing\n\n" + BARE,
+        "ERROR",
+        "ERROR",
+    ),
     (
         "heading in brackets",
         "   max_delay/setup ('clk' group)\n\n" + BARE + row("-0.07", "(VIOLATED)"),
@@ -184,8 +239,18 @@ NARROW: list[tuple[str, str, str, str]] = [
         "ERROR",
     ),
     ("hold in brackets", "   min_delay/hold ('clk' group)\n\n" + BARE, "ERROR", "PASS"),
-    ("recovery group", SETUP + "\nrecovery group core\nr9/R (DFFR) 0.5 0.6 -0.1 (VIOLATED)\n", "ERROR", "ERROR"),
-    ("recovery in brackets", SETUP + "\nrecovery ('clk' group)\nr9/R (DFFR) 0.5 0.6 0.1 (MET)\n", "ERROR", "ERROR"),
+    (
+        "recovery group",
+        SETUP + "\nrecovery group core\nr9/R (DFFR) 0.5 0.6 -0.1 (VIOLATED)\n",
+        "ERROR",
+        "ERROR",
+    ),
+    (
+        "recovery in brackets",
+        SETUP + "\nrecovery ('clk' group)\nr9/R (DFFR) 0.5 0.6 0.1 (MET)\n",
+        "ERROR",
+        "ERROR",
+    ),
     ("removal path", path(kind="min", check="removal"), "ERROR", "ERROR"),
     (
         "clock gating group",
@@ -211,15 +276,23 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LoadedChecke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("report", "truth"), [pytest.param(*case[1:], id=case[0]) for case in EVERY])
-def test_every_endpoint(checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, truth: str) -> None:
+@pytest.mark.parametrize(
+    ("report", "truth"), [pytest.param(*case[1:], id=case[0]) for case in EVERY]
+)
+def test_every_endpoint(
+    checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, truth: str
+) -> None:
     verdict = run(checkers["every"], tmp_path, {"r.rpt": report}, inputs=["r.rpt"])
     assert verdict.status == truth, told(verdict)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("report", "setup", "hold"), [pytest.param(*case[1:], id=case[0]) for case in NARROW])
-def test_setup_and_hold(checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, setup: str, hold: str) -> None:
+@pytest.mark.parametrize(
+    ("report", "setup", "hold"), [pytest.param(*case[1:], id=case[0]) for case in NARROW]
+)
+def test_setup_and_hold(
+    checkers: dict[str, LoadedChecker], tmp_path: Path, report: str, setup: str, hold: str
+) -> None:
     for name, truth in (("setup", setup), ("hold", hold)):
         verdict = run(checkers[name], tmp_path, {"r.rpt": report}, inputs=["r.rpt"])
         assert verdict.status == truth, (name, told(verdict))

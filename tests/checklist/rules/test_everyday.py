@@ -17,7 +17,9 @@ from transom.formats.yaml_files import dump_yaml, load_yaml
 
 DATA = Path(__file__).parent / "data"
 LINES: Any = load_yaml(DATA / "everyday.yaml").data["lines"]  # type: ignore[index,call-overload]  # a mapping
-FILES = {path.name: path.read_text(errors="replace") for path in sorted((DATA / "everyday").iterdir())}
+FILES = {
+    path.name: path.read_text(errors="replace") for path in sorted((DATA / "everyday").iterdir())
+}
 AT_ONCE, OF = 40, 50
 
 
@@ -32,11 +34,18 @@ def verdict(line: dict[str, Any], names: list[str], folder: Path) -> str:
             "log_snippets": "\n".join(snippet(one, FILES[one]) for one in names),
         }
         atom = ask("parser", section_1=cut["1"], section_4_1=cut["4.1"], **seen)
-        logic = ask("logic", section_2=cut["2"], section_3=cut["3"], section_4_2=cut["4.2"], atom_a_code="")
+        logic = ask(
+            "logic", section_2=cut["2"], section_3=cut["3"], section_4_2=cut["4.2"], atom_a_code=""
+        )
     except NeedsModel:
         return "asks"
     checker = LoadedChecker(
-        folder, read_atom_a(atom.text), read_logic(logic.text).config("ITEM", line["says"]), None, None, ""
+        folder,
+        read_atom_a(atom.text),
+        read_logic(logic.text).config("ITEM", line["says"]),
+        None,
+        None,
+        "",
     )
     item = dump_yaml({"requirements": {"value": value, "pattern_items": patterns or []}})
     return run(checker, folder, FILES, item=item, inputs=names).status
@@ -49,7 +58,9 @@ def test_fifty_ordinary_lines(tmp_path: Path) -> None:
         told = {names: verdict(line, names.split(), tmp_path) for names in line["files"]}
         pairs = [(told[names], truth) for names, truth in line["files"].items()]
         wrong += [line["says"] for said, truth in pairs if said not in (truth, "asks", "ERROR")]
-        open_ += [line["says"] for said, truth in pairs if said in ("asks", "ERROR") and said != truth]
+        open_ += [
+            line["says"] for said, truth in pairs if said in ("asks", "ERROR") and said != truth
+        ]
     right = len(LINES) - len({*wrong, *open_})
     assert (wrong, len(LINES)) == ([], OF)
     assert right >= AT_ONCE, f"{right} of {OF}; open: {sorted({*open_})}"

@@ -1,4 +1,6 @@
-"""The examples in the files of the shipped domains come out as these say; so does a wrong one, as such."""
+"""The examples in the files of the shipped domains come out as these say; so does a wrong one,
+as such.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def test_an_example_that_comes_out_otherwise_is_named() -> None:
     assert domain is not None
     item = domain.item("lvs_clean")
     turned = [one.model_copy(update={"outcome": "fails"}) for one in item.examples[:1]]
-    wrong = domain.model_copy(update={"items": (item.model_copy(update={"examples": tuple(turned)}),)})
+    wrong = domain.model_copy(
+        update={"items": (item.model_copy(update={"examples": tuple(turned)}),)}
+    )
     assert problems_of(wrong) == ["lvs_clean, example 1: it holds and should be fails"]
     bare = domain.model_copy(update={"items": (item.model_copy(update={"examples": ()}),)})
     assert problems_of(bare) == ["lvs_clean: no example"]
@@ -33,7 +37,9 @@ def test_the_page_has_what_is_shipped() -> None:
     assert drawn(PAGE.read_text(encoding="utf-8")) == PAGE.read_text(encoding="utf-8")
 
 
-def test_the_command_tries_a_file_of_ones_own(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tries_a_file_of_ones_own(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mine = root / "examples" / "knowledge" / "erc.yaml"
     assert main(["check", "knowledge", "lint", str(mine)]) == 0
     assert main(["check", "knowledge", "test", str(mine), "clocks"]) == 0

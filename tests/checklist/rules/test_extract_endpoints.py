@@ -76,7 +76,9 @@ def test_a_path_with_names_on_lines_of_their_own_and_slack_behind() -> None:
 
 
 def test_a_violation_that_rounding_hides() -> None:
-    text = PATH.format(name="u1", kind="max", slack="0.00", flag="VIOLATED: increase significant digits")
+    text = PATH.format(
+        name="u1", kind="max", slack="0.00", flag="VIOLATED: increase significant digits"
+    )
     assert [status for _, _, status, _ in shown(text)] == ["VIOLATED"]
 
 
@@ -120,6 +122,8 @@ def test_a_report_without_an_endpoint() -> None:
         ATOM("Group      Slack\n-----\nclk   -0.12\n", "a.rpt")
     with pytest.raises(ValueError, match="no endpoint"):
         ATOM("worst slack 0.10\n", "a.rpt")
-    with pytest.raises(ValueError, match="line 1: no line of a kind that is known for sta_report: nothing"):
+    with pytest.raises(
+        ValueError, match="line 1: no line of a kind that is known for sta_report: nothing"
+    ):
         ATOM("nothing of the kind\n", "a.rpt")
     assert ATOM("", "a.rpt") == []

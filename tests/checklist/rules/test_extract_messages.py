@@ -1,4 +1,6 @@
-"""Messages of a log, and inferred latches: what counts, what only looks like it, and what is no guess but an error."""
+"""Messages of a log, and inferred latches: what counts, what only looks like it, and what is no
+guess but an error.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ STRANGE = [
 
 def lines(atom: Extract, category: str, *text: str) -> list[dict[str, object]]:
     made = atom(LOG + "\n".join(text) + "\n", "run.log")
-    return [entry["parsed_fields"][category] for entry in made if category in entry["parsed_fields"]]
+    return [
+        entry["parsed_fields"][category] for entry in made if category in entry["parsed_fields"]
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +111,9 @@ def test_a_form_that_is_not_known_is_no_guess(both: Extract) -> None:
             both(f"{LOG}{line}\n", "run.log")
 
 
-@pytest.mark.parametrize("line", ["2 errors found", "%Error: Exiting due to 2 error(s)", "Warnings: 4 unique messages"])
+@pytest.mark.parametrize(
+    "line", ["2 errors found", "%Error: Exiting due to 2 error(s)", "Warnings: 4 unique messages"]
+)
 def test_a_count_of_what_cannot_be_seen_is_an_error(both: Extract, line: str) -> None:
     with pytest.raises(ValueError, match="it counts what was not seen"):
         both(f"{LOG}{line}\n", "run.log")
@@ -133,27 +139,49 @@ def test_the_tool_that_was_named_must_be_the_log_s() -> None:
 
 
 def test_each_line_by_itself_gives_the_same_entries(both: Extract) -> None:
-    """No rule of this domain carries anything from line to line; only the checks of the whole text do."""
+    """No rule of this domain carries anything from line to line; only the checks of the whole
+    text do.
+    """
     text = [line for line, _, _ in (*ERRORS, *WARNINGS)]
-    whole = [entry["value"] for entry in both(LOG + "\n".join([*text, *LOOK_ALIKES]) + "\n", "run.log")]
-    single = [entry["value"] for line in text for entry in both(f"OpenROAD v2.0\n{line}\n", "run.log")[:-1]]
+    whole = [
+        entry["value"] for entry in both(LOG + "\n".join([*text, *LOOK_ALIKES]) + "\n", "run.log")
+    ]
+    single = [
+        entry["value"]
+        for line in text
+        for entry in both(f"OpenROAD v2.0\n{line}\n", "run.log")[:-1]
+    ]
     assert single == whole[:-1]
 
 
 @pytest.mark.parametrize(
     ("line", "signal"),
     [
-        (r"Latch inferred for signal `\core.\next' from process `\core.$proc$a.v:3$1': $auto$2", r"\core.\next"),
+        (
+            r"Latch inferred for signal `\core.\next' from process `\core.$proc$a.v:3$1': $auto$2",
+            r"\core.\next",
+        ),
         ("WARNING: [Synth 8-327] inferring latch for variable 'q_reg' [/rtl/a.v:12]", "q_reg"),
-        ("%Warning-LATCH: a.sv:4:3: Latch inferred for signal 'top.q' (not all control paths assign)", "top.q"),
-        ("|       state_reg     | Latch |   3   |  Y  | N  | N  | N  | -  | -  | -  |", "state_reg"),
+        (
+            (
+                "%Warning-LATCH: a.sv:4:3: Latch inferred for signal 'top.q' (not all control paths"
+                " assign)"
+            ),
+            "top.q",
+        ),
+        (
+            "|       state_reg     | Latch |   3   |  Y  | N  | N  | N  | -  | -  | -  |",
+            "state_reg",
+        ),
     ],
 )
 def test_latches(latches: Extract, line: str, signal: str) -> None:
     made = latches(SYNTHESIS + line + "\n" + DONE, "synth.log")
-    assert [entry["parsed_fields"]["latch"]["signal"] for entry in made if "latch" in entry["parsed_fields"]] == [
-        signal
-    ]
+    assert [
+        entry["parsed_fields"]["latch"]["signal"]
+        for entry in made
+        if "latch" in entry["parsed_fields"]
+    ] == [signal]
 
 
 @pytest.mark.parametrize(

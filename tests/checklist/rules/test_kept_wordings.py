@@ -1,4 +1,6 @@
-"""Texts of shipped domains that must stay: kept sentences, keywords of waivers, drawn outputs. No item is built."""
+"""Texts of shipped domains that must stay: kept sentences, keywords of waivers, drawn outputs.
+No item is built.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ def test_keywords_that_waive_a_limit_stay(key: str) -> None:
         ("utilization", "Design area 5120 u^2 64.5% utilization.", {"area": {"utilization": 64.5}}),
     ],
 )
-def test_an_output_that_is_drawn_is_a_line_of_an_example(key: str, line: str, fields: dict[str, Json]) -> None:
+def test_an_output_that_is_drawn_is_a_line_of_an_example(
+    key: str, line: str, fields: dict[str, Json]
+) -> None:
     domain = load_knowledge().domain(key)
     assert domain is not None
-    assert (domain.examples[0]["matched_content"], domain.examples[0]["parsed_fields"]) == (line, fields)
+    assert (domain.examples[0]["matched_content"], domain.examples[0]["parsed_fields"]) == (
+        line,
+        fields,
+    )

@@ -72,7 +72,11 @@ def test_a_file_of_ones_own_adds_a_domain(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_file_of_the_same_name_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
-    text = (SHIPPED / "versions.yaml").read_text().replace("title: Netlist and SPEF versions", "title: Ours")
+    text = (
+        (SHIPPED / "versions.yaml")
+        .read_text()
+        .replace("title: Netlist and SPEF versions", "title: Ours")
+    )
     knowledge = load_knowledge([written(tmp_path, text, "versions.yaml")])
     found = knowledge.domain("versions")
     assert found is not None
@@ -127,7 +131,9 @@ def test_a_slip_is_told_with_its_place(tmp_path: Path, old: str, new: str, said:
         ("  unit: [", "  pick: {one: [a], two: [b, 'c {given} {nosuch}']}\n  unit: [", "  pick:"),
     ],
 )
-def test_a_slip_in_a_word_list_is_told_where_it_stands(tmp_path: Path, old: str, new: str, slip: str) -> None:
+def test_a_slip_in_a_word_list_is_told_where_it_stands(
+    tmp_path: Path, old: str, new: str, slip: str
+) -> None:
     text = POWER.replace("[the] power report", "[the power report") if "in_power}" in new else POWER
     assert old in text
     text = text.replace(old, new, 1)
@@ -138,7 +144,9 @@ def test_a_slip_in_a_word_list_is_told_where_it_stands(tmp_path: Path, old: str,
 @pytest.mark.slow
 def test_a_domain_that_nothing_calls_for_is_an_error(tmp_path: Path) -> None:
     head, rest = POWER.split("claims:\n", 1)
-    assert "no form is a claim" in message(tmp_path, head + "lists:\n" + rest.split("lists:\n", 1)[1])
+    assert "no form is a claim" in message(
+        tmp_path, head + "lists:\n" + rest.split("lists:\n", 1)[1]
+    )
 
 
 @pytest.mark.slow
@@ -154,5 +162,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_unreadable_refusal_is_named(tmp_path: Path) -> None:
-    told = message(tmp_path, POWER.replace("about: the power of every block", "refuse: {'(': no}\n  about: x"))
+    told = message(
+        tmp_path, POWER.replace("about: the power of every block", "refuse: {'(': no}\n  about: x")
+    )
     assert "'(' cannot be read" in told

@@ -1,4 +1,6 @@
-"""Words that a line must hold: every match of an expression holds one; lines passed over change no entry."""
+"""Words that a line must hold: every match of an expression holds one; lines passed over change
+no entry.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,26 @@ def test_words(regex: str, words: list[str] | None) -> None:
 
 
 LINEWISE = [
-    *(r"^\s*foo(?!\s*x)", r"^(?:a|bc)\s*+z$", r"^\d{1,3}[:>]\s+|^0$", r"^(?!\w+:)[a-z]+(?:_[a-z]+)+(?:\s|$)"),
-    *(r"^(?>\s*b)\W*$", r"^\s*[-x]\Z", r"(?i)\b0\s+(?:of|/)\s+\d", r"n't\b|\bnot(?:hing)?\b", r"\w\.(?:v|vg)\b"),
-    *(r"^\s*(?:[^a]\s)+y", r"(?<!\s)fail\b", r"tim(?:e|ed)?(?:  ?)?out", r"(?:ab)+c?\s[de]{2}", "\t[kl]x"),
+    *(
+        r"^\s*foo(?!\s*x)",
+        r"^(?:a|bc)\s*+z$",
+        r"^\d{1,3}[:>]\s+|^0$",
+        r"^(?!\w+:)[a-z]+(?:_[a-z]+)+(?:\s|$)",
+    ),
+    *(
+        r"^(?>\s*b)\W*$",
+        r"^\s*[-x]\Z",
+        r"(?i)\b0\s+(?:of|/)\s+\d",
+        r"n't\b|\bnot(?:hing)?\b",
+        r"\w\.(?:v|vg)\b",
+    ),
+    *(
+        r"^\s*(?:[^a]\s)+y",
+        r"(?<!\s)fail\b",
+        r"tim(?:e|ed)?(?:  ?)?out",
+        r"(?:ab)+c?\s[de]{2}",
+        "\t[kl]x",
+    ),
 ]
 
 
@@ -51,7 +70,9 @@ LINEWISE = [
 @given(
     data=st.data(),
     regex=st.sampled_from(LINEWISE),
-    around=st.lists(st.sampled_from(["  x", "x: 1", "z", "", " of 3", "\t-b", "y y"]), min_size=2, max_size=4),
+    around=st.lists(
+        st.sampled_from(["  x", "x: 1", "z", "", " of 3", "\t-b", "y y"]), min_size=2, max_size=4
+    ),
 )
 def test_the_gate_shows_every_line_that_an_expression_matches(
     data: st.DataObject, regex: str, around: list[str]
@@ -86,10 +107,24 @@ PLACES = [
     for source in domain.sources
 ]
 LINES = sorted(
-    {line for d in shipped().domains for i in d.items for one in i.examples for line in one.text.split("\n")}
+    {
+        line
+        for d in shipped().domains
+        for i in d.items
+        for one in i.examples
+        for line in one.text.split("\n")
+    }
 )
 AFTER_READING = [
-    *("read_verilog a.v", "read_spef a.spef", "reading spef file 'a.spef'", "Annotated: 0", "0 of 12 nets", "0 %", "0"),
+    *(
+        "read_verilog a.v",
+        "read_spef a.spef",
+        "reading spef file 'a.spef'",
+        "Annotated: 0",
+        "0 of 12 nets",
+        "0 %",
+        "0",
+    ),
     *(
         "The tool timed out",
         "TIMEOUT",
@@ -110,9 +145,13 @@ AFTER_READING = [
 @settings(max_examples=150, deadline=None)
 @given(
     place=st.sampled_from(PLACES),
-    lines=st.lists(st.sampled_from([*LINES, *AFTER_READING, "", "  0.10   0.25 ^ u1/Y"]), max_size=12),
+    lines=st.lists(
+        st.sampled_from([*LINES, *AFTER_READING, "", "  0.10   0.25 ^ u1/Y"]), max_size=12
+    ),
 )
-def test_lines_that_are_passed_over_change_nothing(place: tuple[Domain, str, str], lines: list[str]) -> None:
+def test_lines_that_are_passed_over_change_nothing(
+    place: tuple[Domain, str, str], lines: list[str]
+) -> None:
     text = "\n".join(lines)
     told = [read(reader(*place, every=every), text) for every in (False, True)]
     assert told[0] == told[1]
@@ -146,13 +185,18 @@ def test_a_long_log_is_passed_over_where_it_holds_nothing(
 @pytest.mark.parametrize("command", AFTER_READING[:3])
 def test_the_gate_shows_what_matters_behind_a_read_command(command: str, line: str) -> None:
     place = next(one for one in PLACES if one[1] == "sta_log")
-    told = [read(reader(*place, every=every), f"OpenSTA 2.6.0\n{command}\n{line}\n") for every in (False, True)]
+    told = [
+        read(reader(*place, every=every), f"OpenSTA 2.6.0\n{command}\n{line}\n")
+        for every in (False, True)
+    ]
     assert told[0] == told[1]
 
 
 def test_a_line_behind_a_carriage_return_is_seen() -> None:
     place = next(one for one in PLACES if one[1] == "tool_log")
-    text = "OpenSTA 2.6.0\nread\nread 10%\rE1127 12:12:00 42 a.cc:1] disk is full\nread\nread\nexit\n"
+    text = (
+        "OpenSTA 2.6.0\nread\nread 10%\rE1127 12:12:00 42 a.cc:1] disk is full\nread\nread\nexit\n"
+    )
     told = [read(reader(*place, every=every), text) for every in (False, True)]
     assert told[0] == told[1] == "line 3: not understood: E1127 12:12:00 42 a.cc:1] disk is full"
 
@@ -160,10 +204,12 @@ def test_a_line_behind_a_carriage_return_is_seen() -> None:
 def test_a_kind_without_a_reader_still_sees_what_must_be_read() -> None:
     domain = next(one for one in shipped().domains if one.domain == "physical_verification")
     source = next(one for one in domain.sources if one.kind == "marker_database")
-    told = Wanted({"antenna": ["count"]}, [Source(kind=source.kind, rank=source.rank, files=source.files)])
-    assert str(read(reader_of(domain, told, "a.lyrdb"), "<x>\n <item><category>m1</category></item>\n")).startswith(
-        "line 2: not understood"
+    told = Wanted(
+        {"antenna": ["count"]}, [Source(kind=source.kind, rank=source.rank, files=source.files)]
     )
+    assert str(
+        read(reader_of(domain, told, "a.lyrdb"), "<x>\n <item><category>m1</category></item>\n")
+    ).startswith("line 2: not understood")
 
 
 @pytest.mark.parametrize("regex", [r"^(\S+)\s+\1$", r"^(?P<a>\S+)\s+(?(a)\d|x)"])

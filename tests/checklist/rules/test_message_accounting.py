@@ -1,4 +1,6 @@
-"""Every line of a log is accounted for: a message, provably harmless, or the reason why there is no verdict."""
+"""Every line of a log is accounted for: a message, provably harmless, or the reason why there is
+no verdict.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def finished() -> Extract:
     return atom_of("log_messages", {"log.end": "complete"}, only=("error", "log"))
 
 
-def table(words: set[Word], cases: Sequence[tuple[str, ...]], atom: Extract) -> list[tuple[str, ...]]:
+def table(
+    words: set[Word], cases: Sequence[tuple[str, ...]], atom: Extract
+) -> list[tuple[str, ...]]:
     """The cases that are read otherwise."""
     found = [(word(atom, log(*case)), *case) for case in cases]
     return [case for case in found if case[0] not in words]
@@ -91,7 +95,9 @@ def test_an_error_in_a_clean_log_is_seen_whatever_stands_around() -> None:
         assert word(errors(), text) != "clean" or "WARN" in lines[0].upper(), (tool, lines)
 
 
-@pytest.mark.parametrize("tool", ["yosys", "innovus", "tempus", "genus", "vivado", "dc", "primetime"])
+@pytest.mark.parametrize(
+    "tool", ["yosys", "innovus", "tempus", "genus", "vivado", "dc", "primetime"]
+)
 def test_a_tool_that_says_when_it_ends_must_have_said_so(tool: str) -> None:
     assert word(errors(), log(tool, "all is well")) == "clean"
     assert word(errors(), log(tool, "all is well", cut=True)) == "no guess"
@@ -106,7 +112,13 @@ def test_who_asks_whether_it_finished_needs_to_see_that() -> None:
         assert word(errors(), log(tool, "all is well")) == "clean"
         assert word(finished(), log(tool, "all is well")) == "no guess"
         assert word(finished(), log(tool, "all is well", "exit")) == "clean"
-        assert word(finished(), log(tool, "Elapsed time: 0:02.14[h:]min:sec. CPU time: user 2.34 sys 0.32")) == "clean"
+        assert (
+            word(
+                finished(),
+                log(tool, "Elapsed time: 0:02.14[h:]min:sec. CPU time: user 2.34 sys 0.32"),
+            )
+            == "clean"
+        )
         assert word(finished(), log(tool, "exit", "and yet more")) == "no guess"
     assert word(finished(), log("yosys", "all is well")) == "clean"
     assert word(finished(), log("yosys", "ERROR: no", cut=True)) == "fails"
@@ -118,16 +130,30 @@ def test_a_count_of_more_than_was_seen_is_no_guess() -> None:
     assert word(errors(), log("innovus", one, summary.format(1))) == "fails"
     assert word(errors(), log("innovus", one, summary.format(2))) == "no guess"
     # One for each command, and one for the whole session.
-    assert word(errors(), log("innovus", one, summary.format(1), one, summary.format(1), summary.format(2))) == "fails"
-    assert word(errors(), log("innovus", one, one, summary.format(2), one, summary.format(2))) == "no guess"
+    assert (
+        word(
+            errors(),
+            log("innovus", one, summary.format(1), one, summary.format(1), summary.format(2)),
+        )
+        == "fails"
+    )
+    assert (
+        word(errors(), log("innovus", one, one, summary.format(2), one, summary.format(2)))
+        == "no guess"
+    )
     row = "ERROR     IMPLF-40             {}  x"
     assert word(errors(), log("innovus", one, "**ERROR: (IMPLF-41): y", row.format(1))) == "fails"
-    assert word(errors(), log("innovus", one, "**ERROR: (IMPLF-41): y", row.format(2))) == "no guess"
+    assert (
+        word(errors(), log("innovus", one, "**ERROR: (IMPLF-41): y", row.format(2))) == "no guess"
+    )
     limit = "Message <IMPLF-40> has exceeded the message display limit of 1"
     assert word(errors(), log("innovus", one, limit)) == "no guess"
     assert word(errors(), log("innovus", one, limit.replace("40", "41"))) == "fails"
     limit = "INFO: [Common 17-14] Message 'Synth 8-439' appears 100 times and will be disabled."
-    assert word(errors(), log("vivado", "ERROR: [Synth 8-439] module 'a' not found", limit)) == "no guess"
+    assert (
+        word(errors(), log("vivado", "ERROR: [Synth 8-439] module 'a' not found", limit))
+        == "no guess"
+    )
 
 
 def test_a_table_of_messages_is_compared_with_the_messages() -> None:
@@ -137,13 +163,22 @@ def test_a_table_of_messages_is_compared_with_the_messages() -> None:
     assert word(errors(), log("genus", head, row.format(2))) == "no guess"
     assert word(errors(), log("genus", error, head, row.format(1))) == "fails"
     assert word(errors(), log("genus", error, head, row.format(2))) == "no guess"
-    assert word(errors(), log("genus", head, "| CDFG-1 |Grave   |    1 | It failed. |")) == "no guess"
-    assert word(errors(), log("genus", head, "-----", "", "| CDFG-1 |Info   |    1 | It failed. |")) == "no guess"
+    assert (
+        word(errors(), log("genus", head, "| CDFG-1 |Grave   |    1 | It failed. |")) == "no guess"
+    )
+    assert (
+        word(errors(), log("genus", head, "-----", "", "| CDFG-1 |Info   |    1 | It failed. |"))
+        == "no guess"
+    )
 
 
 def test_evidence_is_the_line_as_it_stands() -> None:
     line = "\x1b[31mERROR: it is wrong\x1b[0m"
-    made = [entry for entry in errors()(log("yosys", line), "run.log") if "error" in entry["parsed_fields"]]
+    made = [
+        entry
+        for entry in errors()(log("yosys", line), "run.log")
+        if "error" in entry["parsed_fields"]
+    ]
     assert [(entry["line_number"], entry["matched_content"]) for entry in made] == [(2, line)]
     assert made[0]["value"] == "ERROR: it is wrong"
 

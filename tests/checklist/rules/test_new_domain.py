@@ -1,4 +1,6 @@
-"""A whole new domain by one YAML file: from a sentence to entries and a configuration, nothing else added."""
+"""A whole new domain by one YAML file: from a sentence to entries and a configuration, nothing
+else added.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,21 @@ def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:
         {"name": "u_core", "total": 1.25},
         {"name": "u_io", "total": None},
     ]
-    logic = ask("logic", knowledge, section_2=cut["2"], section_3=cut["3"], section_4_2=cut["4.2"], atom_a_code="")
+    logic = ask(
+        "logic",
+        knowledge,
+        section_2=cut["2"],
+        section_3=cut["3"],
+        section_4_2=cut["4.2"],
+        atom_a_code="",
+    )
     config = read_logic(logic.text).config("POWER-1", DESCRIPTION)
     (item,) = config.items
-    assert (item.select, item.required, item.quantifier) == ("block.name", ("block.name", "block.total"), "each")
+    assert (item.select, item.required, item.quantifier) == (
+        "block.name",
+        ("block.name", "block.total"),
+        "each",
+    )
     assert item.keywords == ("off", "shutdown", "black-box", "macro")
 
 
@@ -52,7 +65,10 @@ def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:
         "It must be verified that all blocks have a total power.",
         "Please make sure that, in the power report, each block has a total power.",
         "We need every block to have a total power.",
-        "All blocks must have a total power. Each block line is one item; its text starts with the block name.",
+        (
+            "All blocks must have a total power. Each block line is one item; its text starts with"
+            " the block name."
+        ),
         "No blocks without total power.",
         "There must be no block without a total power in the power report.",
         "Ensure the absence of blocks without total power.",
@@ -63,7 +79,10 @@ def test_from_a_sentence_to_a_checker(knowledge: Knowledge) -> None:
         "Total power of each block: check",
         "The total power of every block is to be verified.",
         "All blocks have a total power (waivable if the block is switched off).",
-        "All blocks have a total power. If the block is switched off, the total of the block may be waived.",
+        (
+            "All blocks have a total power. If the block is switched off, the total of the block"
+            " may be waived."
+        ),
     ],
 )
 def test_every_way_of_saying_it_comes_for_free(knowledge: Knowledge, said: str) -> None:
@@ -108,7 +127,9 @@ def test_patterns_that_the_domain_does_not_compare_are_not_understood(knowledge:
 def test_a_domain_without_waivers_makes_a_plain_check(tmp_path: Path) -> None:
     text = (Path(__file__).parent / "data" / "power.yaml").read_text()
     head, rest = text.split("waivers:\n", 1)
-    (tmp_path / "power.yaml").write_text(head + "waivers: []\nsources:\n" + rest.split("sources:\n", 1)[1])
+    (tmp_path / "power.yaml").write_text(
+        head + "waivers: []\nsources:\n" + rest.split("sources:\n", 1)[1]
+    )
     plain = load_knowledge([tmp_path])
     written = rounds(DESCRIPTION, knowledge=plain)
     assert written.findings() == []
@@ -120,10 +141,15 @@ def test_a_domain_without_waivers_makes_a_plain_check(tmp_path: Path) -> None:
 
 def test_a_file_of_another_dialect_is_named(knowledge: Knowledge) -> None:
     cut = section_texts(rounds(DESCRIPTION, knowledge=knowledge).document())
-    seen = {"available_files": "x", "log_snippets": snippet("other.power", "\nunit u_core watts 3\n")}
+    seen = {
+        "available_files": "x",
+        "log_snippets": snippet("other.power", "\nunit u_core watts 3\n"),
+    }
     with pytest.raises(NeedsModel, match=r"unit u_core watts 3.*other\.power:2"):
         ask("parser", knowledge, section_1=cut["1"], section_4_1=cut["4.1"], **seen)
 
 
 def test_tags_are_those_of_the_prompts(knowledge: Knowledge) -> None:
-    assert tagged(ask("analysis", knowledge, configuration=f"description: {DESCRIPTION}\n"), "analysis")
+    assert tagged(
+        ask("analysis", knowledge, configuration=f"description: {DESCRIPTION}\n"), "analysis"
+    )

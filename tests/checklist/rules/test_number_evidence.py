@@ -1,4 +1,6 @@
-"""Slack, power and utilization through build and run: every number that a report states of them counts."""
+"""Slack, power and utilization through build and run: every number that a report states of them
+counts.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,11 @@ SETUP: list[tuple[str, str, str]] = [
     ("second corner by wns", STA + "=== corner ss\nwns max -0.85\ntns max -12.4\n", "FAIL"),
     ("second corner by tns", STA + "=== corner ss\ntns max -12.4\n", "ERROR"),
     ("second corner", STA + "=== corner ss\nworst slack max -0.85\n", "FAIL"),
-    ("three corners", STA + "=== corner ss\nworst slack max 0.01\n=== corner ff\nworst slack max 0.40\n", "PASS"),
+    (
+        "three corners",
+        STA + "=== corner ss\nworst slack max 0.01\n=== corner ff\nworst slack max 0.40\n",
+        "PASS",
+    ),
     ("wns and tns agree", setup("-0.85") + "wns max -0.85\ntns max -12.4\n", "FAIL"),
     ("wns is worse", setup("-0.15") + "wns max -0.85\n", "FAIL_OR_ERROR"),
     ("wns and tns are zero", STA + "wns max 0.00\ntns max 0.00\n", "PASS"),
@@ -90,9 +96,17 @@ SETUP: list[tuple[str, str, str]] = [
     ("unit in picoseconds", "time 1ps\nworst slack max -4\n", "FAIL"),
     ("bare", STA + "worst slack -0.20\n", "ERROR"),
     ("bare and alone", "worst slack 0.20\n", "ERROR"),
-    ("bare after its command", "report_worst_slack\nworst slack 0.20\nreport_tns\ntns 0.00\n", "PASS"),
+    (
+        "bare after its command",
+        "report_worst_slack\nworst slack 0.20\nreport_tns\ntns 0.00\n",
+        "PASS",
+    ),
     ("negative after its command", "report_worst_slack -max\nworst slack -0.20\n", "FAIL"),
-    ("bare after the command of hold", STA + "report_worst_slack -min\nworst slack -0.20\n", "PASS"),
+    (
+        "bare after the command of hold",
+        STA + "report_worst_slack -min\nworst slack -0.20\n",
+        "PASS",
+    ),
     ("WNS with colon", STA + "  WNS: -0.35\n", "ERROR"),
     ("positive WNS with colon", STA + "  WNS: 0.35\n", "ERROR"),
     ("critical path slack", STA + "Critical Path Slack:          -0.35\n", "ERROR"),
@@ -102,11 +116,19 @@ SETUP: list[tuple[str, str, str]] = [
     ("violations in words", STA + "Setup violations: 3 paths, worst -0.9\n", "ERROR"),
     ("no violations", STA + "No setup violations found.\n", "PASS"),
     ("worst negative slack", STA + "Worst Negative Slack (WNS): -0.2\n", "ERROR"),
-    ("PrimeTime qor", STA + "  Timing Path Group 'clk'\n  Critical Path Slack:         -0.12\n", "ERROR"),
+    (
+        "PrimeTime qor",
+        STA + "  Timing Path Group 'clk'\n  Critical Path Slack:         -0.12\n",
+        "ERROR",
+    ),
     ("Tempus summary", STA + "Setup  all  WNS -0.12  TNS -3.4  Violating 12\n", "ERROR"),
     ("Vivado", VIVADO.format(wns="0.412", tns="0.000", count=0), "ERROR"),
     ("Vivado beside", STA + VIVADO.format(wns="-0.412", tns="-9.200", count=31), "ERROR"),
-    ("Quartus", STA + "; Slow 1100mV 85C Model Setup Summary ;\n; Clock ; Slack  ; End Point TNS ;\n", "ERROR"),
+    (
+        "Quartus",
+        STA + "; Slow 1100mV 85C Model Setup Summary ;\n; Clock ; Slack  ; End Point TNS ;\n",
+        "ERROR",
+    ),
     ("Quartus row", STA + "Worst-case setup slack is -0.231\n", "ERROR"),
     ("both in one line", STA + "Setup: WNS = -3.6e-8, TNS = -1.5e-5\n", "ERROR"),
     ("coloured", STA + "\x1b[31mworst slack max -0.5\x1b[0m\n", "FAIL_OR_ERROR"),
@@ -118,24 +140,48 @@ SETUP: list[tuple[str, str, str]] = [
     ("path is worse than the worst", setup("0.40") + path("0.12"), "PASS"),
     ("path is violated", STA + path("-0.12", "VIOLATED"), "FAIL"),
     ("path of hold is violated", STA + path("-0.12", "VIOLATED", "min"), "PASS"),
-    ("path of no type", STA + path("-0.12", "VIOLATED", "max").replace("Path Type: max\n", ""), "ERROR"),
+    (
+        "path of no type",
+        STA + path("-0.12", "VIOLATED", "max").replace("Path Type: max\n", ""),
+        "ERROR",
+    ),
     ("path violated by a hair", STA + path("0.00", "VIOLATED"), "ERROR"),
-    ("initial is bad, final is good", "Initial:\nworst slack max -0.3\nFinal:\nworst slack max 0.1\n", "ERROR"),
+    (
+        "initial is bad, final is good",
+        "Initial:\nworst slack max -0.3\nFinal:\nworst slack max 0.1\n",
+        "ERROR",
+    ),
     (
         "after placement and routing",
         "placement\nworst slack max 0.3\nrouting done\nworst slack max -0.1\n",
         "ERROR",
     ),
-    ("good at every stage", "Initial:\nworst slack max 0.3\nFinal:\nworst slack max 0.1\n", "ERROR"),
-    ("bad at every stage", "Initial:\nworst slack max -0.3\nFinal:\nworst slack max -0.1\n", "ERROR"),
+    (
+        "good at every stage",
+        "Initial:\nworst slack max 0.3\nFinal:\nworst slack max 0.1\n",
+        "ERROR",
+    ),
+    (
+        "bad at every stage",
+        "Initial:\nworst slack max -0.3\nFinal:\nworst slack max -0.1\n",
+        "ERROR",
+    ),
     ("one corner alone", "report_worst_slack -max -corner tt\n" + STA, "ERROR"),
     ("one group alone", "report_worst_slack -max -group clk\n" + STA, "ERROR"),
     ("dots behind a step", STA + "Repairing antennas...\n", "PASS"),
     ("slews", STA + "max slew violation count 3\n", "PASS"),
-    ("a pin that a library lacks", STA + "Pin 'VSS' is defined in LEF but not in the timing library.\n", "PASS"),
+    (
+        "a pin that a library lacks",
+        STA + "Pin 'VSS' is defined in LEF but not in the timing library.\n",
+        "PASS",
+    ),
     ("timing in words", STA + "Setup timing is not met.\n", "ERROR"),
     ("cut off", STA + "... output truncated\n", "ERROR"),
-    ("one line with carriage returns", STA + "worst slack max 0.1\rworst slack max -0.5\n", "ERROR"),
+    (
+        "one line with carriage returns",
+        STA + "worst slack max 0.1\rworst slack max -0.5\n",
+        "ERROR",
+    ),
 ]
 HOLD: list[tuple[str, str, str]] = [
     ("good", STA, "PASS"),
@@ -178,19 +224,31 @@ POWER: list[tuple[str, str, str]] = [
     ("at the limit", LINE.replace("1.2", "5.0"), "PASS"),
     ("second corner", LINE + "corner ff\nTotal Power:   9.3   100.0000%\n", "FAIL"),
     ("other spelling", LINE + "Scenario: ff\nTotal  Power = 9.3 (100.00%)\n", "ERROR"),
-    ("row without decimals", ROWS + "Total     1.0e-03   2.0e-04 2.0e-02   2.2e-02 100%\n", "ERROR"),
+    (
+        "row without decimals",
+        ROWS + "Total     1.0e-03   2.0e-04 2.0e-02   2.2e-02 100%\n",
+        "ERROR",
+    ),
     ("not a number", ROWS + "Total     1.0e-03   2.0e-04 2.0e-09   nan 100.0%\n", "ERROR"),
     ("on-chip", LINE + "| Total On-Chip Power (W)  | 9.312        |\n", "ERROR"),
     ("in words", LINE + "Total power dissipation is 9.3 mW\n", "ERROR"),
     ("power of the design", LINE + "Design power: 9.3 mW\n", "ERROR"),
-    ("parts", LINE + "Total Internal Power:   0.7   55.0000%\nTotal Leakage Power:   0.1   5.0000%\n", "PASS"),
+    (
+        "parts",
+        LINE + "Total Internal Power:   0.7   55.0000%\nTotal Leakage Power:   0.1   5.0000%\n",
+        "PASS",
+    ),
     ("thermal", LINE + "; Total Thermal Power Dissipation ; 93.12 mW ;\n", "ERROR"),
     ("no unit", LINE.replace("Power Units = 1mW\n", ""), "ERROR"),
     ("one instance", "report_power -instances u_core\n" + ROWS, "ERROR"),
     ("one corner", "report_power -corner tt\n" + ROWS, "ERROR"),
     ("its command", "report_power\n" + ROWS, "PASS"),
     ("its digits", "report_power -digits 4\n" + ROWS, "PASS"),
-    ("stages", "Before optimization\n" + LINE + "After optimization\nTotal Power:   9.3   100.0000%\n", "ERROR"),
+    (
+        "stages",
+        "Before optimization\n" + LINE + "After optimization\nTotal Power:   9.3   100.0000%\n",
+        "ERROR",
+    ),
 ]
 AREA = "Design area 5120 u^2 64% utilization.\n"
 USED: list[tuple[str, str, str]] = [
@@ -206,16 +264,28 @@ USED: list[tuple[str, str, str]] = [
     ("British", AREA + "Core utilisation: 91 %\n", "FAIL_OR_ERROR"),
     ("short", AREA + "Core Util (%): 91.2\n", "ERROR"),
     ("effective", AREA + "Effective Utilization: 9.1200e-01\n", "ERROR"),
-    ("rows", AREA + "| Site Type | Used | Available | Util% |\n| LUT | 900 | 1000 | 90.00 |\n", "ERROR"),
+    (
+        "rows",
+        AREA + "| Site Type | Used | Available | Util% |\n| LUT | 900 | 1000 | 90.00 |\n",
+        "ERROR",
+    ),
     ("floorplan command", "initialize_floorplan -utilization 91 -core_space 2\n" + AREA, "PASS"),
-    ("stages", "global_placement\n" + AREA + "detailed_placement\n" + AREA.replace("64%", "91%"), "ERROR"),
+    (
+        "stages",
+        "global_placement\n" + AREA + "detailed_placement\n" + AREA.replace("64%", "91%"),
+        "ERROR",
+    ),
     ("above a hundred", AREA.replace("64%", "364%"), "FAIL_OR_ERROR"),
 ]
 CHECKS: dict[str, tuple[str, str, list[tuple[str, str, str]]]] = {
     "setup": ("Confirm that the worst setup slack is at least 0.", STA, SETUP),
     "hold": ("Confirm that the worst hold slack is at least 0.", STA, HOLD),
     "tenth": ("Confirm that the worst setup slack is at least 0.1 ns.", STA, TENTH),
-    "above": ("WNS > 0", STA, [("zero", setup("0.00"), "FAIL"), ("minus zero", setup("-0.00"), "ERROR")]),
+    "above": (
+        "WNS > 0",
+        STA,
+        [("zero", setup("0.00"), "FAIL"), ("minus zero", setup("-0.00"), "ERROR")],
+    ),
     "power": ("The total power does not exceed 5 mW.", ROWS, POWER),
     "used": ("Utilization must not exceed 80 %.", AREA, USED),
 }

@@ -1,4 +1,6 @@
-"""Names that people give files, modules and registers are no messages; what speaks of the matter still is."""
+"""Names that people give files, modules and registers are no messages; what speaks of the matter
+still is.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ DONE = "End of script. Logfile hash: 010d6e46c1\n"
 YOSYS = " Yosys 0.23 (git sha1 7ce5011c24b)\n"
 
 NAMED = [
-    "-- Running command `read_verilog -sv latch.v; synth -top latch_bank; write_verilog latch_net.v' --",
+    (
+        "-- Running command `read_verilog -sv latch.v; synth -top latch_bank; write_verilog"
+        " latch_net.v' --"
+    ),
     "1. Executing Verilog-2005 frontend: latch.v",
     "Parsing Verilog input from `rtl/latch.v' to AST representation.",
     "Marked 1 switch rules as full_case in process $proc$latch.v:17$8 in module latch_bank.",
@@ -19,9 +24,15 @@ NAMED = [
     "     5/6: $0\\frame_error_reg[0:0]",
     "     2/6: $2\\error[7:0]",
     "Removing empty process `latch_bank.$proc$latch.v:17$8'.",
-    "Creating register for signal `\\uart_rx.\\frame_error_reg' using process `\\uart_rx.$proc$rtl/uart.v:7$1'.",
+    (
+        "Creating register for signal `\\uart_rx.\\frame_error_reg' using process"
+        " `\\uart_rx.$proc$rtl/uart.v:7$1'."
+    ),
     "      Old ports: A=2'00, B=2'11, Y=$0\\parity_error[1:0]",
-    "Adding EN signal on $procdff$36 ($dff) from module latch_bank (D = \\d, Q = \\u_latch.latch_data).",
+    (
+        "Adding EN signal on $procdff$36 ($dff) from module latch_bank (D = \\d, Q ="
+        " \\u_latch.latch_data)."
+    ),
     "Removed top 28 bits (of 32) from wire uart_rx.$add$latch.v:6$2_Y.",
     "=== latch_bank ===",
     "Deleting now unused module latch_bank.",
@@ -33,9 +44,15 @@ NAMED = [
 
 @pytest.mark.parametrize("line", NAMED)
 def test_a_name_is_no_message(line: str) -> None:
-    """A file `latch.v` in an echoed command, a register `frame_error_reg`: they say nothing of latches or errors."""
-    assert [list(one["parsed_fields"]) for one in LATCHES(f"{STEP}{line}\n{DONE}", "synth.log")] == [["elaboration"]]
-    assert [list(one["parsed_fields"]) for one in ERRORS(f"{YOSYS}{line}\n{DONE}", "synth.log")] == [["log"]]
+    """A file `latch.v` in an echoed command, a register `frame_error_reg`: they say nothing of
+    latches or errors.
+    """
+    assert [
+        list(one["parsed_fields"]) for one in LATCHES(f"{STEP}{line}\n{DONE}", "synth.log")
+    ] == [["elaboration"]]
+    assert [
+        list(one["parsed_fields"]) for one in ERRORS(f"{YOSYS}{line}\n{DONE}", "synth.log")
+    ] == [["log"]]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +106,13 @@ clk                                     0.66
 
 
 def test_heads_of_opensta_tables_are_known() -> None:
-    """The rows below them are looked at: one that is below zero, where nothing that was read is, is an error."""
+    """The rows below them are looked at: one that is below zero, where nothing that was read is,
+    is an error.
+    """
     endpoints, worst = atom_of("sta_endpoints"), atom_of("worst_slack", only=("setup",))
-    assert [one["parsed_fields"]["endpoint"]["status"] for one in endpoints(HEADS, "sta.log")] == ["MET"]
+    assert [one["parsed_fields"]["endpoint"]["status"] for one in endpoints(HEADS, "sta.log")] == [
+        "MET"
+    ]
     assert [one["line_number"] for one in worst(HEADS, "sta.log")] == [1, 8]
     for good, bad in (
         ("(DFF)                           0.66\n", "(DFF)  -0.50\n"),

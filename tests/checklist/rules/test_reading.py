@@ -18,7 +18,9 @@ DATA = Path(__file__).parent / "data"
 
 
 def lines(name: str) -> list[str]:
-    return [line for line in (DATA / name).read_text().splitlines() if line and not line.startswith("#")]
+    return [
+        line for line in (DATA / name).read_text().splitlines() if line and not line.startswith("#")
+    ]
 
 
 def read(text: str) -> Reading:
@@ -51,7 +53,9 @@ def test_endpoints_are_understood(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [*lines("not_understood.txt"), *lines("not_understood_reworded.txt")])
+@pytest.mark.parametrize(
+    "text", [*lines("not_understood.txt"), *lines("not_understood_reworded.txt")]
+)
 def test_near_misses_are_not(text: str) -> None:
     assert words(text)
 
@@ -61,7 +65,10 @@ def test_near_misses_are_not(text: str) -> None:
     [
         ("The SPEF version is correct.", ("spef",)),
         ("Verify that the gate-level netlists carry complete version information.", ("netlist",)),
-        ("Confirm the SPEF version is correct. Confirm the netlist version is correct.", ("netlist", "spef")),
+        (
+            "Confirm the SPEF version is correct. Confirm the netlist version is correct.",
+            ("netlist", "spef"),
+        ),
     ],
 )
 def test_only_what_is_named_is_checked(text: str, entities: tuple[str, ...]) -> None:
@@ -95,7 +102,10 @@ def test_a_waive_hint_is_recorded_and_changes_nothing_else() -> None:
 
 def test_contradicting_choices_are_not_reconciled() -> None:
     assert words("Confirm hold timing is met at every endpoint in the setup report.")
-    assert words("Confirm every endpoint meets timing. Confirm every endpoint in the hold report meets timing.")
+    assert words(
+        "Confirm every endpoint meets timing. Confirm every endpoint in the hold report meets"
+        " timing."
+    )
 
 
 @pytest.mark.slow
@@ -107,17 +117,24 @@ def test_a_text_without_end_or_of_one_huge_word_is_left_alone() -> None:
 def test_every_template_is_one() -> None:
     for language in load_knowledge().languages:
         assert language.speeches
-        assert {"claim", "waive", "unit", "text", "marker"} >= {speech.kind for speech in language.speeches} - {"note"}
+        assert {"claim", "waive", "unit", "text", "marker"} >= {
+            speech.kind for speech in language.speeches
+        } - {"note"}
 
 
 def test_a_wrapped_line_and_bullets_are_read_as_written() -> None:
-    assert read("Confirm that the netlist\nand SPEF versions are correct.").entities == ("netlist", "spef")
+    assert read("Confirm that the netlist\nand SPEF versions are correct.").entities == (
+        "netlist",
+        "spef",
+    )
     both = read("- Confirm the netlist version is correct.\n- Confirm the SPEF version is correct.")
     assert [clause.kind for clause in both.clauses] == ["claim", "claim"]
 
 
 def test_what_stands_in_brackets_may_be_a_clause_of_its_own() -> None:
-    reading = read("All endpoints in the setup report (one item per endpoint line) must meet timing.")
+    reading = read(
+        "All endpoints in the setup report (one item per endpoint line) must meet timing."
+    )
     assert [clause.kind for clause in reading.clauses] == ["claim", "unit"]
     assert words("All endpoints in the setup report (one item per startpoint) must meet timing.")
 
@@ -135,7 +152,11 @@ def test_one_sentence_may_be_narrowed_once_and_two_may_not() -> None:
 
 @pytest.mark.parametrize(
     ("mark", "outcome"),
-    [(mark, outcome) for mark in ("(MET)", "(VIOLATED)") for outcome in ("found", "ok", "a violation", "a failure")],
+    [
+        (mark, outcome)
+        for mark in ("(MET)", "(VIOLATED)")
+        for outcome in ("found", "ok", "a violation", "a failure")
+    ],
 )
 @pytest.mark.parametrize(
     "said",
@@ -148,7 +169,10 @@ def test_one_sentence_may_be_narrowed_once_and_two_may_not() -> None:
     ],
 )
 def test_a_mark_and_its_outcome_must_agree(said: str, mark: str, outcome: str) -> None:
-    text = f"Every endpoint in the setup report meets timing. {said.format(mark=mark, outcome=outcome)}"
+    text = (
+        "Every endpoint in the setup report meets timing."
+        f" {said.format(mark=mark, outcome=outcome)}"
+    )
     if (mark == "(MET)") == (outcome in ("found", "ok")):
         assert [clause.kind for clause in read(text).clauses] == ["claim", "marker"]
     else:
@@ -198,7 +222,9 @@ TURNING = [
 
 
 def inserted(text: str, word: str, at: int) -> tuple[str, bool]:
-    """The text with a word in it, and whether that may have gone into the free part of a waive hint."""
+    """The text with a word in it, and whether that may have gone into the free part of a waive
+    hint.
+    """
     told = text.split(" ")
     at %= len(told) + 1
     waive = text.lower().find("waiv")
@@ -208,7 +234,9 @@ def inserted(text: str, word: str, at: int) -> tuple[str, bool]:
 @pytest.mark.slow
 @settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(VERSIONS + ENDPOINTS), st.sampled_from(TURNING), st.integers(0, 80))
-def test_a_word_that_turns_narrows_or_compares_is_not_passed_over(text: str, word: str, at: int) -> None:
+def test_a_word_that_turns_narrows_or_compares_is_not_passed_over(
+    text: str, word: str, at: int
+) -> None:
     changed, hint = inserted(text, word, at)
     if not hint:
         assert words(changed)

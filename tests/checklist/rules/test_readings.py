@@ -1,4 +1,6 @@
-"""Readings that come near a description: the one that is meant is among them, and none is chosen."""
+"""Readings that come near a description: the one that is meant is among them, and none is
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_none_is_chosen_and_all_can_be(text: str) -> None:
         read_description(text, shipped())
     near = near_readings(text, shipped())
     assert len(near) <= MOST
-    assert len({said(one, shipped()) for one in near}) == len(near), "the person can tell them apart"
+    assert len({said(one, shipped()) for one in near}) == len(near), (
+        "the person can tell them apart"
+    )
     assert [find_slip(one, shipped()) for one in near] == [None] * len(near)
     assert near or text not in DATA["near"]
     assert not near or text not in DATA["unknown"]
@@ -60,10 +64,16 @@ def test_what_cannot_be_built_is_not_proposed() -> None:
 def test_what_a_person_says_is_read_like_a_description(tmp_path: Path) -> None:
     """The rounds that follow are those of the sentence that the rules understand."""
     item = tmp_path / "ITEM.yaml"
-    told = "reads_as: {domain: worst_slack, item: hold_limit, parameters: {relation: ge, limit: 50, unit_word: ps}}\n"
+    told = (
+        "reads_as: {domain: worst_slack, item: hold_limit, parameters: {relation: ge, limit: 50,"
+        " unit_word: ps}}\n"
+    )
     item.write_text(ITEM.format("Hold looks good.") + told, "utf-8")
     by_person = tagged(ask("analysis", configuration=simplified(load_item(item))), "analysis")
-    by_words = tagged(ask("analysis", configuration=configuration("Worst hold slack is at least 50 ps.")), "analysis")
+    by_words = tagged(
+        ask("analysis", configuration=configuration("Worst hold slack is at least 50 ps.")),
+        "analysis",
+    )
     assert (
         by_person.partition("### Step 5")[2].partition("### Conclusion")[0]
         == (by_words.partition("### Step 5")[2].partition("### Conclusion")[0])
@@ -74,11 +84,27 @@ def test_what_a_person_says_is_read_like_a_description(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "line", "says"),
     [
-        ("domain: worst_slak\n  item: hold_zero", 5, "there is no domain worst_slak; did you mean worst_slack?"),
-        ("domain: versions\n  item: spef_versoin", 6, "no item in versions spef_versoin; did you mean spef_version?"),
+        (
+            "domain: worst_slak\n  item: hold_zero",
+            5,
+            "there is no domain worst_slak; did you mean worst_slack?",
+        ),
+        (
+            "domain: versions\n  item: spef_versoin",
+            6,
+            "no item in versions spef_versoin; did you mean spef_version?",
+        ),
         ("domain: worst_slack\n  item: [setup_zero, hold_zer]", 6, "did you mean hold_zero?"),
-        ("domain: sta_endpoints\n  item: endpoint_timing\n  parameters:\n    chek: hold", 8, "did you mean check?"),
-        ("domain: sta_endpoints\n  item: endpoint_timing\n  parameters:\n    check: hodl", 8, "did you mean hold?"),
+        (
+            "domain: sta_endpoints\n  item: endpoint_timing\n  parameters:\n    chek: hold",
+            8,
+            "did you mean check?",
+        ),
+        (
+            "domain: sta_endpoints\n  item: endpoint_timing\n  parameters:\n    check: hodl",
+            8,
+            "did you mean hold?",
+        ),
         (
             "domain: total_power\n  item: power_limit",
             6,
@@ -88,16 +114,23 @@ def test_what_a_person_says_is_read_like_a_description(tmp_path: Path) -> None:
         ("domian: total_power\n  item: power_limit", 5, "unknown key domian; did you mean domain?"),
     ],
 )
-def test_a_slip_is_one_error_with_its_line_and_the_nearest_name(told: str, line: int, says: str) -> None:
+def test_a_slip_is_one_error_with_its_line_and_the_nearest_name(
+    told: str, line: int, says: str
+) -> None:
     with pytest.raises(InputError) as caught:
-        check_reads_as(parse_item(f"{ITEM.format('x')}reads_as:\n  {told}\n", Path("I.yaml")), shipped())
+        check_reads_as(
+            parse_item(f"{ITEM.format('x')}reads_as:\n  {told}\n", Path("I.yaml")), shipped()
+        )
     assert str(caught.value).startswith(f"I.yaml:{line}: ")
     assert says in str(caught.value)
 
 
 def test_evidence_is_what_the_check_would_read(root: Path) -> None:
     report = root / "examples" / "checks" / "data" / "updown" / "setup_signoff.rpt"
-    setup, hold = (near_readings(f"No endpoint may fail {check} badly", shipped())[0] for check in ("setup", "hold"))
+    setup, hold = (
+        near_readings(f"No endpoint may fail {check} badly", shipped())[0]
+        for check in ("setup", "hold")
+    )
     assert evidence_of(setup, shipped(), [report]).startswith("setup_signoff.rpt:6 count_reg[7]/D")
     why = "no endpoint that this check understands stands in this file"
     assert evidence_of(hold, shipped(), [report]) == f"setup_signoff.rpt: would be an error: {why}"
@@ -152,7 +185,15 @@ def test_what_only_comes_near_an_ordinary_line_is_not_read(text: str) -> None:
 
 def test_items_of_a_chosen_value_come_with_it_and_with_no_other() -> None:
     hold, both = (f"Verify {check} timming is clean." for check in ("hold", "setup and hold"))
-    met = [one for text in (hold, both) for one in near_readings(text, shipped()) if one.domain == "timing"]
-    assert [one.items for one in met] == [("timing_met",), ("timing_met", "setup_stated", "hold_stated")]
+    met = [
+        one
+        for text in (hold, both)
+        for one in near_readings(text, shipped())
+        if one.domain == "timing"
+    ]
+    assert [one.items for one in met] == [
+        ("timing_met",),
+        ("timing_met", "setup_stated", "hold_stated"),
+    ]
     told = replace(met[1], items=("timing_met",))
     assert [item.key for item in read_as(told, both, shipped()).items] == list(met[1].items)

@@ -1,18 +1,34 @@
-"""The five rounds: the gate finds nothing, the worked example has its parts, and edits of a person are honoured."""
+"""The five rounds: the gate finds nothing, the worked example has its parts, and edits of a
+person are honoured.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.checklist.rules.support import Rounds, ask, configuration, rounds, shipped, summary_of, tagged
+from tests.checklist.rules.support import (
+    Rounds,
+    ask,
+    configuration,
+    rounds,
+    shipped,
+    summary_of,
+    tagged,
+)
 from transom.checklist.rules import RULE_VERSIONS, rule_table
-from transom.checklist.spec.document import parse_analysis, parse_section1, parse_section2, parse_spec
+from transom.checklist.spec.document import (
+    parse_analysis,
+    parse_section1,
+    parse_section2,
+    parse_spec,
+)
 from transom.errors import NeedsModel
 
 BOTH = "Confirm the netlist/spef version is correct."
 ENDPOINTS = (
-    "Confirm that every endpoint in the post-route setup report meets timing. One item per endpoint line; the item "
-    "text starts with the endpoint name. An endpoint marked (VIOLATED) is a violation, one marked (MET) is found."
+    "Confirm that every endpoint in the post-route setup report meets timing. One item per endpoint"
+    " line; the item text starts with the endpoint name. An endpoint marked (VIOLATED) is a"
+    " violation, one marked (MET) is found."
 )
 
 
@@ -37,7 +53,9 @@ def both() -> Rounds:
         ("No endpoint violates timing.", "N/A", "N/A", 4),
     ],
 )
-def test_the_gate_finds_nothing(description: str, requirements: object, waivers: object, kind: int) -> None:
+def test_the_gate_finds_nothing(
+    description: str, requirements: object, waivers: object, kind: int
+) -> None:
     written = rounds(description, requirements, waivers)
     assert written.findings() == []
     assert parse_spec(written.document()).check.capability_type == kind
@@ -45,12 +63,17 @@ def test_the_gate_finds_nothing(description: str, requirements: object, waivers:
 
 def test_the_worked_example(both: Rounds) -> None:
     spec = parse_spec(both.document("IMP-10-0-0-00", BOTH))
-    assert {category.key: [f.name for f in category.fields] for category in spec.parsing.categories} == {
+    assert {
+        category.key: [f.name for f in category.fields] for category in spec.parsing.categories
+    } == {
         "netlist": ["loaded", "tool_name", "tool_version", "timestamp", "format"],
         "spef": ["loaded", "tool_name", "tool_version", "timestamp", "standard_version"],
         None: ["source_file", "line_number", "matched_content"],
     }
-    assert [(item.id, item.name, item.validation, item.quantifier, item.select) for item in spec.check.items] == [
+    assert [
+        (item.id, item.name, item.validation, item.quantifier, item.select)
+        for item in spec.check.items
+    ] == [
         ("2.1", "Netlist File Loading Status", "existence", "per_file", "netlist.loaded"),
         ("2.2", "Netlist Version Completeness", "existence", "per_file", "netlist.tool_name"),
         ("2.3", "SPEF File Loading Status", "existence", "per_file", "spef.loaded"),
@@ -82,7 +105,12 @@ def test_the_type_is_corrected_with_its_reason(both: Rounds) -> None:
 
 def test_patterns_make_version_items_pattern_items_and_loading_stays() -> None:
     check = parse_section2(rounds(BOTH, 2).section2)
-    assert [item.validation for item in check.items] == ["existence", "pattern", "existence", "pattern"]
+    assert [item.validation for item in check.items] == [
+        "existence",
+        "pattern",
+        "existence",
+        "pattern",
+    ]
     assert check.correspondence == ("2.2", "2.4")
 
 
@@ -93,7 +121,9 @@ def test_patterns_for_endpoints_are_left_to_a_model() -> None:
 
 def test_what_was_narrowed_is_in_names_and_fields() -> None:
     written = rounds(ENDPOINTS.replace("setup", "hold"))
-    assert [item.name for item in parse_section2(written.section2).items] == ["Endpoint Hold Timing"]
+    assert [item.name for item in parse_section2(written.section2).items] == [
+        "Endpoint Hold Timing"
+    ]
     assert "narrowed to `hold`" in written.section1
     assert '"check": "hold"' in written.section1
 
@@ -102,7 +132,9 @@ def test_what_was_narrowed_is_in_names_and_fields() -> None:
 
 
 def test_a_field_removed_from_the_analysis_stays_away(both: Rounds) -> None:
-    edited = "\n".join(line for line in both.analysis.splitlines() if "`netlist.format`" not in line)
+    edited = "\n".join(
+        line for line in both.analysis.splitlines() if "`netlist.format`" not in line
+    )
     one = tagged(ask("section1", previous_analysis=edited), "section1")
     assert "netlist.format" not in parse_section1(one).dotted_fields()
     two = tagged(ask("section2", section1_parsing_logic=one, analysis_reference=edited), "section2")
@@ -110,16 +142,25 @@ def test_a_field_removed_from_the_analysis_stays_away(both: Rounds) -> None:
 
 
 def test_an_item_removed_from_the_analysis_stays_away(both: Rounds) -> None:
-    edited = "\n".join(line for line in both.analysis.splitlines() if "SPEF File Loading Status" not in line[:40])
-    two = tagged(ask("section2", section1_parsing_logic=both.section1, analysis_reference=edited), "section2")
+    edited = "\n".join(
+        line for line in both.analysis.splitlines() if "SPEF File Loading Status" not in line[:40]
+    )
+    two = tagged(
+        ask("section2", section1_parsing_logic=both.section1, analysis_reference=edited), "section2"
+    )
     assert [item.id for item in parse_section2(two).items] == ["2.1", "2.2", "2.3"]
     assert parse_section2(two).items[2].name == "SPEF Version Completeness"
 
 
 def test_an_optional_field_that_a_person_adds_is_known(both: Rounds) -> None:
-    edited = both.analysis.replace("- `spef.loaded` (Boolean)", "- `spef.loaded` (Boolean)\n- `spef.vendor` (String)")
+    edited = both.analysis.replace(
+        "- `spef.loaded` (Boolean)", "- `spef.loaded` (Boolean)\n- `spef.vendor` (String)"
+    )
     assert (
-        "spef.vendor" in parse_section1(tagged(ask("section1", previous_analysis=edited), "section1")).dotted_fields()
+        "spef.vendor"
+        in parse_section1(
+            tagged(ask("section1", previous_analysis=edited), "section1")
+        ).dotted_fields()
     )
 
 
@@ -129,13 +170,24 @@ def test_an_optional_field_that_a_person_adds_is_known(both: Rounds) -> None:
         ("section1", "`netlist.format`", "`netlist.dialect`", "netlist.dialect"),
         ("section2", "2. Netlist Version Completeness", "2. Netlist Size", "Netlist Size"),
         ("section2", "### Step 5", "### Thoughts", "no step 5"),
-        ("section2", "**Capability type**: 4", "**Capability type**: unclear", "no capability type"),
+        (
+            "section2",
+            "**Capability type**: 4",
+            "**Capability type**: unclear",
+            "no capability type",
+        ),
     ],
 )
-def test_what_no_knowledge_has_is_named(both: Rounds, role: str, old: str, new: str, words: str) -> None:
+def test_what_no_knowledge_has_is_named(
+    both: Rounds, role: str, old: str, new: str, words: str
+) -> None:
     assert old in both.analysis
     edited = both.analysis.replace(old, new)
-    blocks = {"previous_analysis": edited, "analysis_reference": edited, "section1_parsing_logic": both.section1}
+    blocks = {
+        "previous_analysis": edited,
+        "analysis_reference": edited,
+        "section1_parsing_logic": both.section1,
+    }
     with pytest.raises(NeedsModel, match=words):
         ask(role, **blocks)
 
@@ -147,7 +199,9 @@ def test_an_item_whose_field_was_removed_is_named(both: Rounds) -> None:
 
 
 def test_a_renamed_item_stops_the_rounds_after_it(both: Rounds) -> None:
-    two = both.section2.replace("### 2.2 Netlist Version Completeness", "### 2.2 Origin of the Netlist")
+    two = both.section2.replace(
+        "### 2.2 Netlist Version Completeness", "### 2.2 Origin of the Netlist"
+    )
     with pytest.raises(NeedsModel, match="Origin of the Netlist"):
         ask("section3", previous_sections=two)
     with pytest.raises(NeedsModel, match="Origin of the Netlist"):

@@ -13,7 +13,9 @@ COUNTS = "LVS reports:\n    net count difference = 0\n"
 LVS = {
     ".\n\nLVS reports no net, device, pin, or property mismatches.\n\nTotal errors = 0\n": "PASS",
     COUNTS + "    unmatched pins = 0\n    property failures = 0\n\nTotal errors = 0\n": "PASS",
-    "Property errors were not found\nNumber of unmatched devices: 0\nNo property errors were found.\n": "PASS",
+    "Property errors were not found\nNumber of unmatched devices: 0\nNo property errors were found.\n": (
+        "PASS"
+    ),
     "[INFO]: 0 LVS errors found.\nLVS Done.\n": "PASS",
     "  Flattening unmatched subcell pin_cell in circuit net (0)(2 instances)\n": "PASS",
     "property failures = 3\n": "FAIL",
@@ -34,9 +36,15 @@ LVS = {
     "Property errors: see below\n": "ERROR",
 }
 DRC = {
-    '{"detailedroute__route__drc_errors": 0, "detailedroute__route__drc_errors__iter:1": 40}': "PASS",
-    '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 3,\n "route__drc_errors": 0}': "PASS",
-    '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 0, "route__drc_errors": 2}': "FAIL",
+    '{"detailedroute__route__drc_errors": 0, "detailedroute__route__drc_errors__iter:1": 40}': (
+        "PASS"
+    ),
+    '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 3,\n "route__drc_errors": 0}': (
+        "PASS"
+    ),
+    '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 0, "route__drc_errors": 2}': (
+        "FAIL"
+    ),
     '{"route__drc_errors": 0, "route__drc_errors__corner:slow": 2}': "FAIL",
     '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 0}': "ERROR",
     '{"route__drc_errors": 0, "a": {"route__drc_errors__iter:1": 0}}': "ERROR",
@@ -47,8 +55,18 @@ DRC = {
 @pytest.mark.parametrize(
     ("says", "name", "first", "texts"),
     [
-        ("Confirm LVS is clean.", "lvs.log", MATCH, {MATCH + more: status for more, status in LVS.items()}),
-        ("Confirm the flow metrics show no DRC errors.", "metrics.json", '{"route__drc_errors": 0}', DRC),
+        (
+            "Confirm LVS is clean.",
+            "lvs.log",
+            MATCH,
+            {MATCH + more: status for more, status in LVS.items()},
+        ),
+        (
+            "Confirm the flow metrics show no DRC errors.",
+            "metrics.json",
+            '{"route__drc_errors": 0}',
+            DRC,
+        ),
     ],
     ids=["lvs", "metrics"],
 )
@@ -67,8 +85,13 @@ INNOVUS = (
 )
 GENUS = INNOVUS.replace("Innovus(TM) Implementation System", "Genus(TM) Synthesis Solution")
 STARS = "*" * 40
-REPORT = f"{STARS}\nReport : timing\n        -delay_type max\nDesign : lamp\nVersion: T-2022.03-SP5\n{STARS}\n"
-BANNER = "                 PrimeTime (R)\n\n      Version T-2022.03-SP5 for linux64 - Oct 10, 2022\n"
+REPORT = (
+    f"{STARS}\nReport : timing\n        -delay_type max\nDesign : lamp\nVersion:"
+    f" T-2022.03-SP5\n{STARS}\n"
+)
+BANNER = (
+    "                 PrimeTime (R)\n\n      Version T-2022.03-SP5 for linux64 - Oct 10, 2022\n"
+)
 VERSIONS = [
     ("*21.15*", INNOVUS, "PASS"),
     ("Innovus*21.15*", INNOVUS, "PASS"),
@@ -88,7 +111,13 @@ VERSIONS = [
 def test_an_approved_version_may_name_its_tool(tmp_path: Path) -> None:
     needs = "{value: 1, pattern_items: ['*21.15*']}"
     files = {"run.log": INNOVUS}
-    checker = built(tmp_path, "Check that the approved tool versions were used.", files, [*files], requirements=needs)
+    checker = built(
+        tmp_path,
+        "Check that the approved tool versions were used.",
+        files,
+        [*files],
+        requirements=needs,
+    )
     for pattern, text, status in VERSIONS:
         item = f"requirements: {{value: 1, pattern_items: ['{pattern}']}}\n"
         verdict = run(checker, tmp_path, {"run.log": text}, item=item, inputs=["run.log"])

@@ -1,4 +1,6 @@
-"""The shared items: the descriptions that must be understood are, all others abstain. Skipped where they are absent."""
+"""The shared items: the descriptions that must be understood are, all others abstain. Skipped
+where they are absent.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_understood_or_left_alone(number: int) -> None:
             read_description(text, shipped())
 
 
-@pytest.mark.parametrize(("number", "count"), [(1, 2), (3, 1), (7, 20), (8, 53), (9, 53), (14, 3), (15, 4)])
+@pytest.mark.parametrize(
+    ("number", "count"), [(1, 2), (3, 1), (7, 20), (8, 53), (9, 53), (14, 3), (15, 4)]
+)
 def test_from_the_description_to_entries(number: int, count: int) -> None:
     told = item(number)
     files = told["input_files"]
@@ -64,9 +68,13 @@ def test_from_the_description_to_entries(number: int, count: int) -> None:
     path = EDA / re.sub(r"^\$\{\w+\}/", "", str(files[0]))
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("latin-1")
-    cut = section_texts(rounds(str(told["description"]), waivers=0 if number == 3 else "N/A").document())
+    cut = section_texts(
+        rounds(str(told["description"]), waivers=0 if number == 3 else "N/A").document()
+    )
     seen = {"available_files": path.name, "log_snippets": snippet(path.name, text)}
-    atom = load_atom(read_atom_a(ask("parser", section_1=cut["1"], section_4_1=cut["4.1"], **seen).text))
+    atom = load_atom(
+        read_atom_a(ask("parser", section_1=cut["1"], section_4_1=cut["4.1"], **seen).text)
+    )
     assert len(atom(text, path.name)) == count
 
 
@@ -74,6 +82,9 @@ def test_from_the_description_to_entries(number: int, count: int) -> None:
 def test_logs_of_other_kinds_are_left_alone(name: str) -> None:
     (path,) = EDA.rglob(name)
     cut = section_texts(rounds("Confirm the netlist/spef version is correct.").document())
-    seen = {"available_files": name, "log_snippets": snippet(name, path.read_text(errors="replace"))}
+    seen = {
+        "available_files": name,
+        "log_snippets": snippet(name, path.read_text(errors="replace")),
+    }
     with pytest.raises(NeedsModel):
         ask("parser", section_1=cut["1"], section_4_1=cut["4.1"], **seen)

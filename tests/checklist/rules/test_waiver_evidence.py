@@ -1,4 +1,6 @@
-"""Waivers and patterns through build and run: they are compared with the data, never with words of our own."""
+"""Waivers and patterns through build and run: they are compared with the data, never with words
+of our own.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def waivers(*texts: str) -> str:
 def endpoints(tmp_path_factory: pytest.TempPathFactory) -> LoadedChecker:
     text = "Confirm that every endpoint in the report meets timing."
     folder = tmp_path_factory.mktemp("endpoints")
-    return built(folder, text, {"r.rpt": REPORT}, ["r.rpt"], waivers="{value: 1, waive_items: [none]}")
+    return built(
+        folder, text, {"r.rpt": REPORT}, ["r.rpt"], waivers="{value: 1, waive_items: [none]}"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -111,18 +115,24 @@ def patterned(tmp_path_factory: pytest.TempPathFactory) -> LoadedChecker:
     files = {"sta.log": LOG, "top.v": NETLIST, "top.spef": SPEF}
     wanted = "{value: 2, pattern_items: [Genus, RCX]}"
     text = "Confirm the netlist/spef version is correct."
-    return built(tmp_path_factory.mktemp("patterned"), text, files, ["sta.log"], requirements=wanted)
+    return built(
+        tmp_path_factory.mktemp("patterned"), text, files, ["sta.log"], requirements=wanted
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("report", "waiver", "truth"), ENDPOINTS)
-def test_waivers_of_endpoints(endpoints: LoadedChecker, tmp_path: Path, report: str, waiver: str, truth: str) -> None:
+def test_waivers_of_endpoints(
+    endpoints: LoadedChecker, tmp_path: Path, report: str, waiver: str, truth: str
+) -> None:
     verdict = run(endpoints, tmp_path, {"r.rpt": report}, inputs=["r.rpt"], item=waivers(waiver))
     assert verdict.status == truth, told(verdict)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("files", "waiver", "truth"), [pytest.param(*case[1:], id=case[0]) for case in VERSIONS])
+@pytest.mark.parametrize(
+    ("files", "waiver", "truth"), [pytest.param(*case[1:], id=case[0]) for case in VERSIONS]
+)
 def test_waivers_of_versions(
     versions: LoadedChecker, tmp_path: Path, files: dict[str, str], waiver: str, truth: str
 ) -> None:
@@ -140,7 +150,9 @@ def test_why_a_keyword_does_not_waive(versions: LoadedChecker, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("netlist", "spef", "truth"), PATTERNS)
-def test_patterns(patterned: LoadedChecker, tmp_path: Path, netlist: str, spef: str, truth: str) -> None:
+def test_patterns(
+    patterned: LoadedChecker, tmp_path: Path, netlist: str, spef: str, truth: str
+) -> None:
     files = {"sta.log": LOG, "top.v": NETLIST, "top.spef": SPEF}
     item = f"requirements: {{value: 2, pattern_items: {[netlist, spef]!r}}}\n"
     verdict = run(patterned, tmp_path, files, item=item)
@@ -149,11 +161,18 @@ def test_patterns(patterned: LoadedChecker, tmp_path: Path, netlist: str, spef: 
 
 @pytest.mark.parametrize("place", ["pattern", "waiver"])
 def test_a_regex_that_finds_no_end_is_an_error_that_names_it(
-    versions: LoadedChecker, patterned: LoadedChecker, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+    versions: LoadedChecker,
+    patterned: LoadedChecker,
+    tmp_path: Path,
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("transom.checklist.run.rehearse.SECONDS", 0.5)
     header = NETLIST.replace("Genus", "a" * 40)
-    files = {"sta.log": LOG, "top.v": header.replace(" on: Feb 28 2024", "") if place == "waiver" else header}
+    files = {
+        "sta.log": LOG,
+        "top.v": header.replace(" on: Feb 28 2024", "") if place == "waiver" else header,
+    }
     endless = "regex:(a+)+$"
     requirements = f"requirements: {{value: 1, pattern_items: ['{endless}']}}\n"
     started = time.monotonic()
@@ -163,4 +182,6 @@ def test_a_regex_that_finds_no_end_is_an_error_that_names_it(
     )  # fmt: skip
     assert time.monotonic() - started < 30
     assert verdict.status == "ERROR"
-    assert f"the regular expression '{endless}' finds no end within 0.5 s" in verdict.errors[0].message
+    assert (
+        f"the regular expression '{endless}' finds no end within 0.5 s" in verdict.errors[0].message
+    )

@@ -16,14 +16,19 @@ DATA = Path(__file__).parent / "data"
 AS_OF = "2026-06-30"
 
 NETLIST = "// made by Weaver 4.2 on 2026-01-15\nmodule top;\nendmodule\n"
-SPEF = '*SPEF "ieee 1481-1999"\n*DESIGN "top"\n*DATE "2026-01-16"\n*PROGRAM "Extractor"\n*VERSION "1.0"\n'
+SPEF = (
+    '*SPEF "ieee 1481-1999"\n*DESIGN "top"\n*DATE "2026-01-16"\n*PROGRAM "Extractor"\n*VERSION'
+    ' "1.0"\n'
+)
 LOG = "Timer 1.0\nread_verilog top.v\nread_spef top.spef\nreport\n"
 SYNTHESIS_LOG = "Timer 1.0\nthis is a synthesis run\nread_verilog top.v\nreport\n"
 DESIGN = {"sta.log": LOG, "top.v": NETLIST, "top.spef": SPEF}
 
 
 class LocalWorker:
-    """Runs a test's own, trusted atoms in this process: hundreds of cases would else start hundreds of sandboxes."""
+    """Runs a test's own, trusted atoms in this process: hundreds of cases would else start
+    hundreds of sandboxes.
+    """
 
     def __init__(self, code: str) -> None:
         self.space: dict[str, Any] = {}
@@ -51,7 +56,9 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def checker(folder: Path, name: str, *, changes: Mapping[str, str] | None = None, atoms: str = "") -> LoadedChecker:
+def checker(
+    folder: Path, name: str, *, changes: Mapping[str, str] | None = None, atoms: str = ""
+) -> LoadedChecker:
     """A checker folder from `data/`, with texts of its `checker.yaml` replaced."""
     target = folder / "checker"
     target.mkdir(exist_ok=True)
@@ -84,7 +91,12 @@ def run(
     where = Roots(given=roots or {}, base=folder)
     return asyncio.run(
         check_files(
-            loaded, parsed, Inputs.of(parsed, where), runner or LocalRunner(), as_of, fail_on_unused=fail_on_unused
+            loaded,
+            parsed,
+            Inputs.of(parsed, where),
+            runner or LocalRunner(),
+            as_of,
+            fail_on_unused=fail_on_unused,
         )
     )
 

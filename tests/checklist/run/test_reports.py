@@ -1,4 +1,6 @@
-"""Verdicts in outside formats: nothing that waits or failed looks like a pass, and evidence stands in its lines."""
+"""Verdicts in outside formats: nothing that waits or failed looks like a pass, and evidence
+stands in its lines.
+"""
 
 from __future__ import annotations
 
@@ -37,18 +39,42 @@ from transom.checklist.run.verdict import (
 LOG = "".join(f"line {n}\n" for n in range(1, 7)) + "slack -0.2 <VIOLATED>\nline 8\n"
 
 
-def entry(name: str, line: int | None = 7, content: str = "slack -0.2 <VIOLATED>", **more: Any) -> dict[str, Any]:
-    head = {"id": "2.1", "name": name, "value": f"{name} -0.2", "source_file": "sta.rpt", "line_number": line}
-    return {**head, "matched_content": content, "parsed_fields": {}, "reason": "it is violated", **more}
+def entry(
+    name: str, line: int | None = 7, content: str = "slack -0.2 <VIOLATED>", **more: Any
+) -> dict[str, Any]:
+    head = {
+        "id": "2.1",
+        "name": name,
+        "value": f"{name} -0.2",
+        "source_file": "sta.rpt",
+        "line_number": line,
+    }
+    return {
+        **head,
+        "matched_content": content,
+        "parsed_fields": {},
+        "reason": "it is violated",
+        **more,
+    }
 
 
 def verdict(item: str, status: Any, **more: Any) -> Verdict:
-    empty = {"checker_type": 1, "capability_type": 1, "made_by": MadeBy(transom="0"), "sandbox_level": "L3"}
+    empty = {
+        "checker_type": 1,
+        "capability_type": 1,
+        "made_by": MadeBy(transom="0"),
+        "sandbox_level": "L3",
+    }
     return Verdict(item_id=item, status=status, as_of="2026-11-23", **{**empty, **more})
 
 
 WAIVER = WaiverUse(
-    pattern="hold*", match="wildcard", matched_text="hold", reason="next ECO", owner="Ann", expires="2027-01-31"
+    pattern="hold*",
+    match="wildcard",
+    matched_text="hold",
+    reason="next ECO",
+    owner="Ann",
+    expires="2027-01-31",
 )
 NEAREST = Nearest(source_file="sta.rpt", line_number=8, content="line 8", why_not="no slack in it")
 FAILED = verdict(
@@ -59,11 +85,17 @@ FAILED = verdict(
     found_items=(CheckedItem(**entry("clean", 1, "line 1")),),
     unused_waivers=(UnusedWaiver(pattern="old*", why="no such text"),),
 )
-PASSED = verdict("STA-02", "PASS", found_items=(CheckedItem(**entry("clean", 1, "line 1")),), seconds=1.5)
+PASSED = verdict(
+    "STA-02", "PASS", found_items=(CheckedItem(**entry("clean", 1, "line 1")),), seconds=1.5
+)
 BROKEN = verdict("STA-03", "ERROR", errors=(Note(source_file="gone.rpt", message="no such file"),))
 UNREAD = verdict("STA-04", "NEEDS_MODEL", needs_model=(WordsRow(text="moon", where="description"),))
-DOUBTED = verdict("STA-05", "PASS", doubted=(Doubt(gate="mutation", line=3, message="line 3 may be anything"),))
-REVIEW = verdict("STA-06", "NEEDS_REVIEW", warnings=(Note(message="mend its ItemSpec"),), checker_type=None)
+DOUBTED = verdict(
+    "STA-05", "PASS", doubted=(Doubt(gate="mutation", line=3, message="line 3 may be anything"),)
+)
+REVIEW = verdict(
+    "STA-06", "NEEDS_REVIEW", warnings=(Note(message="mend its ItemSpec"),), checker_type=None
+)
 ALL = together([FAILED, PASSED, BROKEN, UNREAD, DOUBTED, REVIEW])
 
 
@@ -104,7 +136,9 @@ def test_sarif_holds_violations_suppressed_where_waived_and_what_waits() -> None
     assert [note["message"]["text"] for note in notes] == ["STA-03: gone.rpt: no such file"]
 
 
-@pytest.mark.skipif("SARIF_SCHEMA" not in os.environ, reason="SARIF_SCHEMA names no file with the standard's schema")
+@pytest.mark.skipif(
+    "SARIF_SCHEMA" not in os.environ, reason="SARIF_SCHEMA names no file with the standard's schema"
+)
 @pytest.mark.parametrize("document", [FAILED, PASSED, ALL, together([PASSED])])
 def test_sarif_fits_the_schema_of_the_standard(document: Verdict | Verdicts) -> None:
     schema = json.loads(Path(os.environ["SARIF_SCHEMA"]).read_text("utf-8"))
@@ -134,7 +168,12 @@ def test_html_shows_the_verdict_first_and_evidence_between_its_neighbours(tmp_pa
     text = report("html", FAILED, [tmp_path / "nowhere", tmp_path]).decode("utf-8")
     read = Reader(text)
     words = " ".join(one.strip() for one in read.texts if one.strip())
-    assert words.index("FAIL") < words.index("Missing (1)") < words.index("Waived (1)") < words.index("Found (1)")
+    assert (
+        words.index("FAIL")
+        < words.index("Missing (1)")
+        < words.index("Waived (1)")
+        < words.index("Found (1)")
+    )
     assert "5 line 5 6 line 6 7 slack -0.2 <VIOLATED> 8 line 8" in " ".join(words.split())
     for said in ("nearest", "no slack in it", "next ECO", "2027-01-31", "old*", "no such text"):
         assert said in words
@@ -160,20 +199,37 @@ def test_html_shows_no_lines_of_a_file_that_changed_since(tmp_path: Path) -> Non
 
 def test_one_verdict_and_several_are_written_in_every_format() -> None:
     for kind in ("junit", "sarif", "csv", "html"):
-        assert report(kind, PASSED) == report(kind, together([PASSED])), "one shape, whatever the number"
+        assert report(kind, PASSED) == report(kind, together([PASSED])), (
+            "one shape, whatever the number"
+        )
     for kind in REPORTS:
         assert report(kind, PASSED).endswith(b"\n"), kind
-        assert all(one.item_id.encode() in report(kind, ALL) or kind == "sarif" for one in ALL.checks), kind
+        assert all(
+            one.item_id.encode() in report(kind, ALL) or kind == "sarif" for one in ALL.checks
+        ), kind
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
 def test_a_browser_shows_the_evidence_and_runs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "sta.rpt").write_text(LOG.replace("line 6", "<script>document.title='run'</script>"), encoding="utf-8")
+    (tmp_path / "sta.rpt").write_text(
+        LOG.replace("line 6", "<script>document.title='run'</script>"), encoding="utf-8"
+    )
     (tmp_path / "page.html").write_bytes(report("html", ALL, [tmp_path]))
-    command = ["chromium", "--headless", "--no-sandbox", "--dump-dom", f"file://{tmp_path}/page.html"]
+    command = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--dump-dom",
+        f"file://{tmp_path}/page.html",
+    ]
     seen = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=120, env={**os.environ, "HOME": str(tmp_path)}
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "HOME": str(tmp_path)},
     )
     assert "<title>Checks: 6 items</title>" in seen.stdout
     assert '<span class="line marked"><span class="number">7</span>slack -0.2' in seen.stdout

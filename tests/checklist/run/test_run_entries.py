@@ -1,4 +1,6 @@
-"""Several entries of one file: all of them decide, unless the item takes one of them or counts them."""
+"""Several entries of one file: all of them decide, unless the item takes one of them or counts
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +20,35 @@ ROUTING = "met1 17\nmet1 3\nmet1 0\n"
 
 
 def judge(folder: Path, report: str, item: str = "", *, more: str = "", **files: str) -> Verdict:
-    """A verdict on a report `a.rpt` and further ones, with keys `more` in the checker's only item."""
-    changes = {"  quantifier: per_file\n": more} if "quantifier" in more else {"  quantifier": f"{more}  quantifier"}
+    """A verdict on a report `a.rpt` and further ones, with keys `more` in the checker's only
+    item.
+    """
+    changes = (
+        {"  quantifier: per_file\n": more}
+        if "quantifier" in more
+        else {"  quantifier": f"{more}  quantifier"}
+    )
     loaded = checker(folder, "layers", changes=changes if more else None)
     reports = {"a.rpt": report, **{f"{name}.rpt": text for name, text in files.items()}}
     return run(loaded, folder, reports, item=item, inputs=list(reports))
 
 
 def lines(entries: Iterable[object]) -> list[tuple[object, object]]:
-    return [(getattr(one, "source_file", None), getattr(one, "line_number", None)) for one in entries]
+    return [
+        (getattr(one, "source_file", None), getattr(one, "line_number", None)) for one in entries
+    ]
 
 
-@pytest.mark.parametrize("report", [BAD, "met2 17\nmet1 0\n", "met1 0\nmet2 17\n", "met1 0\nmet2 -\n"])
+@pytest.mark.parametrize(
+    "report", [BAD, "met2 17\nmet1 0\n", "met1 0\nmet2 17\n", "met1 0\nmet2 -\n"]
+)
 def test_a_bad_row_never_hides_behind_a_good_one(tmp_path: Path, report: str) -> None:
     verdict = judge(tmp_path, report)
     assert (verdict.status, [one.value[:4] for one in verdict.missing_items]) == ("FAIL", ["met2"])
-    assert judge(tmp_path, report, "waivers: {value: 0, waive_items: [all]}\n").waived[0].value[:4] == "met2"
+    assert (
+        judge(tmp_path, report, "waivers: {value: 0, waive_items: [all]}\n").waived[0].value[:4]
+        == "met2"
+    )
 
 
 def test_each_bad_row_is_waived_by_itself(tmp_path: Path) -> None:
@@ -63,7 +78,10 @@ def test_a_file_that_holds_names_every_row_that_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("waivers", "status"), [("N/A", "FAIL"), ("0", "PASS")])
 def test_every_row_is_compared_with_the_patterns(tmp_path: Path, waivers: str, status: str) -> None:
     loaded = checker(tmp_path, "layers", changes=PATTERN)
-    item = f"requirements: {{value: 1, pattern_items: [met1]}}\nwaivers: {{value: {waivers}, waive_items: []}}\n"
+    item = (
+        f"requirements: {{value: 1, pattern_items: [met1]}}\nwaivers: {{value: {waivers},"
+        " waive_items: []}\n"
+    )
     verdict = run(loaded, tmp_path, {"a.rpt": "met1 0\nmet9 0\n"}, item=item, inputs=["a.rpt"])
     extra = verdict.extra_items or verdict.waived
     assert (verdict.status, verdict.checker_type) == (status, 2 if waivers == "N/A" else 3)
@@ -78,10 +96,17 @@ def test_every_forbidden_row_is_a_violation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("take", "line", "status"), [("first", 1, "FAIL"), ("last", 3, "PASS")])
-def test_one_of_many_counts_where_the_item_says_which(tmp_path: Path, take: str, line: int, status: str) -> None:
+def test_one_of_many_counts_where_the_item_says_which(
+    tmp_path: Path, take: str, line: int, status: str
+) -> None:
     verdict = judge(tmp_path, ROUTING, more=f"  take: {take}\n")
-    assert (verdict.status, lines([*verdict.found_items, *verdict.missing_items])) == (status, [("a.rpt", line)])
-    assert judge(tmp_path, "met1 0\nmet1 -\n", more="  take: last\n").status == "FAIL", "an empty entry is one"
+    assert (verdict.status, lines([*verdict.found_items, *verdict.missing_items])) == (
+        status,
+        [("a.rpt", line)],
+    )
+    assert judge(tmp_path, "met1 0\nmet1 -\n", more="  take: last\n").status == "FAIL", (
+        "an empty entry is one"
+    )
 
 
 COUNT = "  count: {op: OP, value: VALUE}\n  quantifier: QUANTIFIER\n"
@@ -106,7 +131,9 @@ def test_a_count_is_asked_of_a_file_or_of_all(
     assert (verdict.status, [one.value for one in judged]) == (status, said)
     assert len(judged[0].decided_by) == int(said[0]), "every entry that was counted is named"
     item = "waivers: {value: 1, waive_items: ['met*']}\n"
-    assert judge(tmp_path, BAD, item, more=more, b="met1 0\nmet2 4\n").status == status, "no entry's waiver fits"
+    assert judge(tmp_path, BAD, item, more=more, b="met1 0\nmet2 4\n").status == status, (
+        "no entry's waiver fits"
+    )
 
 
 def test_a_count_says_what_it_must_be_and_none_is_a_number(tmp_path: Path) -> None:
@@ -134,11 +161,15 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str) -> None
         judge(tmp_path, BAD, more=more)
 
 
-def test_an_item_is_not_asked_without_its_kind_of_file_unless_it_is_the_only_one(tmp_path: Path) -> None:
+def test_an_item_is_not_asked_without_its_kind_of_file_unless_it_is_the_only_one(
+    tmp_path: Path,
+) -> None:
     second = "items:\n- {id: '2.2', name: Loaded, select: layer.loaded, only_with: log}\n"
     loaded = checker(tmp_path, "layers", changes={"items:\n": second})
     verdict = run(loaded, tmp_path, {"a.rpt": "met1 0\n"}, inputs=["a.rpt"])
     assert verdict.status == "PASS"
-    assert [one.message for one in verdict.warnings] == ["2.2 Loaded was not asked: no log was given"]
+    assert [one.message for one in verdict.warnings] == [
+        "2.2 Loaded was not asked: no log was given"
+    ]
     loaded = checker(tmp_path, "layers", changes={"  quantifier": "  only_with: log\n  quantifier"})
     assert run(loaded, tmp_path, {"a.rpt": "met1 17\n"}, inputs=["a.rpt"]).status == "FAIL"

@@ -1,4 +1,6 @@
-"""Files as they are: variables, compression, encodings, references; and what makes a check an ERROR."""
+"""Files as they are: variables, compression, encodings, references; and what makes a check an
+ERROR.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ from transom.errors import InputError
         ({"sta.log.gz": gzip.compress(LOG.encode() * 99)[:40]}, "cut short"),
         ({"sta.log": b"\x1f\x8b but no gzip"}, "cut short or damaged"),
         ({"sta.log/.inner": "x"}, "is a folder"),
-        ({**DESIGN, "top.spef": None, "top.spef.gz": gzip.compress(SPEF.encode())[:-9]}, "cut short"),
+        (
+            {**DESIGN, "top.spef": None, "top.spef.gz": gzip.compress(SPEF.encode())[:-9]},
+            "cut short",
+        ),
     ],
     ids=["missing", "empty", "blank", "truncated gz", "no gzip", "a folder", "truncated reference"],
 )
@@ -73,7 +78,10 @@ def test_windows_line_ends_and_form_feeds_keep_line_numbers(tmp_path: Path) -> N
     log = "page one\r\n\x0cTimer\x85\r\nread_verilog top.v\r\nread_spef top.spef\r\n"
     verdict = run(checker(tmp_path, "versions"), tmp_path, {**DESIGN, "sta.log": log})
     assert verdict.status == "PASS"
-    assert [one.line_number for one in verdict.found_items if one.source_file == "sta.log"] == [3, 4]
+    assert [one.line_number for one in verdict.found_items if one.source_file == "sta.log"] == [
+        3,
+        4,
+    ]
     write_files(tmp_path, {"x": "a\x0cb\u2028c\rd\r\ne"})
     text, facts = whole_text(tmp_path / "x")
     assert text.splitlines() == text.split("\n") == ["a b c d", "e"]
@@ -130,7 +138,13 @@ def test_files_are_shown_relative_to_the_root_that_was_given(tmp_path: Path) -> 
     write_files(root, {f"run/{name}": text for name, text in DESIGN.items()})
     (tmp_path / "link").symlink_to(root)
     for var in (root, tmp_path / "link"):
-        verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["${D}/run/sta.log"], roots={"D": var})
+        verdict = run(
+            checker(tmp_path, "versions"),
+            tmp_path,
+            {},
+            inputs=["${D}/run/sta.log"],
+            roots={"D": var},
+        )
         assert [one.path for one in verdict.inputs] == ["run/sta.log", "run/top.v", "run/top.spef"]
         assert verdict.status == "PASS"
 
@@ -139,29 +153,47 @@ def test_two_roots_with_the_same_names_beneath_stay_apart(tmp_path: Path) -> Non
     write_files(tmp_path / "a", DESIGN)
     write_files(tmp_path / "b", {**DESIGN, "top.v": "module top;\n"})
     roots = {"A": tmp_path / "a", "B": tmp_path / "b"}
-    verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["${A}/sta.log", "${B}/sta.log"], roots=roots)
+    verdict = run(
+        checker(tmp_path, "versions"),
+        tmp_path,
+        {},
+        inputs=["${A}/sta.log", "${B}/sta.log"],
+        roots=roots,
+    )
     names = [one.path for one in verdict.inputs]
     assert len(names) == len(set(names)) == 6
     assert verdict.status == "FAIL"
     assert [(one.id, one.source_file) for one in verdict.missing_items] == [("2.2", "${B}/top.v")]
     (tmp_path / "b/top.v").unlink()
-    verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["${B}/sta.log"], roots={"B": tmp_path / "b"})
+    verdict = run(
+        checker(tmp_path, "versions"),
+        tmp_path,
+        {},
+        inputs=["${B}/sta.log"],
+        roots={"B": tmp_path / "b"},
+    )
     assert [(one.id, one.value) for one in verdict.missing_items] == [("2.2", "top.v")]
 
 
 def test_a_file_that_is_gone_is_not_mistaken_for_another_of_its_name(tmp_path: Path) -> None:
     write_files(
-        tmp_path, {f"a/{name}": text for name, text in DESIGN.items()} | {"b/sta.log": "read_verilog a/top.v\n"}
+        tmp_path,
+        {f"a/{name}": text for name, text in DESIGN.items()}
+        | {"b/sta.log": "read_verilog a/top.v\n"},
     )
     verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["a/sta.log", "b/sta.log"])
-    assert [(one.id, one.value) for one in verdict.missing_items] == [("2.2", "a/top.v (of b/sta.log)")]
+    assert [(one.id, one.value) for one in verdict.missing_items] == [
+        ("2.2", "a/top.v (of b/sta.log)")
+    ]
 
 
 @pytest.mark.parametrize("where", ["beside", "root", "gz under the root"])
 def test_a_reference_is_looked_for_beside_the_log_then_under_the_roots_then_compressed(
     tmp_path: Path, where: str
 ) -> None:
-    write_files(tmp_path, {"logs/sta.log": LOG.replace("top.spef", "ext/top.spef"), "logs/top.v": NETLIST})
+    write_files(
+        tmp_path, {"logs/sta.log": LOG.replace("top.spef", "ext/top.spef"), "logs/top.v": NETLIST}
+    )
     if where == "beside":
         write_files(tmp_path, {"logs/ext/top.spef": SPEF})
     elif where == "root":
@@ -174,13 +206,20 @@ def test_a_reference_is_looked_for_beside_the_log_then_under_the_roots_then_comp
     assert verdict.status == "PASS"
 
 
-def test_a_file_that_the_log_loaded_but_that_is_gone_is_loaded_and_not_available(tmp_path: Path) -> None:
+def test_a_file_that_the_log_loaded_but_that_is_gone_is_loaded_and_not_available(
+    tmp_path: Path,
+) -> None:
     verdict = run(checker(tmp_path, "versions"), tmp_path, {"sta.log": LOG, "top.v": NETLIST})
     assert verdict.status == "FAIL"
     spef = next(one for one in verdict.found_items if one.id == "2.3")
     assert spef.parsed_fields["spef"] == {"loaded": True, "available": False}
     (missing,) = verdict.missing_items
-    assert (missing.id, missing.value, missing.source_file, missing.line_number) == ("2.4", "top.spef", "sta.log", 3)
+    assert (missing.id, missing.value, missing.source_file, missing.line_number) == (
+        "2.4",
+        "top.spef",
+        "sta.log",
+        3,
+    )
     assert "cannot be found" in missing.reason
     assert [(w.source_file, w.line_number) for w in verdict.warnings] == [("sta.log", 3)]
 
@@ -189,7 +228,11 @@ def test_a_failed_read_command_is_not_loaded_whatever_is_on_disk(tmp_path: Path)
     log = "read_verilog top.v\nread_spef top.spef\nError: cannot read file\n"
     verdict = run(checker(tmp_path, "versions"), tmp_path, {**DESIGN, "sta.log": log})
     (missing,) = verdict.missing_items
-    assert (missing.id, missing.line_number, missing.reason) == ("2.3", 2, "spef.loaded is false, not true")
+    assert (missing.id, missing.line_number, missing.reason) == (
+        "2.3",
+        2,
+        "spef.loaded is false, not true",
+    )
 
 
 def test_the_last_word_of_a_log_counts_and_a_second_log_must_agree(tmp_path: Path) -> None:
@@ -203,7 +246,11 @@ def test_the_last_word_of_a_log_counts_and_a_second_log_must_agree(tmp_path: Pat
 
 
 def test_nothing_in_the_log_and_no_file_is_not_loaded(tmp_path: Path) -> None:
-    verdict = run(checker(tmp_path, "versions"), tmp_path, {"sta.log": "read_verilog top.v\n", "top.v": NETLIST})
+    verdict = run(
+        checker(tmp_path, "versions"),
+        tmp_path,
+        {"sta.log": "read_verilog top.v\n", "top.v": NETLIST},
+    )
     loading, version = verdict.missing_items
     assert loading.parsed_fields == {"spef": {"loaded": False}}
     assert version.parsed_fields == {"spef": {"program": None, "version": None, "date": None}}
@@ -328,7 +375,12 @@ def test_a_damaged_checker_folder_is_one_clear_error(
         ("op: equals, value: true", "op: lt, value: x", 9, "needs a number"),
         ("op: equals, value: true", "op: is, value: x", 9, "input should be"),
         ("items:", "requirements: {value: 1, pattern_items: ['regex:(']}\nitems:", 5, "invalid"),
-        ("items:", "waivers: {value: 1, waive_items: [{pattern: ' '}]}\nitems:", 5, "waive everything"),
+        (
+            "items:",
+            "waivers: {value: 1, waive_items: [{pattern: ' '}]}\nitems:",
+            5,
+            "waive everything",
+        ),
     ],
 )
 def test_a_wrong_checker_yaml_is_an_error_with_its_line(
@@ -351,13 +403,20 @@ def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Pat
     assert again.item.item_id == "VER-1"
     verdict = run(again, tmp_path, DESIGN)
     made = verdict.made_by
-    assert (made.provider, made.model, made.mutation_score, made.approved_by) == ("rules", None, 0.8, None)
+    assert (made.provider, made.model, made.mutation_score, made.approved_by) == (
+        "rules",
+        None,
+        0.8,
+        None,
+    )
     assert made.checker_sha256 == again.sha256
     with pytest.raises(InputError, match="no checker folder"):
         load_checker(tmp_path / "nowhere")
 
 
-def test_a_glob_a_folder_and_the_home_name_all_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_glob_a_folder_and_the_home_name_all_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = (
         "a[1]/x.rpt",
         "a[1]/y.rpt.gz",
@@ -374,22 +433,35 @@ def test_a_glob_a_folder_and_the_home_name_all_their_files(tmp_path: Path, monke
     roots = Roots({"TOP": tmp_path / "a[1]"}, base=tmp_path)
 
     def named(written: str) -> list[str]:
-        return [path.relative_to(tmp_path).as_posix() for _, path in roots.spread(written, "item.yaml:3")]
+        return [
+            path.relative_to(tmp_path).as_posix()
+            for _, path in roots.spread(written, "item.yaml:3")
+        ]
 
     # A link to nothing is not left out: reading it is an error.
     listed = ["a[1]/lost.rpt", "a[1]/x.rpt", "a[1]/y.rpt.gz"]
     assert named("a[1]/*.rpt") == named("${TOP}/*.rpt") == named("~/a[1]/?*.rpt") == listed
     assert named("**/*.rpt") == sorted([*listed, "a[1]/deep/z.rpt", "q*.rpt"])
-    assert named("a[1]") == ["a[1]/deep/z.rpt", "a[1]/lost.rpt", "a[1]/s.log", "a[1]/x.rpt", "a[1]/y.rpt.gz"]
+    assert named("a[1]") == [
+        "a[1]/deep/z.rpt",
+        "a[1]/lost.rpt",
+        "a[1]/s.log",
+        "a[1]/x.rpt",
+        "a[1]/y.rpt.gz",
+    ]
     assert named("q*.rpt") == ["q*.rpt"], "a file of that very name"
-    assert (named("empty"), named("none/*.rpt")) == (["empty"], ["none/*.rpt"]), "errors when they are read"
+    assert (named("empty"), named("none/*.rpt")) == (["empty"], ["none/*.rpt"]), (
+        "errors when they are read"
+    )
     with pytest.raises(InputError, match=r"item.yaml:3: the variable \$\{X\} is not defined"):
         roots.spread("${X}/*", "item.yaml:3")
 
 
 def test_every_file_of_a_glob_is_judged(tmp_path: Path) -> None:
     """One good file never hides a bad one, nor does one that cannot be read."""
-    write_files(tmp_path, {"in/a.spef": SPEF, "in/b.spef": SPEF.replace('*DATE "2026-01-16"\\n', "")})
+    write_files(
+        tmp_path, {"in/a.spef": SPEF, "in/b.spef": SPEF.replace('*DATE "2026-01-16"\\n', "")}
+    )
     verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["in/*.spef"])
     assert {one.path for one in verdict.inputs} == {"in/a.spef", "in/b.spef"}
     (tmp_path / "in" / "c.spef").symlink_to("nowhere")

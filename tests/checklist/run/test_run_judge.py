@@ -42,7 +42,10 @@ def test_conditions(op: str, value: Json, holding: list[Json], failing: list[Jso
 def test_reasons_name_the_field_and_both_values() -> None:
     assert shortfall(item("gt", 2), {"a": {"x": 1}}) == "a.x is 1, not greater than 2"
     assert shortfall(item("in", ["p"]), {"a": {"x": "q"}}) == 'a.x is "q", not one of ["p"]'
-    assert shortfall(item("equals", "p"), {"a": {"x": "q" * 200}}) == f'a.x is "{"q" * 116}..., not "p"'
+    assert (
+        shortfall(item("equals", "p"), {"a": {"x": "q" * 200}})
+        == f'a.x is "{"q" * 116}..., not "p"'
+    )
     assert achievement(item("equals", "p"), {"a": {"x": "p"}}) == 'a.x is "p"'
 
 

@@ -1,4 +1,6 @@
-"""Atoms that read line by line or record by record: the verdict is that of the whole text, wherever a piece ends."""
+"""Atoms that read line by line or record by record: the verdict is that of the whole text,
+wherever a piece ends.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,16 @@ items:
   quantifier: each
   hints: ['slack (']
 """
-_WORDS = ["Startpoint: a", "Startpoint: b", "slack (MET)", "slack (VIOLATED)", "", "  noise", "é", "x" * 40]
+_WORDS = [
+    "Startpoint: a",
+    "Startpoint: b",
+    "slack (MET)",
+    "slack (VIOLATED)",
+    "",
+    "  noise",
+    "é",
+    "x" * 40,
+]
 _LOGS = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=30)
 
 
@@ -150,7 +161,11 @@ def test_wherever_a_piece_ends_the_entries_are_those_of_the_whole_text(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(lines=_LOGS, chunk=st.integers(1, 60), packed=st.booleans())
 def test_streamed_and_whole_give_the_same_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], chunk: int, packed: bool
@@ -158,7 +173,12 @@ def test_streamed_and_whole_give_the_same_verdict(
     text = "\n".join(["Timer 1.0", *lines]).encode()
     files = {"a.log": gzip.compress(text) if packed else text}
     verdicts: dict[str, set[bytes]] = {ATOM: set(), BEGUN_ATOM: set()}
-    for scope, atom in (("file", ATOM), ("record", ATOM), ("file", BEGUN_ATOM), ("line", BEGUN_ATOM)):
+    for scope, atom in (
+        ("file", ATOM),
+        ("record", ATOM),
+        ("file", BEGUN_ATOM),
+        ("line", BEGUN_ATOM),
+    ):
         folder = tmp_path / scope
         folder.mkdir(exist_ok=True)
         loaded = _checker(folder, f'SCOPE = "{scope}"\n{atom}')
@@ -171,9 +191,13 @@ def test_streamed_and_whole_give_the_same_verdict(
     assert [len(some) for some in verdicts.values()] == [1, 1]
 
 
-def test_the_sandbox_streams_as_a_plain_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sandbox_streams_as_a_plain_process_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transom.formats.text_files._CHUNK", 50)
-    log = "".join(f"Startpoint: r{n}\nslack ({'MET' if n % 9 else 'VIOLATED'})\n" for n in range(200))
+    log = "".join(
+        f"Startpoint: r{n}\nslack ({'MET' if n % 9 else 'VIOLATED'})\n" for n in range(200)
+    )
     for scope, atom in (("record", ATOM), ("line", LINE_ATOM), ("line", BEGUN_ATOM)):
         loaded = _checker(tmp_path, f'SCOPE = "{scope}"\n{atom}')
         verdicts = [
@@ -182,7 +206,10 @@ def test_the_sandbox_streams_as_a_plain_process_does(tmp_path: Path, monkeypatch
         ]
         assert (len(verdicts[0].found_items), len(verdicts[0].missing_items)) == (177, 23)
         assert verdicts[0].missing_items[-1].line_number == 398
-        one, other = (artifact_bytes(verdict.model_copy(update={"sandbox_level": "x"})) for verdict in verdicts)
+        one, other = (
+            artifact_bytes(verdict.model_copy(update={"sandbox_level": "x"}))
+            for verdict in verdicts
+        )
         assert one == other
 
 
@@ -199,50 +226,77 @@ def test_a_byte_that_is_no_utf_8_late_in_the_log_leaves_no_entry_twice(
         assert "read as Latin-1" in verdict.warnings[0].message
 
 
-def test_a_record_without_end_is_told_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_without_end_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transom.formats.text_files._CHUNK", 1_000)
     monkeypatch.setattr("transom.checklist.run.runner.MAX_RECORD_CHARS", 20_000)
     log = "noise\nStartpoint: a\n" + "x\n" * 50_000
-    verdict = run(_checker(tmp_path, f'SCOPE = "record"\n{ATOM}'), tmp_path, {"a.log": log}, inputs=["a.log"])
+    verdict = run(
+        _checker(tmp_path, f'SCOPE = "record"\n{ATOM}'), tmp_path, {"a.log": log}, inputs=["a.log"]
+    )
     assert verdict.status == "ERROR"
-    assert "the record that begins in line 2 has more than 20000 characters" in verdict.errors[0].message
+    assert (
+        "the record that begins in line 2 has more than 20000 characters"
+        in verdict.errors[0].message
+    )
 
 
 def test_a_huge_line_is_told_where_lines_are_asked_for(tmp_path: Path) -> None:
     loaded = _checker(tmp_path, f'SCOPE = "line"\n{LINE_ATOM}')
-    verdict = run(loaded, tmp_path, {"a.log.gz": gzip.compress(b"a" * (18 << 20), 1)}, inputs=["a.log"])
+    verdict = run(
+        loaded, tmp_path, {"a.log.gz": gzip.compress(b"a" * (18 << 20), 1)}, inputs=["a.log"]
+    )
     assert verdict.status == "ERROR"
     assert "holds a line of more than 16 Mi characters" in verdict.errors[0].message
 
 
-def test_a_text_that_is_too_long_for_its_scope_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_is_too_long_for_its_scope_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transom.checklist.run.runner.MAX_TEXT_BYTES", 1_000)
     log = "Startpoint: a\nslack (MET)\n" * 100
     long = (("line", LINE_ATOM), ("record", ATOM), ("line", BEGUN_ATOM))
     for scope, atom in (("file", ATOM), ("file", BEGUN_ATOM), *long):
-        verdict = run(_checker(tmp_path, f'SCOPE = "{scope}"\n{atom}'), tmp_path, {"a.log": log}, inputs=["a.log"])
+        verdict = run(
+            _checker(tmp_path, f'SCOPE = "{scope}"\n{atom}'),
+            tmp_path,
+            {"a.log": log},
+            inputs=["a.log"],
+        )
         assert verdict.status == ("ERROR" if scope == "file" else "PASS")
 
 
 def test_the_nearest_line_of_a_streamed_log_is_found_in_a_second_pass(tmp_path: Path) -> None:
     log = "nothing\n" * 5_000 + "SLACK (unknown\n"
-    verdict = run(_checker(tmp_path, f'SCOPE = "line"\n{LINE_ATOM}'), tmp_path, {"a.log": log}, inputs=["a.log"])
+    verdict = run(
+        _checker(tmp_path, f'SCOPE = "line"\n{LINE_ATOM}'),
+        tmp_path,
+        {"a.log": log},
+        inputs=["a.log"],
+    )
     near = verdict.missing_items[0].nearest
     assert near is not None
     assert (near.line_number, near.content) == (5_001, "SLACK (unknown")
 
 
-def test_a_hint_that_finds_no_end_is_an_error_however_far_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hint_that_finds_no_end_is_an_error_however_far_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("transom.formats.text_files._CHUNK", 1_000)
     monkeypatch.setattr("transom.checklist.run.rehearse.SECONDS", 0.5)
     log = "nothing\n" * 1_000 + "a" * 60 + "!\n"
-    loaded = _checker(tmp_path, f'SCOPE = "line"\n{LINE_ATOM}', CONFIG.replace("'slack ('", "'regex:(a+)+$'"))
+    loaded = _checker(
+        tmp_path, f'SCOPE = "line"\n{LINE_ATOM}', CONFIG.replace("'slack ('", "'regex:(a+)+$'")
+    )
     verdict = run(loaded, tmp_path, {"a.log": log}, inputs=["a.log"], runner=Sandbox())
     assert verdict.status == "ERROR"
     assert "'regex:(a+)+$' finds no end within 0.5 s" in verdict.errors[0].message
 
 
-@pytest.mark.parametrize("told", ["SCOPE = 3", "SCOPE = ['line']", "SCOPE = 'record'\nRECORD_START = ''"])
+@pytest.mark.parametrize(
+    "told", ["SCOPE = 3", "SCOPE = ['line']", "SCOPE = 'record'\nRECORD_START = ''"]
+)
 def test_a_scope_that_is_none_is_refused(told: str) -> None:
     with pytest.raises(AtomFailed, match="SCOPE"):
         asyncio.run(declared(LocalWorker(told)))

@@ -1,4 +1,6 @@
-"""The runtime over the real sandbox: good atoms, own atoms B and C, and atoms that crash, hang or answer nonsense."""
+"""The runtime over the real sandbox: good atoms, own atoms B and C, and atoms that crash, hang
+or answer nonsense.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_the_sandbox_and_a_plain_process_agree(tmp_path: Path) -> None:
 
 
 def test_a_verdict_without_a_sandbox_is_marked(tmp_path: Path) -> None:
-    verdict = run(checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM, runner=Sandbox(level=Level.NONE))
+    verdict = run(
+        checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM, runner=Sandbox(level=Level.NONE)
+    )
     assert (verdict.status, verdict.sandbox_level) == ("PASS", "none")
     assert verdict.warnings == (Note(message=UNSAFE),)
 
@@ -46,13 +50,18 @@ def test_an_own_atom_c_that_sees_nothing_fails_the_item_with_its_reason(tmp_path
     answer = "{'is_match': len(items) > 1, 'reason': 'only one', 'evidence': items}"
     strict = f"\n\ndef check_existence(items):\n    return {answer}\n"
     atoms = VERSIONS + "\n\n" + STANDARD_SOURCE + strict
-    loaded = checker(tmp_path, "versions", changes={"items:\n": "atoms: own\nitems:\n"}, atoms=atoms)
+    loaded = checker(
+        tmp_path, "versions", changes={"items:\n": "atoms: own\nitems:\n"}, atoms=atoms
+    )
     verdict = run(loaded, tmp_path, DESIGN, runner=LocalRunner())
     assert {one.reason for one in verdict.missing_items} == {"only one"}
 
 
 LAYER = "\ndef extract_context(text, source_file):\n    "
-GOOD = "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_content': '', 'parsed_fields': {}}"
+GOOD = (
+    "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_content': '',"
+    " 'parsed_fields': {}}"
+)
 
 
 @pytest.mark.slow
@@ -82,10 +91,14 @@ GOOD = "{'value': 'x', 'source_file': source_file, 'line_number': 1, 'matched_co
         ("SOURCES = 5\n" + LAYER + "return []", "SOURCES has not its shape"),
     ],
 )
-def test_an_atom_that_fails_is_an_error_and_never_a_verdict(tmp_path: Path, atoms: str, part: str) -> None:
+def test_an_atom_that_fails_is_an_error_and_never_a_verdict(
+    tmp_path: Path, atoms: str, part: str
+) -> None:
     loaded = checker(tmp_path, "versions", atoms=atoms)
     sandbox = Sandbox(Limits(wall_seconds=3))
-    verdict = run(loaded, tmp_path, DESIGN, item="waivers: {value: 0, waive_items: [x]}\n", runner=sandbox)
+    verdict = run(
+        loaded, tmp_path, DESIGN, item="waivers: {value: 0, waive_items: [x]}\n", runner=sandbox
+    )
     assert (verdict.status, verdict.exit_code) == ("ERROR", 2)
     assert part in verdict.errors[-1].message
 
@@ -93,7 +106,9 @@ def test_an_atom_that_fails_is_an_error_and_never_a_verdict(tmp_path: Path, atom
 @pytest.mark.parametrize("answer", ["None", "{'is_match': 1, 'reason': ''}", "{'is_match': True}"])
 def test_an_own_atom_that_answers_nonsense_is_an_error(tmp_path: Path, answer: str) -> None:
     atoms = f"{VERSIONS}\n\n{STANDARD_SOURCE}\n\ndef check_existence(items):\n    return {answer}\n"
-    loaded = checker(tmp_path, "versions", changes={"items:\n": "atoms: own\nitems:\n"}, atoms=atoms)
+    loaded = checker(
+        tmp_path, "versions", changes={"items:\n": "atoms: own\nitems:\n"}, atoms=atoms
+    )
     verdict = run(loaded, tmp_path, DESIGN, runner=Sandbox())
     assert verdict.status == "ERROR"
     assert verdict.found_items == ()

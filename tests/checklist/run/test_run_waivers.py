@@ -1,4 +1,6 @@
-"""Waivers one by one: what each kind is compared with, which one counts, and why one was not needed."""
+"""Waivers one by one: what each kind is compared with, which one counts, and why one was not
+needed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from transom.formats.yaml_models import validate_yaml
 CONFIG = validate_yaml(CheckerConfig, load_yaml(DATA / "versions.yaml"))
 
 
-def violation(value: str = "v", *, source: str | None = "s/top_slow.spef", id_: str = "2.4") -> Violation:
+def violation(
+    value: str = "v", *, source: str | None = "s/top_slow.spef", id_: str = "2.4"
+) -> Violation:
     names = {item.id: item.name for item in CONFIG.items}
     return Violation(
         id=id_,
@@ -45,7 +49,9 @@ def waive(
     items = tuple(p if isinstance(p, Waiver) else Waiver(pattern=p) for p in patterns)
     evidence = Evidence((File("sta.log", "sta_log", "primary", lambda: [log]),), ())
     outcome = Outcome(found_items=found, missing_items=missing, extra_items=extra)
-    return apply_waivers(outcome, Waivers(value=len(items), waive_items=items), config, evidence, AS_OF)
+    return apply_waivers(
+        outcome, Waivers(value=len(items), waive_items=items), config, evidence, AS_OF
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,9 @@ def test_keywords_can_be_switched_off() -> None:
 def test_the_first_waiver_of_the_list_counts_and_the_others_are_used_all_the_same() -> None:
     first = Waiver(pattern="SPEF*", reason="one", owner="ann", expires="2026-06-30")
     result = waive(first, "2.4", missing=(violation(),))
-    assert [(w.waiver.pattern, w.waiver.reason, w.waiver.owner) for w in result.waived] == [("SPEF*", "one", "ann")]
+    assert [(w.waiver.pattern, w.waiver.reason, w.waiver.owner) for w in result.waived] == [
+        ("SPEF*", "one", "ann")
+    ]
     assert result.unused_waivers == ()
 
 
@@ -136,13 +144,17 @@ def test_missing_and_extra_are_moved_with_their_origin() -> None:
     ],
 )
 def test_an_unused_waiver_says_why(pattern: str | Waiver, why: str) -> None:
-    passed = CheckedItem(**violation("Weaver", id_="2.2", source="top.v").model_dump(exclude={"nearest", "severity"}))
+    passed = CheckedItem(
+        **violation("Weaver", id_="2.2", source="top.v").model_dump(exclude={"nearest", "severity"})
+    )
     (unused,) = waive(pattern, missing=(), found=(passed,)).unused_waivers
     assert (unused.why, unused.tag, unused.severity) == (why, "[WAIVER]", "WARN")
 
 
 def test_an_expired_waiver_leaves_the_violation(tmp_path: Path) -> None:
-    item = "waivers: {value: 1, waive_items: [{pattern: SPEF, reason: early, expires: 2026-06-29}]}\n"
+    item = (
+        "waivers: {value: 1, waive_items: [{pattern: SPEF, reason: early, expires: 2026-06-29}]}\n"
+    )
     loaded = checker(tmp_path, "versions")
     verdict = run(loaded, tmp_path, {"sta.log": SYNTHESIS_LOG, "top.v": NETLIST}, item=item)
     assert verdict.status == "FAIL"
@@ -157,16 +169,23 @@ PATTERN = TEXT.filter(lambda pattern: pattern.replace("|", "").strip() != "")
 
 
 @given(patterns=st.lists(PATTERN, min_size=1, max_size=4), values=st.lists(TEXT, max_size=6))
-def test_every_violation_is_kept_or_moved_and_never_both(patterns: list[str], values: list[str]) -> None:
+def test_every_violation_is_kept_or_moved_and_never_both(
+    patterns: list[str], values: list[str]
+) -> None:
     before = tuple(violation(value, source=None) for value in values)
     result = waive(*patterns, missing=before)
     assert len(result.missing_items) + len(result.waived) == len(before)
-    assert sorted([*(m.value for m in result.missing_items), *(w.value for w in result.waived)]) == sorted(values)
+    assert sorted(
+        [*(m.value for m in result.missing_items), *(w.value for w in result.waived)]
+    ) == sorted(values)
     used = {waived.waiver.pattern for waived in result.waived}
     assert not used & {unused.pattern for unused in result.unused_waivers}
 
 
-@given(value=st.text("ab[]1", min_size=1, max_size=6), pattern=st.text("ab[]1*?", min_size=1, max_size=6))
+@given(
+    value=st.text("ab[]1", min_size=1, max_size=6),
+    pattern=st.text("ab[]1*?", min_size=1, max_size=6),
+)
 def test_a_wildcard_waives_whole_texts_only(value: str, pattern: str) -> None:
     result = waive(pattern, missing=(violation(value, source=None),))
     wild = "*" in pattern or "?" in pattern

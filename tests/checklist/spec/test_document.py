@@ -35,7 +35,12 @@ from transom.gates import Finding
 DATA = Path(__file__).parent / "data"
 EXAMPLE = (DATA / "IMP-10-0-0-00_ItemSpec.md").read_text(encoding="utf-8")
 ANALYSIS = (DATA / "IMP-10-0-0-00_analysis.md").read_text(encoding="utf-8")
-TITLES = ("## 1. Parsing Logic", "## 2. Check Logic", "## 3. Waiver Logic", "## 4. Implementation Guide")
+TITLES = (
+    "## 1. Parsing Logic",
+    "## 2. Check Logic",
+    "## 3. Waiver Logic",
+    "## 4. Implementation Guide",
+)
 
 
 def four_sections() -> dict[str, str]:
@@ -46,7 +51,11 @@ def four_sections() -> dict[str, str]:
 def bare(value: object) -> object:
     """A shape without lines and texts, for comparing what two spellings say."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [f.name for f in dataclasses.fields(value) if f.name not in {"line", "lines", "text", "pattern_line"}]
+        names = [
+            f.name
+            for f in dataclasses.fields(value)
+            if f.name not in {"line", "lines", "text", "pattern_line"}
+        ]
         return {name: bare(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [bare(part) for part in value]
@@ -63,12 +72,23 @@ def doc() -> SpecDocument:
 
 
 def test_title_and_description(doc: SpecDocument) -> None:
-    assert (doc.item_id, doc.description) == ("IMP-10-0-0-00", "Confirm the netlist/spef version is correct.")
+    assert (doc.item_id, doc.description) == (
+        "IMP-10-0-0-00",
+        "Confirm the netlist/spef version is correct.",
+    )
 
 
 def test_categories_and_fields(doc: SpecDocument) -> None:
-    found = {c.key: (c.number, c.name, [(f.name, f.type) for f in c.fields]) for c in doc.parsing.categories}
-    shared = [("loaded", "Boolean"), ("tool_name", "String"), ("tool_version", "String"), ("timestamp", "String")]
+    found = {
+        c.key: (c.number, c.name, [(f.name, f.type) for f in c.fields])
+        for c in doc.parsing.categories
+    }
+    shared = [
+        ("loaded", "Boolean"),
+        ("tool_name", "String"),
+        ("tool_version", "String"),
+        ("timestamp", "String"),
+    ]
     assert found == {
         "netlist": ("1.1", "Netlist File Information", [*shared, ("format", "String")]),
         "spef": ("1.2", "SPEF File Information", [*shared, ("standard_version", "String")]),
@@ -95,7 +115,10 @@ def test_examples_are_data_with_their_line(doc: SpecDocument) -> None:
 
 
 def test_validation_items(doc: SpecDocument) -> None:
-    assert [(i.id, i.name, i.required, i.validation, i.mode, i.quantifier, i.select) for i in doc.check.items] == [
+    assert [
+        (i.id, i.name, i.required, i.validation, i.mode, i.quantifier, i.select)
+        for i in doc.check.items
+    ] == [
         (
             "2.1",
             "Netlist File Loading Status",
@@ -114,7 +137,15 @@ def test_validation_items(doc: SpecDocument) -> None:
             "per_file",
             "netlist.tool_name",
         ),
-        ("2.3", "SPEF File Loading Status", ("spef.loaded",), "existence", "require", "per_file", "spef.loaded"),
+        (
+            "2.3",
+            "SPEF File Loading Status",
+            ("spef.loaded",),
+            "existence",
+            "require",
+            "per_file",
+            "spef.loaded",
+        ),
         (
             "2.4",
             "SPEF Version Completeness",
@@ -166,7 +197,9 @@ def test_guide(doc: SpecDocument) -> None:
         ("spef", 6, 2),
     ]
     assert all(re.compile(p.regex) for e in doc.guide.extractions for p in e.patterns)
-    assert [len(part) for part in (doc.guide.references, doc.guide.error_tolerance, doc.guide.steps)] == [1, 4, 3]
+    assert [
+        len(part) for part in (doc.guide.references, doc.guide.error_tolerance, doc.guide.steps)
+    ] == [1, 4, 3]
     assert [(s.number, s.items) for s in doc.guide.scenarios] == [
         (1, ("2.1", "2.2", "2.3", "2.4")),
         (2, ("2.1", "2.2")),
@@ -193,7 +226,9 @@ def test_analysis_corrects_the_type_and_says_why() -> None:
 
 
 def test_the_last_word_on_the_type_counts() -> None:
-    text = ANALYSIS.replace("None: no particular", "- Capability type: 1\n- Reason: too early\n\nNone: no particular")
+    text = ANALYSIS.replace(
+        "None: no particular", "- Capability type: 1\n- Reason: too early\n\nNone: no particular"
+    )
     analysis = parse_analysis(text)
     assert analysis.capability_type == 4
     assert "step 7" in analysis.reason
@@ -207,21 +242,37 @@ def _numbered(text: str) -> str:
     "spell",
     [
         pytest.param(lambda t: t.replace("\n", "\r\n"), id="crlf"),
-        pytest.param(lambda t: re.sub(r"^(\s*)- (?!item:)", r"\1* ", t, flags=re.MULTILINE), id="stars"),
+        pytest.param(
+            lambda t: re.sub(r"^(\s*)- (?!item:)", r"\1* ", t, flags=re.MULTILINE), id="stars"
+        ),
         pytest.param(lambda t: t.replace("**", ""), id="not bold"),
         pytest.param(lambda t: re.sub(r"\*\*([^*]+)\*\*:", r"**\1:**", t), id="colon inside"),
         pytest.param(lambda t: t.replace("**", "__"), id="underscores"),
-        pytest.param(lambda t: t.replace("```python", "```json").replace("True", "true"), id="json fences"),
+        pytest.param(
+            lambda t: t.replace("```python", "```json").replace("True", "true"), id="json fences"
+        ),
         pytest.param(lambda t: t.replace("```python", "```"), id="fences without language"),
         pytest.param(lambda t: t.replace("```", "~~~"), id="tildes"),
-        pytest.param(lambda t: re.sub(r"^## (\d)\.", r"## Section \1:", t, flags=re.MULTILINE), id="section n"),
+        pytest.param(
+            lambda t: re.sub(r"^## (\d)\.", r"## Section \1:", t, flags=re.MULTILINE),
+            id="section n",
+        ),
         pytest.param(lambda t: re.sub(r"^## (\d)", r"# \1", t, flags=re.MULTILINE), id="level 1"),
-        pytest.param(lambda t: re.sub(r"^### (\d\.\d.*)$", r"**\1**", t, flags=re.MULTILINE), id="bold headings"),
+        pytest.param(
+            lambda t: re.sub(r"^### (\d\.\d.*)$", r"**\1**", t, flags=re.MULTILINE),
+            id="bold headings",
+        ),
         pytest.param(lambda t: t.replace("\n- **", "\n\n- **"), id="loose lists"),
         pytest.param(lambda t: re.sub(r"\n- \*\*(\w)", r"\n\n**\1", t), id="paragraphs"),
-        pytest.param(lambda t: t.replace("Required fields", "Required Fields (all)"), id="label with a note"),
-        pytest.param(lambda t: t.replace("`netlist.", "`parsed_fields.netlist."), id="full field names"),
-        pytest.param(lambda t: t.replace("```python\n{", "```python\nparsed_fields = {"), id="assignment"),
+        pytest.param(
+            lambda t: t.replace("Required fields", "Required Fields (all)"), id="label with a note"
+        ),
+        pytest.param(
+            lambda t: t.replace("`netlist.", "`parsed_fields.netlist."), id="full field names"
+        ),
+        pytest.param(
+            lambda t: t.replace("```python\n{", "```python\nparsed_fields = {"), id="assignment"
+        ),
         pytest.param(lambda t: t.replace("2.1, 2.2, 2.3, 2.4\n", "all items\n"), id="all items"),
         pytest.param(lambda t: t.replace("(String):", "- string,"), id="types after a dash"),
     ],
@@ -233,7 +284,9 @@ def test_spellings_say_the_same(spell: Any, doc: SpecDocument) -> None:
     assert isinstance(found, dict)
     assert isinstance(wanted, dict)
     if "string," in changed:
-        assert [f.type for c in parse_spec(changed).parsing.categories for f in c.fields].count("String") == 10
+        assert [f.type for c in parse_spec(changed).parsing.categories for f in c.fields].count(
+            "String"
+        ) == 10
         return
     for part in ("parsing", "check", "waiver", "guide"):
         assert _without_quotes(found[part]) == _without_quotes(wanted[part])
@@ -247,9 +300,10 @@ def _without_quotes(value: object) -> str:
 
 def test_prose_forms() -> None:
     section = parse_section2(
-        "### 2.1 Thing\n\nSome words before.\n\n- Required fields: netlist.tool_name and netlist.tool_version, both\n"
-        "- Validation type: Existence check (Boolean)\n- Mode: required\n- Quantifier: for each file, i.e. per file\n"
-        "- Condition: netlist.loaded is True\n\n### 2.2 Other\n\n- Completeness: `parsed_fields.spef.date` is there\n"
+        "### 2.1 Thing\n\nSome words before.\n\n- Required fields: netlist.tool_name and"
+        " netlist.tool_version, both\n- Validation type: Existence check (Boolean)\n- Mode:"
+        " required\n- Quantifier: for each file, i.e. per file\n- Condition: netlist.loaded is"
+        " True\n\n### 2.2 Other\n\n- Completeness: `parsed_fields.spef.date` is there\n"
     )
     first, second = section.items
     assert first.required == ("netlist.tool_name", "netlist.tool_version")
@@ -324,12 +378,16 @@ def test_parsing_half_a_document_names_what_is_missing(number: str) -> None:
 
 
 def test_half_a_document() -> None:
-    with pytest.raises(InputError, match=r"sections 3 \(Waiver Logic\), 4 \(Implementation Guide\)"):
+    with pytest.raises(
+        InputError, match=r"sections 3 \(Waiver Logic\), 4 \(Implementation Guide\)"
+    ):
         parse_spec(EXAMPLE[: EXAMPLE.index("## 3.")])
 
 
 def test_headings_in_fences_are_not_sections() -> None:
-    trap = EXAMPLE.replace("### Data Structure", "```\n## 2. Check Logic\n### 2.1 Trap\n```\n\n### Data Structure")
+    trap = EXAMPLE.replace(
+        "### Data Structure", "```\n## 2. Check Logic\n### 2.1 Trap\n```\n\n### Data Structure"
+    )
     assert parse_spec(trap).check.items[0].name == "Netlist File Loading Status"
     assert "Trap" in section_texts(trap)["1"]
 
@@ -342,7 +400,9 @@ def test_assemble_adds_headings_and_drops_what_precedes_them() -> None:
     cut = four_sections()
     cut["1"] = cut["1"].partition("\n")[2]
     cut["2"] = "Here it is:\n\n" + cut["2"].replace("\n", "\r\n")
-    assert assemble("IMP-10-0-0-00", "Confirm the netlist/spef\nversion is correct.", cut) == EXAMPLE
+    assert (
+        assemble("IMP-10-0-0-00", "Confirm the netlist/spef\nversion is correct.", cut) == EXAMPLE
+    )
 
 
 def test_needs_review_lists_findings_with_their_lines_in_the_result() -> None:
@@ -389,7 +449,16 @@ def test_conditions(text: str, field: str, op: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a.b == True and a.c == 1", "a.b", "a.b == x", "a.b in 3", "a.b matches 3", "a.b exists always", ""]
+    "text",
+    [
+        "a.b == True and a.c == 1",
+        "a.b",
+        "a.b == x",
+        "a.b in 3",
+        "a.b matches 3",
+        "a.b exists always",
+        "",
+    ],
 )
 def test_what_is_not_one_comparison(text: str) -> None:
     assert words.condition(text) is None
@@ -450,7 +519,13 @@ def test_a_description_comes_back_as_it_was_written() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("yes, always", True), ("Waivable", True), ("**No**, broken", False), ("not waivable", False), ("rarely", None)],
+    [
+        ("yes, always", True),
+        ("Waivable", True),
+        ("**No**, broken", False),
+        ("not waivable", False),
+        ("rarely", None),
+    ],
 )
 def test_yes_and_no(text: str, value: bool | None) -> None:
     assert words.yes_no(text) is value
@@ -458,7 +533,15 @@ def test_yes_and_no(text: str, value: bool | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("4 (Boolean)", 4), ("Type 3", 3), ("`2`", 2), ("14", None), ("1.5", None), ("", None), ("5", None)],
+    [
+        ("4 (Boolean)", 4),
+        ("Type 3", 3),
+        ("`2`", 2),
+        ("14", None),
+        ("1.5", None),
+        ("", None),
+        ("5", None),
+    ],
 )
 def test_capability_types(text: str, kind: int | None) -> None:
     assert words.capability(text) == kind

@@ -1,4 +1,6 @@
-"""What a round sees of the earlier ones: the table, the excerpts, and a part that is not built as it should be."""
+"""What a round sees of the earlier ones: the table, the excerpts, and a part that is not built
+as it should be.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ few = settings(max_examples=examples(40), deadline=None)
 
 
 def names_of(text: str) -> set[str]:
-    """The keys and fields of Section 1 as its reader finds them, but for the keys that every entry has."""
+    """The keys and fields of Section 1 as its reader finds them, but for the keys that every
+    entry has.
+    """
     parsing = parse_section1(text)
     fields = {field.name for category in parsing.categories for field in category.fields}
     return {*parsing.keys(), *fields} - {*ENTRY_KEYS}
@@ -71,7 +75,9 @@ def damaged(draw: st.DrawFn, text: str) -> str:
             case "come":
                 lines.insert(at, draw(st.sampled_from(NOISE)))
             case "level":
-                lines[at] = f"#{lines[at]}" if lines[at].startswith("#") else lines[at].replace("**", "")
+                lines[at] = (
+                    f"#{lines[at]}" if lines[at].startswith("#") else lines[at].replace("**", "")
+                )
             case _:
                 lines.insert(at, lines[at])
     return "\n".join(lines) + "\n"
@@ -89,13 +95,17 @@ def test_the_table_has_the_rounds_and_their_blocks() -> None:
         given = [name for name in ROUND_VIEWS[each.role].dynamic if name not in ELSEWHERE]
         assert list(dict.fromkeys(excerpt.block for excerpt in excerpts)) == given
         used = {excerpt.of for excerpt in excerpts}
-        assert used == set(each.inputs) - {"config", "files", "similar"}, "a stage rests on exactly what its round sees"
+        assert used == set(each.inputs) - {"config", "files", "similar"}, (
+            "a stage rests on exactly what its round sees"
+        )
 
 
 def test_excerpts_of_one_block_follow_one_another() -> None:
     shown = seen("section3", "previous_sections")
     assert shown.startswith("## 1. Parsing Logic")
-    assert shown.endswith(TWO[TWO.index("## 2. Check Logic") : TWO.index("### Validation Sequence")].rstrip() + "\n")
+    assert shown.endswith(
+        TWO[TWO.index("## 2. Check Logic") : TWO.index("### Validation Sequence")].rstrip() + "\n"
+    )
     assert "### Step 7" in seen("section3", "analysis_reference")
 
 
@@ -108,7 +118,11 @@ def test_steps_are_given_as_written_and_the_conclusion() -> None:
     assert shown.startswith(ANALYSIS[start:end])
     whole, cut = parse_analysis(ANALYSIS), parse_analysis(shown)
     assert [step.number for step in cut.steps] == [5, 6]
-    assert (cut.reading, cut.reason, cut.capability_type) == (whole.reading, whole.reason, whole.capability_type)
+    assert (cut.reading, cut.reason, cut.capability_type) == (
+        whole.reading,
+        whole.reason,
+        whole.capability_type,
+    )
 
 
 def test_an_analysis_whose_conclusion_would_be_lost_is_given_whole() -> None:
@@ -119,10 +133,17 @@ def test_an_analysis_whose_conclusion_would_be_lost_is_given_whole() -> None:
 @few
 @given(damaged(ANALYSIS))
 def test_what_an_excerpt_is_to_show_of_an_analysis_is_there(text: str) -> None:
-    whole, cut = parse_analysis(text), parse_analysis(seen("section2", "analysis_reference", analysis=text))
+    whole, cut = (
+        parse_analysis(text),
+        parse_analysis(seen("section2", "analysis_reference", analysis=text)),
+    )
     wanted = {step.number for step in whole.steps if step.number in (5, 6)}
     assert wanted <= {step.number for step in cut.steps}
-    assert (cut.reading, cut.capability_type, cut.reason) == (whole.reading, whole.capability_type, whole.reason)
+    assert (cut.reading, cut.capability_type, cut.reason) == (
+        whole.reading,
+        whole.capability_type,
+        whole.reason,
+    )
 
 
 # -- Sections 1 and 2
@@ -154,12 +175,18 @@ def test_a_section_1_of_which_a_name_would_be_lost_is_given_whole(old: str, new:
 @given(damaged(ONE))
 def test_every_key_and_field_is_in_every_excerpt_of_section_1(text: str) -> None:
     blocks = (("section2", "section1_parsing_logic"), ("section3", "previous_sections"))
-    for shown in (*(seen(role, block, section1=text) for role, block in blocks), summary(section1=text)):
+    for shown in (
+        *(seen(role, block, section1=text) for role, block in blocks),
+        summary(section1=text),
+    ):
         assert [name for name in names_of(text) if name not in shown] == []
 
 
 def test_section_2_loses_its_sequence_and_nothing_else() -> None:
-    moved = TWO.replace("### Validation Sequence", "#### Validation Sequence") + "\n##### Remarks\n\nSeen twice.\n"
+    moved = (
+        TWO.replace("### Validation Sequence", "#### Validation Sequence")
+        + "\n##### Remarks\n\nSeen twice.\n"
+    )
     shown = seen("section3", "previous_sections", section2=moved)
     assert shown.endswith("##### Remarks\n\nSeen twice.\n")
     assert "Validation Sequence" not in shown
@@ -179,21 +206,34 @@ def test_the_summary_says_what_the_sections_say() -> None:
         assert getattr(cut, name) == getattr(whole, name), name
     for old, new in zip(whole.items, cut.items, strict=True):
         assert (new.purpose, new.completeness, new.passes) == ("", "", "")
-        for name in ("id", "name", "required", "condition", "validation", "mode", "quantifier", "fails"):
+        for name in (
+            "id",
+            "name",
+            "required",
+            "condition",
+            "validation",
+            "mode",
+            "quantifier",
+            "fails",
+        ):
             assert getattr(new, name) == getattr(old, name), name
     before, after = parse_section3(THREE), parse_section3(shown)
     for one, other in zip(before.scenarios, after.scenarios, strict=True):
         assert (other.scenario, other.justification) == ("", "")
         for name in ("id", "name", "items", "reason", "keywords", "stages"):
             assert getattr(other, name) == getattr(one, name), name
-    assert [(d.item, d.waivable) for d in after.decisions] == [(d.item, d.waivable) for d in before.decisions]
+    assert [(d.item, d.waivable) for d in after.decisions] == [
+        (d.item, d.waivable) for d in before.decisions
+    ]
     assert after.supported
 
 
 @pytest.mark.slow
 @few
 @given(damaged(ONE), damaged(TWO), damaged(THREE), st.integers(0, SUMMARY_TOKENS))
-def test_every_name_and_id_is_in_a_summary_of_any_size(one: str, two: str, three: str, tokens: int) -> None:
+def test_every_name_and_id_is_in_a_summary_of_any_size(
+    one: str, two: str, three: str, tokens: int
+) -> None:
     shown = summary(tokens, section1=one, section2=two, section3=three)
     wanted = names_of(one)
     wanted |= {text for item in parse_section2(two).items for text in (item.id, item.name)}
@@ -204,7 +244,9 @@ def test_every_name_and_id_is_in_a_summary_of_any_size(one: str, two: str, three
 @pytest.mark.slow
 @few
 @given(st.integers(0, 2_000), st.integers(1, 60))
-def test_a_summary_keeps_its_bound_or_names_alone_and_says_what_is_left_out(tokens: int, words: int) -> None:
+def test_a_summary_keeps_its_bound_or_names_alone_and_says_what_is_left_out(
+    tokens: int, words: int
+) -> None:
     wordy = TWO.replace("- **FAIL condition**:", f"- **FAIL condition**: {'prose ' * words}")
     shown = summary(tokens, section2=wordy)
     _, mark, told = shown.partition("(Left out for want of room: ")

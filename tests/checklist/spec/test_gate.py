@@ -1,4 +1,6 @@
-"""The substance gate: the worked example is clean, and every single loss is found, by name and line."""
+"""The substance gate: the worked example is clean, and every single loss is found, by name and
+line.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_what_is_right_is_not_found(case: dict[str, str]) -> None:
 
 
 def test_a_placeholder_is_counted_once() -> None:
-    findings = check_spec(parse_spec(changed("2.1 and 2.2 are found; items", "{TODO: x} items 2.1, 2.2;")))
+    findings = check_spec(
+        parse_spec(changed("2.1 and 2.2 are found; items", "{TODO: x} items 2.1, 2.2;"))
+    )
     assert [f.gate for f in findings] == ["spec.placeholders"]
 
 
@@ -93,7 +97,9 @@ def test_an_unfilled_template_shows_every_placeholder_once(number: int) -> None:
         for line, row in enumerate(template.split("\n"), 1)
         for part in row.split("{TODO")[1:]
     }
-    found = [finding for finding in check_alone(number, template) if finding.gate == "spec.placeholders"]
+    found = [
+        finding for finding in check_alone(number, template) if finding.gate == "spec.placeholders"
+    ]
     assert len(found) == len(wanted) > 5
     assert {finding.line for finding in found} == {line for line, _ in wanted}
 
@@ -130,7 +136,9 @@ def test_one_to_six_items(count: int) -> None:
     assert gates(findings) == (set() if 1 <= count <= 6 else {"spec.items.count"})
 
 
-@pytest.mark.parametrize(("count", "ok"), [(0, False), (1, False), (2, True), (4, True), (5, False)])
+@pytest.mark.parametrize(
+    ("count", "ok"), [(0, False), (1, False), (2, True), (4, True), (5, False)]
+)
 def test_two_to_four_waiver_scenarios(count: int, ok: bool) -> None:
     parts = cut(EXAMPLE)
     one = EXAMPLE[EXAMPLE.index("### 3.4 ") : EXAMPLE.index("### Global")].replace(
@@ -139,22 +147,31 @@ def test_two_to_four_waiver_scenarios(count: int, ok: bool) -> None:
     start, end = parts["3"].index("### 3.1"), parts["3"].index("### Global")
     scenarios = "".join(one.replace("### 3.4", f"### 3.{n}") for n in range(1, count + 1))
     text = (parts["3"][:start] + scenarios + parts["3"][end:]).replace("scenario", "case")
-    findings = check_section3(text.replace("Waiver case", "Waiver scenario"), parse_section2(parts["2"]))
+    findings = check_section3(
+        text.replace("Waiver case", "Waiver scenario"), parse_section2(parts["2"])
+    )
     assert ("spec.waiver.count" not in gates(findings)) is ok
 
 
 def typed(kind: int) -> str:
     """The example as a check of another type."""
-    text = EXAMPLE.replace("**Capability type**: 4 (Boolean check with waivers)", f"**Capability type**: {kind}")
+    text = EXAMPLE.replace(
+        "**Capability type**: 4 (Boolean check with waivers)", f"**Capability type**: {kind}"
+    )
     if kind in (2, 3):
         start = text.index("### 2.4")
         text = text[:start] + text[start:].replace("existence check\n", "pattern match\n", 1)
-        text = text.replace("pattern matching**: none", "pattern matching**: 2.4").replace("2.3, 2.4\n", "2.3\n")
+        text = text.replace("pattern matching**: none", "pattern matching**: 2.4").replace(
+            "2.3, 2.4\n", "2.3\n"
+        )
         text = text.replace(
-            "not applicable, since no item compares a value that the user gives", "`pattern_items[0]` is 2.4"
+            "not applicable, since no item compares a value that the user gives",
+            "`pattern_items[0]` is 2.4",
         )
     rows = {1: "1", 2: "4", 3: "456", 4: "123"}[kind]
-    for row, cells in enumerate(("N/A | N/A", "N/A | 0", "N/A | >0", ">0 | N/A", ">0 | 0", ">0 | >0"), 1):
+    for row, cells in enumerate(
+        ("N/A | N/A", "N/A | 0", "N/A | >0", ">0 | N/A", ">0 | 0", ">0 | >0"), 1
+    ):
         for word in ("yes", "no"):
             wanted = "yes" if str(row) in rows else "no"
             text = text.replace(f"| {row} | {cells} | {word} |", f"| {row} | {cells} | {wanted} |")
@@ -165,7 +182,9 @@ def typed(kind: int) -> str:
         )
         start, end = text.index("### 3.1"), text.index("### Implementation Guidance")
         decisions = "\n".join(f"- 2.{n}: no, the type has no waivers" for n in range(1, 5))
-        modes = "\n\nNot applicable.\n\n".join(["### Global Waiver Mode", "### Selective Waiver Mode", ""])
+        modes = "\n\nNot applicable.\n\n".join(
+            ["### Global Waiver Mode", "### Selective Waiver Mode", ""]
+        )
         text = text[:start] + modes + "### Waiver Decisions\n\n" + decisions + "\n\n" + text[end:]
     return text  # fmt: skip
 
@@ -202,10 +221,14 @@ def test_the_analysis_is_held(old: str, new: str, expected: set[str]) -> None:
 
 def test_empty_texts_are_findings_not_errors() -> None:
     parsing, check = parse_section1(""), parse_section2("")
-    assert {"spec.categories", "spec.fields.example", "spec.output.example"} <= gates(check_section1(""))
+    assert {"spec.categories", "spec.fields.example", "spec.output.example"} <= gates(
+        check_section1("")
+    )
     assert {"spec.items.count", "spec.type", "spec.overall"} <= gates(check_section2("", parsing))
     assert {"spec.waiver.count", "spec.waiver.modes"} <= gates(check_section3("", check))
-    assert {"spec.sections", "spec.sources", "spec.matrix"} <= gates(check_section4("", parsing, check))
+    assert {"spec.sections", "spec.sources", "spec.matrix"} <= gates(
+        check_section4("", parsing, check)
+    )
     assert {"spec.analysis.steps", "spec.analysis.type"} <= gates(check_analysis(""))
 
 
@@ -235,7 +258,10 @@ SECTION1 = """\
 ```
 """
 FIELDS = '{"a": "x", "b": true, "c": 1, "d": 0.5, "e": [], "f": {}}'
-ENTRY = '[{"value": "x", "source_file": "a.log", "line_number": 1, "matched_content": "x", "parsed_fields": {}}]'
+ENTRY = (
+    '[{"value": "x", "source_file": "a.log", "line_number": 1, "matched_content": "x",'
+    ' "parsed_fields": {}}]'
+)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from transom.checklist.atoms import ENTRY_KEYS, LOCKED_LAYER, SIGNATURES, TYPE_NAMES, Operator, ValidationItem
+from transom.checklist.atoms import (
+    ENTRY_KEYS,
+    LOCKED_LAYER,
+    SIGNATURES,
+    TYPE_NAMES,
+    Operator,
+    ValidationItem,
+)
 from transom.checklist.spec.gate import check_section1
 from transom.checklist.spec.views import BUILD_VIEWS, PROMPTS_DIR, ROUND_VIEWS, VIEWS, load_prompt
 from transom.checklist.vectors import VECTORS
@@ -23,7 +30,14 @@ RULES = [*(f"PR{n}" for n in range(1, 7)), *(f"CR{n}" for n in range(1, 6)), *(f
 
 TABLE = {
     "checklist.analysis": (
-        [*COMMON, "description_patterns", "example_reasoning", "many_questions", "task", "instructions"],
+        [
+            *COMMON,
+            "description_patterns",
+            "example_reasoning",
+            "many_questions",
+            "task",
+            "instructions",
+        ],
         ["configuration", "similar_items", "retry"],
         ["analysis"],
     ),
@@ -57,7 +71,14 @@ TABLE = {
         ["section4"],
     ),
     "checklist.parser": (
-        ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "parser_instructions"],
+        [
+            "parser_role",
+            "data_structure",
+            "parsing_rules",
+            "parser_contract",
+            "parser_tools",
+            "parser_instructions",
+        ],
         ["section_1", "section_4_1", "available_files", "log_snippets", "playbook", "retry"],
         ["atom_a"],
     ),
@@ -67,7 +88,14 @@ TABLE = {
         ["checker", "atoms"],
     ),
     "checklist.repair_a": (
-        ["parser_role", "data_structure", "parsing_rules", "parser_contract", "parser_tools", "instructions"],
+        [
+            "parser_role",
+            "data_structure",
+            "parsing_rules",
+            "parser_contract",
+            "parser_tools",
+            "instructions",
+        ],
         [
             *("section_1", "section_4_1", "available_files", "log_snippets"),
             *("previous_code", "findings", "tried", "guidance", "playbook", "retry"),
@@ -92,14 +120,17 @@ TABLE = {
 
 def test_the_table_round_by_block() -> None:
     found = {
-        role: ([block for block, _ in view.prompt], list(view.dynamic), list(view.tags)) for role, view in VIEWS.items()
+        role: ([block for block, _ in view.prompt], list(view.dynamic), list(view.tags))
+        for role, view in VIEWS.items()
     }
     assert found == TABLE
     assert [*ROUND_VIEWS, *BUILD_VIEWS] == list(TABLE)
 
 
 def test_numbered_files_become_the_blocks_of_their_round() -> None:
-    files = {role: [file for block, file in view.prompt if block != file] for role, view in VIEWS.items()}
+    files = {
+        role: [file for block, file in view.prompt if block != file] for role, view in VIEWS.items()
+    }
     assert files == {
         "checklist.analysis": ["task_round1", "instructions_round1"],
         "checklist.section1": ["task_round2", "template_section1", "instructions_round2"],
@@ -126,7 +157,12 @@ def test_no_role_sees_a_block_twice() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_each_rule_id_lives_in_exactly_one_file(rule: str) -> None:
     holders = [name for name, text in FILES.items() if re.search(rf"\b{rule}\b", text)]
-    home = {"P": "parsing_rules", "C": "check_rules", "W": "waiver_rules", "Q": "quality_checklist"}[rule[0]]
+    home = {
+        "P": "parsing_rules",
+        "C": "check_rules",
+        "W": "waiver_rules",
+        "Q": "quality_checklist",
+    }[rule[0]]
     assert holders == [home]
 
 
@@ -138,8 +174,13 @@ def test_every_round_gets_the_type_system_the_data_structure_and_the_notes() -> 
 def test_quality_points_name_findings_that_the_gate_makes() -> None:
     points = re.findall(r"\*\*(Q\d),.*?(?=\n- \*\*Q|\Z)", FILES["quality_checklist"], re.DOTALL)
     assert points == [f"Q{n}" for n in range(1, 7)]
-    cases = yaml.safe_load((Path(__file__).parent / "data" / "gate_cases.yaml").read_text("utf-8"))["losses"]
-    made = {finding for case in cases for finding in case["findings"]} | {"spec.items.count", "spec.waiver.count"}
+    cases = yaml.safe_load((Path(__file__).parent / "data" / "gate_cases.yaml").read_text("utf-8"))[
+        "losses"
+    ]
+    made = {finding for case in cases for finding in case["findings"]} | {
+        "spec.items.count",
+        "spec.waiver.count",
+    }
     for name in re.findall(r"`(spec\.[\w.*]+)`", FILES["quality_checklist"]):
         stem = name.rstrip(".*")
         assert any(finding == stem or finding.startswith(stem) for finding in made), name
@@ -211,7 +252,10 @@ def test_templates_have_the_headings_of_their_section() -> None:
         (2, "3", "Waiver Logic"),
         (2, "4", "Implementation Guide"),
     ]
-    assert len([f for part in parse(load_prompt("template_section1")) for f in fences(part.blocks)]) == 2
+    assert (
+        len([f for part in parse(load_prompt("template_section1")) for f in fences(part.blocks)])
+        == 2
+    )
     assert check_section1(load_prompt("template_section1"))
 
 

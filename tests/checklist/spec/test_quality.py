@@ -25,7 +25,12 @@ def test_a_loss_lowers_its_metric_alone_and_names_the_part() -> None:
     undecided = measured(changed(f"{lines[0]}\n", ""))
     assert undecided["consistency"]["score"] < whole["consistency"]["score"]
     held = whole["consistency"]["parts"]["items with a waiver decision"].split(" of ")[1]
-    assert undecided["consistency"]["parts"]["items with a waiver decision"] == f"{int(held) - 1} of {held}"
+    assert (
+        undecided["consistency"]["parts"]["items with a waiver decision"]
+        == f"{int(held) - 1} of {held}"
+    )
     assert undecided["practicality"] == whole["practicality"]
-    absolute = measured(changed("### Waiver Decisions\n", "### Waiver Decisions\n\nSee /home/user/waivers.txt.\n"))
+    absolute = measured(
+        changed("### Waiver Decisions\n", "### Waiver Decisions\n\nSee /home/user/waivers.txt.\n")
+    )
     assert absolute["generality"]["score"] < whole["generality"]["score"]

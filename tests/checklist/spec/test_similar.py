@@ -1,4 +1,6 @@
-"""Items whose checkers passed are examples for the first round of items that are described alike."""
+"""Items whose checkers passed are examples for the first round of items that are described
+alike.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ async def opened(folder: Path, log: list[Request]) -> AsyncIterator[Run]:
     workspace = Workspace.at(folder / "w")
     async with SqliteStore.open(workspace.database) as store:
         chain = Chain((ScriptedProvider(answer),))
-        async with await Run.open("t", {}, name="t", workspace=workspace, store=store, chain=chain) as run:
+        async with await Run.open(
+            "t", {}, name="t", workspace=workspace, store=store, chain=chain
+        ) as run:
             yield run
 
 
@@ -48,21 +52,28 @@ async def written(folder: Path, item: Item, memory: Memory | None) -> tuple[str,
 
 
 @pytest.mark.slow
-async def test_the_nearest_items_stand_in_the_first_window_alone_and_change_no_rule(tmp_path: Path) -> None:
+async def test_the_nearest_items_stand_in_the_first_window_alone_and_change_no_rule(
+    tmp_path: Path,
+) -> None:
     item, document = load_item(CHECKS / "VER-01.yaml"), parse_spec(SPEC.read_text("utf-8"))
     before, _ = await written(tmp_path / "before", item, None)
     async with SqliteMemory.open(None) as memory:
         await memory.store("the netlist's version, of another kind", {"kind": "assessment"})
         async with opened(tmp_path / "built", []) as run:
             for number in range(5):
-                await remember_spec(run, memory, f"NET-{number}", document.description * (number + 1), document)
+                await remember_spec(
+                    run, memory, f"NET-{number}", document.description * (number + 1), document
+                )
             await remember_spec(run, memory, item.item_id, item.description, document)
         after, log = await written(tmp_path / "after", item, memory)
     assert after == before
     shown = [text for one in log if (text := one.window.text(SIMILAR))]
     assert len(shown) == 1
     assert shown[0] == log[0].window.text(SIMILAR)
-    assert (shown[0].count("\n- "), shown[0].count("Type 4; validation items: Netlist File Loading Status")) == (3, 3)
+    assert (
+        shown[0].count("\n- "),
+        shown[0].count("Type 4; validation items: Netlist File Loading Status"),
+    ) == (3, 3)
     assert item.description not in shown[0], "its own reading is no example"
     assert estimate_tokens(shown[0]) < 600
 

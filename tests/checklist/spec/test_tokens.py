@@ -1,4 +1,6 @@
-"""How many input tokens an ItemSpec takes. The embedded rules answer, so it is a count, the same everywhere."""
+"""How many input tokens an ItemSpec takes. The embedded rules answer, so it is a count, the same
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ BAR = -0.60
 
 
 @pytest.mark.parametrize("name", ["VER-01", "STA-01"])
-async def test_rounds_take_much_less_than_everything_in_every_round(name: str, tmp_path: Path) -> None:
+async def test_rounds_take_much_less_than_everything_in_every_round(
+    name: str, tmp_path: Path
+) -> None:
     rows, configurations = await rounds_of(CHECKS / f"{name}.yaml", tmp_path)
     assert [row["role"] for row in rows] == [
         f"checklist.{tag}" for tag in ("analysis", *(f"section{n}" for n in range(1, 5)))

@@ -1,1 +1,3 @@
-"""What every adapter must do, whatever its server does: one table, behaviour by adapter, over a real local server."""
+"""What every adapter must do, whatever its server does: one table, behaviour by adapter, over a
+real local server.
+"""

@@ -79,7 +79,9 @@ def _stream(*parts: Part, stop: str | None = None) -> Callable[[Dialect], Answer
 
 def _status(status: int, kind: str = "api_error", **headers: str) -> Callable[[Dialect], Answer]:
     told = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda dialect: lambda wire, _: wire.answer(status, _json(dialect.error(kind, SAID)), told)
+    return lambda dialect: (
+        lambda wire, _: wire.answer(status, _json(dialect.error(kind, SAID)), told)
+    )
 
 
 def _packed(status: int) -> Callable[[Dialect], Answer]:
@@ -109,7 +111,9 @@ def _begun(dialect: Dialect, wire: Wire, parts: Sequence[Part] = (TEXT,)) -> lis
     return pieces[-1:]
 
 
-def _then(what: Callable[[Dialect, Wire, list[bytes]], None], *parts: Part) -> Callable[[Dialect], Answer]:
+def _then(
+    what: Callable[[Dialect, Wire, list[bytes]], None], *parts: Part
+) -> Callable[[Dialect], Answer]:
     def made(dialect: Dialect) -> Answer:
         return lambda wire, _: what(dialect, wire, _begun(dialect, wire, parts or (TEXT,)))
 
@@ -172,7 +176,9 @@ def _date() -> str:
 
 def _rate_limited(header: Callable[[], str]) -> Callable[[Dialect], Answer]:
     return lambda dialect: (
-        lambda wire, seen: _status(429, "rate_limit_error", retry_after=header())(dialect)(wire, seen)
+        lambda wire, seen: _status(429, "rate_limit_error", retry_after=header())(dialect)(
+            wire, seen
+        )
     )
 
 
@@ -190,8 +196,16 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("408", _status(408), error=NetworkFailed, retryable=True, says=SAID),
     Behaviour("413", _status(413), error=REFUSED, says=SAID),
     Behaviour("422", _status(422), error=REFUSED, says=SAID),
-    Behaviour("429, seconds", _rate_limited(lambda: "7"), error=RateLimited, retryable=True, retry_after=(7, 0)),
-    Behaviour("429, date", _rate_limited(_date), error=RateLimited, retryable=True, retry_after=(7, 2)),
+    Behaviour(
+        "429, seconds",
+        _rate_limited(lambda: "7"),
+        error=RateLimited,
+        retryable=True,
+        retry_after=(7, 0),
+    ),
+    Behaviour(
+        "429, date", _rate_limited(_date), error=RateLimited, retryable=True, retry_after=(7, 2)
+    ),
     Behaviour(
         "400 overflow",
         lambda dialect: lambda wire, _: wire.answer(400, _json(dialect.overflow())),
@@ -204,38 +218,90 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
         error=ContextOverflow,
         sizes=(9_000, 8_192),
     ),
-    Behaviour("overflow inside a stream", _overflows, error=ContextOverflow, sizes=(9_000, 8_192), stream=True),
+    Behaviour(
+        "overflow inside a stream",
+        _overflows,
+        error=ContextOverflow,
+        sizes=(9_000, 8_192),
+        stream=True,
+    ),
     Behaviour("400 otherwise", _status(400), error=REFUSED, says=SAID),
     *(
         Behaviour(str(status), _status(status), error=ProviderError, retryable=True, says=SAID)
         for status in (500, 502, 503, 504, 529)
     ),
-    Behaviour("502 in HTML", _raw(b"<h1>Bad gateway</h1>", 502), error=ProviderError, retryable=True, says="502"),
+    Behaviour(
+        "502 in HTML",
+        _raw(b"<h1>Bad gateway</h1>", 502),
+        error=ProviderError,
+        retryable=True,
+        says="502",
+    ),
     Behaviour("error inside 200", _status(200), error=ProviderError, retryable=True, says=SAID),
-    Behaviour("error inside a stream", _then(_fails), error=ProviderError, retryable=True, says=SAID, stream=True),
+    Behaviour(
+        "error inside a stream",
+        _then(_fails),
+        error=ProviderError,
+        retryable=True,
+        says=SAID,
+        stream=True,
+    ),
     Behaviour("{}", _raw(b"{}"), error=ProviderError, retryable=True),
     Behaviour("empty reply", _whole(Text("")), error=ProviderError, retryable=True),
     Behaviour("broken JSON", _raw(b'{"half": '), error=ProviderError, retryable=True),
-    Behaviour("broken JSON in a stream", _broken_stream, error=ProviderError, retryable=True, stream=True),
+    Behaviour(
+        "broken JSON in a stream", _broken_stream, error=ProviderError, retryable=True, stream=True
+    ),
     Behaviour("clean cut", _short_body, error=NetworkFailed, retryable=True),
-    Behaviour("clean cut of a stream", _then(_cut), error=NetworkFailed, retryable=True, stream=True),
-    Behaviour("clean cut in a call", _then(_cut, CALL), error=NetworkFailed, retryable=True, stream=True),
+    Behaviour(
+        "clean cut of a stream", _then(_cut), error=NetworkFailed, retryable=True, stream=True
+    ),
+    Behaviour(
+        "clean cut in a call", _then(_cut, CALL), error=NetworkFailed, retryable=True, stream=True
+    ),
     Behaviour("torn stream", _then(_torn), error=NetworkFailed, retryable=True, stream=True),
-    Behaviour("stall", _then(_stalls), error=NetworkFailed, retryable=True, stream=True, seconds=SHORT),
-    Behaviour("slow drip", _then(_drips), error=NetworkFailed, retryable=True, stream=True, seconds=SHORT),
-    Behaviour("oversized body", _whole(Text("x" * 80_000)), error=ProviderError, says="65536 bytes"),
-    Behaviour("oversized stream", _stream(Text("x" * 80_000)), error=ProviderError, says="65536 bytes", stream=True),
+    Behaviour(
+        "stall", _then(_stalls), error=NetworkFailed, retryable=True, stream=True, seconds=SHORT
+    ),
+    Behaviour(
+        "slow drip", _then(_drips), error=NetworkFailed, retryable=True, stream=True, seconds=SHORT
+    ),
+    Behaviour(
+        "oversized body", _whole(Text("x" * 80_000)), error=ProviderError, says="65536 bytes"
+    ),
+    Behaviour(
+        "oversized stream",
+        _stream(Text("x" * 80_000)),
+        error=ProviderError,
+        says="65536 bytes",
+        stream=True,
+    ),
     Behaviour("oversized error", _raw(b" " * 80_000, 500), error=ProviderError, says="65536 bytes"),
     Behaviour("packed body", _packed(200), error=ProviderError, says="compressed"),
     Behaviour("packed stream", _packed(200), error=ProviderError, says="compressed", stream=True),
     Behaviour("packed error", _packed(500), error=ProviderError, says="compressed"),
-    Behaviour("redirect", _status(307, location="http://127.0.0.1:9/"), error=ProviderError, says="127.0.0.1:9"),
+    Behaviour(
+        "redirect",
+        _status(307, location="http://127.0.0.1:9/"),
+        error=ProviderError,
+        says="127.0.0.1:9",
+    ),
     Behaviour("connection refused", None, error=NetworkFailed, retryable=True, refused=True),
-    Behaviour("unknown stop reason", _whole(TEXT, stop="weather"), error=ProviderError, says="weather"),
-    Behaviour("unknown stop reason of a stream", _stream(TEXT, stop="weather"), error=ProviderError, stream=True),
+    Behaviour(
+        "unknown stop reason", _whole(TEXT, stop="weather"), error=ProviderError, says="weather"
+    ),
+    Behaviour(
+        "unknown stop reason of a stream",
+        _stream(TEXT, stop="weather"),
+        error=ProviderError,
+        stream=True,
+    ),
 )
 
 NOT_APPLICABLE: dict[tuple[str, str], str] = {
-    ("empty reply", "anthropic"): "its models end so where they have nothing to add: tests/agent/test_pause.py",
+    (
+        "empty reply",
+        "anthropic",
+    ): "its models end so where they have nothing to add: tests/agent/test_pause.py",
 }
 """(behaviour, adapter) -> why there is no such thing."""

@@ -39,8 +39,12 @@ class Dialect(ABC):
     def __init__(self, plain: int = 7) -> None:
         self._plain = plain
 
-    def provider(self, url: str, *, seconds: float, stream: bool, max_body: int = 65_536) -> HostedProvider:
-        server = Server(url + self.suffix, "planted-key", seconds=seconds, stream=stream, max_body=max_body)
+    def provider(
+        self, url: str, *, seconds: float, stream: bool, max_body: int = 65_536
+    ) -> HostedProvider:
+        server = Server(
+            url + self.suffix, "planted-key", seconds=seconds, stream=stream, max_body=max_body
+        )
         return HostedProvider(self.vendor(server), "m-1", server, known_model(self.service, "m-1"))
 
     @abstractmethod
@@ -54,7 +58,9 @@ class Dialect(ABC):
     @property
     @abstractmethod
     def last(self) -> int:
-        """How many of a stream's frames only say that it is over, when the stop reason and the usage have been told."""
+        """How many of a stream's frames only say that it is over, when the stop reason and the
+        usage have been told.
+        """
 
     @abstractmethod
     def error(self, kind: str, said: str) -> dict[str, Any]:
@@ -94,7 +100,11 @@ class Anthropic(Dialect):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
 
     def _message(self, parts: Sequence[Part], stop: str | None, out: int) -> dict[str, Any]:
-        counts = {"input_tokens": self._plain, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
+        counts = {
+            "input_tokens": self._plain,
+            "cache_read_input_tokens": 3,
+            "cache_creation_input_tokens": 2,
+        }
         return {
             "id": "msg_1",
             "type": "message",
@@ -107,13 +117,21 @@ class Anthropic(Dialect):
         }
 
     def _stop(self, parts: Sequence[Part], stop: str | None) -> str:
-        return stop if stop is not None else "tool_use" if isinstance(parts[-1], ToolCall) else "end_turn"
+        return (
+            stop
+            if stop is not None
+            else "tool_use"
+            if isinstance(parts[-1], ToolCall)
+            else "end_turn"
+        )
 
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
         return self._message(parts, self._stop(parts, stop), 5)
 
     def pieces(self, parts: Sequence[Part], stop: str | None = None) -> list[bytes]:
-        return [_event(event["type"], event) for event in self._events(parts, self._stop(parts, stop))]
+        return [
+            _event(event["type"], event) for event in self._events(parts, self._stop(parts, stop))
+        ]
 
     def _events(self, parts: Sequence[Part], stop: str) -> Iterator[dict[str, Any]]:
         yield {"type": "message_start", "message": self._message([], None, 1)}
@@ -165,7 +183,13 @@ class OpenAI(Dialect):
         return {**counts, "prompt_tokens_details": {"cached_tokens": 3}}
 
     def _stop(self, parts: Sequence[Part], stop: str | None) -> str:
-        return stop if stop is not None else "tool_calls" if isinstance(parts[-1], ToolCall) else "stop"
+        return (
+            stop
+            if stop is not None
+            else "tool_calls"
+            if isinstance(parts[-1], ToolCall)
+            else "stop"
+        )
 
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
         text = "".join(part.text for part in parts if isinstance(part, Text))
@@ -180,10 +204,19 @@ class OpenAI(Dialect):
                 }
                 for call in calls
             ]
-        choice = {"index": 0, "message": message, "finish_reason": self._stop(parts, stop) or None, "logprobs": None}
-        return {"id": "c1", "object": "chat.completion", "created": 1, "model": "m-1", "choices": [choice]} | {
-            "usage": self._counts()
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": self._stop(parts, stop) or None,
+            "logprobs": None,
         }
+        return {
+            "id": "c1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m-1",
+            "choices": [choice],
+        } | {"usage": self._counts()}
 
     def pieces(self, parts: Sequence[Part], stop: str | None = None) -> list[bytes]:
         deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
@@ -193,11 +226,19 @@ class OpenAI(Dialect):
                 deltas += [{"content": half} for half in _halves(part.text)]
                 continue
             begin = {"name": part.name, "arguments": ""}
-            deltas.append({"tool_calls": [{"index": calls, "id": part.id, "type": "function", "function": begin}]})
+            deltas.append(
+                {
+                    "tool_calls": [
+                        {"index": calls, "id": part.id, "type": "function", "function": begin}
+                    ]
+                }
+            )
             for half in _halves(json.dumps(part.arguments)):
                 deltas.append({"tool_calls": [{"index": calls, "function": {"arguments": half}}]})
             calls += 1
-        frames = [self._chunk([{"index": 0, "delta": delta, "finish_reason": None}]) for delta in deltas]
+        frames = [
+            self._chunk([{"index": 0, "delta": delta, "finish_reason": None}]) for delta in deltas
+        ]
         word = self._stop(parts, stop)
         if word:
             frames.append(self._chunk([{"index": 0, "delta": {}, "finish_reason": word}]))
@@ -206,19 +247,38 @@ class OpenAI(Dialect):
         return frames
 
     def _chunk(self, choices: list[Any], **more: Any) -> bytes:
-        made = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m-1", "choices": choices}
+        made = {
+            "id": "c1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "m-1",
+            "choices": choices,
+        }
         return _event(None, {**made, **more})
 
     def error(self, kind: str, said: str) -> dict[str, Any]:
         return {"error": {"message": said, "type": kind, "param": None, "code": None}}
 
     def overflow(self) -> dict[str, Any]:
-        said = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-        return {"error": {"message": said, "type": "invalid_request_error", "code": "context_length_exceeded"}}
+        said = (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in"
+            " 9000 tokens."
+        )
+        return {
+            "error": {
+                "message": said,
+                "type": "invalid_request_error",
+                "code": "context_length_exceeded",
+            }
+        }
 
     def schema(self, body: Any) -> tuple[dict[str, Any] | None, bool]:
         told = body.get("response_format")
-        return (told["json_schema"]["schema"], told["json_schema"]["strict"]) if told else (None, False)
+        return (
+            (told["json_schema"]["schema"], told["json_schema"]["strict"])
+            if told
+            else (None, False)
+        )
 
     def failure(self) -> dict[str, Any]:
         return self.error("server_error", SAID)
@@ -237,12 +297,23 @@ class Ollama(Dialect):
     def _message(self, content: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
         made: dict[str, Any] = {"role": "assistant", "content": content}
         if calls:
-            made["tool_calls"] = [{"function": {"name": call.name, "arguments": call.arguments}} for call in calls]
+            made["tool_calls"] = [
+                {"function": {"name": call.name, "arguments": call.arguments}} for call in calls
+            ]
         return made
 
     def _piece(self, message: dict[str, Any], stop: str = "") -> dict[str, Any]:
-        made = {"model": "m-1", "created_at": "2026-11-21T00:00:00Z", "message": message, "done": bool(stop)}
-        return made | ({"done_reason": stop, "prompt_eval_count": self._plain + 5, "eval_count": 5} if stop else {})
+        made = {
+            "model": "m-1",
+            "created_at": "2026-11-21T00:00:00Z",
+            "message": message,
+            "done": bool(stop),
+        }
+        return made | (
+            {"done_reason": stop, "prompt_eval_count": self._plain + 5, "eval_count": 5}
+            if stop
+            else {}
+        )
 
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
         text = "".join(part.text for part in parts if isinstance(part, Text))

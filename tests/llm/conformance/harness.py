@@ -12,10 +12,16 @@ from transom.errors import ContextOverflow, ProviderError
 from transom.llm import Block, Delta, Reply, Request, Text, Tier, ToolSpec, Window
 from transom.llm.retrying import RetryingProvider
 
-LOOK = ToolSpec("look", "Looks at a file.", {"type": "object", "properties": {"at": {"type": "string"}}})
-ASKED = Request("p.seat", Window((Block("role", "You look.", Tier.STABLE), Block("ask", "Look."))), (LOOK,))
+LOOK = ToolSpec(
+    "look", "Looks at a file.", {"type": "object", "properties": {"at": {"type": "string"}}}
+)
+ASKED = Request(
+    "p.seat", Window((Block("role", "You look.", Tier.STABLE), Block("ask", "Look."))), (LOOK,)
+)
 PATIENT = Retry(max_attempts=2, initial_delay=0.001, max_retry_after=0.001)
-"""Twice, so that the number of requests shows what is retried, and that no SDK retries on its own."""
+"""Twice, so that the number of requests shows what is retried, and that no SDK retries on its
+own.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,10 @@ class Cell:
 
     def __str__(self) -> str:
         if self.reply:
-            usage, told = self.reply.usage, "".join("." for one in self.deltas if isinstance(one, Text))
+            usage, told = (
+                self.reply.usage,
+                "".join("." for one in self.deltas if isinstance(one, Text)),
+            )
             counts = f"{usage.input_tokens}/{usage.cached_tokens}/{usage.output_tokens}"
             return f"{self.reply.stop} {counts}, {self.requests} {told}".strip()
         again = "again" if self.error and self.error.retryable else "final"
@@ -44,7 +53,9 @@ class Cell:
 
 
 async def run_cell(server: LocalServer, dialect: Dialect, behaviour: Behaviour) -> Cell:
-    """Ask once, with one repetition where it is allowed, while the server does what the behaviour says."""
+    """Ask once, with one repetition where it is allowed, while the server does what the
+    behaviour says.
+    """
     server.seen.clear()
     server.answer = behaviour.answer(dialect) if behaviour.answer else None
     url = closed_port() if behaviour.refused else server.url
@@ -63,17 +74,28 @@ async def run_cell(server: LocalServer, dialect: Dialect, behaviour: Behaviour) 
 def faults(cell: Cell, dialect: Dialect, behaviour: Behaviour) -> list[str]:
     """Where a cell departs from what must be."""
     attempts = 2 if behaviour.retryable else 1
-    found = [] if cell.requests == (0 if behaviour.refused else attempts) else [f"{cell.requests} requests"]
+    found = (
+        []
+        if cell.requests == (0 if behaviour.refused else attempts)
+        else [f"{cell.requests} requests"]
+    )
     if behaviour.error is None:
         return found + _reply_faults(cell, dialect, behaviour)
     if type(cell.error) is not behaviour.error:
-        return [*found, f"{type(cell.error).__name__} in place of {behaviour.error.__name__}: {cell.error}"]
+        return [
+            *found,
+            f"{type(cell.error).__name__} in place of {behaviour.error.__name__}: {cell.error}",
+        ]
     error = cell.error
     if error.retryable is not behaviour.retryable:
         found.append(f"retryable is {error.retryable}")
     if len(error.causes) != attempts - 1:
         found.append(f"{len(error.causes)} causes")
-    if behaviour.says not in str(error) or "planted-key" in str(error) or dialect.name not in str(error):
+    if (
+        behaviour.says not in str(error)
+        or "planted-key" in str(error)
+        or dialect.name not in str(error)
+    ):
         found.append(f"it says: {error}")
     if behaviour.retry_after:
         wanted, off = behaviour.retry_after

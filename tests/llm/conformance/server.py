@@ -1,4 +1,6 @@
-"""A real HTTP server on this machine that does exactly what a test says, down to the last byte of a socket."""
+"""A real HTTP server on this machine that does exactly what a test says, down to the last byte
+of a socket.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,22 @@ class Wire:
         self._connection.sendall(data)
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
-        reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Whatever"
-        lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers.items())]
+        reason = (
+            HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Whatever"
+        )
+        lines = [
+            f"HTTP/1.1 {status} {reason}",
+            *(f"{name}: {value}" for name, value in headers.items()),
+        ]
         self.send("\r\n".join([*lines, "connection: close", "", ""]).encode())
 
     def answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         """A whole response of JSON."""
-        told = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+        told = {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            **(headers or {}),
+        }
         self.head(status, told)
         self.send(body)
 
@@ -81,7 +92,10 @@ class LocalServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._stopping.set()
         with suppress(OSError):
@@ -121,7 +135,9 @@ def _read(connection: socket.socket) -> Seen | None:
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
     first, *rest = head.decode("latin-1").split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    headers = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)
+    }
     while len(body) < int(headers.get("content-length", "0")):
         body += connection.recv(65536)
     method, path, _ = first.split(" ", 2)

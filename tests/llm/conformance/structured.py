@@ -1,8 +1,9 @@
-"""Answers that follow a schema: what each server is sent of it, with tools and without, and what comes of that.
+"""Answers that follow a schema: what each server is sent of it, with tools and without, and what
+comes of that.
 
-The server does as the real ones do. Anthropic's refuses keywords that it does not know, OpenAI's refuses them where it
-is to be strict, Ollama's calls no tool where it holds a reply to a schema, and of compatible ones some refuse a schema
-beside tools.
+The server does as the real ones do. Anthropic's refuses keywords that it does not know, OpenAI's
+refuses them where it is to be strict, Ollama's calls no tool where it holds a reply to a schema,
+and of compatible ones some refuse a schema beside tools.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from transom.llm.structured import SCHEMA_BLOCK
 from transom.tools import ToolDefinition
 
 Schema = dict[str, Json]
-COUNT: Schema = {"type": "object", "properties": {"left": {"type": "integer"}}, "required": ["left"]}
+COUNT: Schema = {
+    "type": "object",
+    "properties": {"left": {"type": "integer"}},
+    "required": ["left"],
+}
 BOUNDED: Schema = {
     "type": "object",
     "properties": {"left": {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}},
@@ -60,12 +65,20 @@ _REFUSED = {"minimum", "oneOf", "default"}
 SEARCH = ToolSpec(
     LOOK.name,
     LOOK.description,
-    {"type": "object", "properties": {"at": {"type": "string", "pattern": "(?=.)a"}, "pattern": {"type": "string"}}},
+    {
+        "type": "object",
+        "properties": {
+            "at": {"type": "string", "pattern": "(?=.)a"},
+            "pattern": {"type": "string"},
+        },
+    },
 )
 
 
 class Compatible(OpenAI):
-    """A server that speaks like OpenAI, and of which nothing is known; it takes no schema beside tools."""
+    """A server that speaks like OpenAI, and of which nothing is known; it takes no schema beside
+    tools.
+    """
 
     title = "compatible"
     service = ""
@@ -82,7 +95,8 @@ class Asking:
         name: what is asked, and how it is answered.
         schema: of the answer.
         says: what the model says, reply by reply, where its server leaves it free to.
-        sent: adapter -> how each request tells of the schema: `schema` or `strict`, and `words`; then `tools` where it
+        sent: adapter -> how each request tells of the schema: `schema` or `strict`, and `words`;
+            then `tools` where it
             offers some, and `repair` where it asks for one.
         tools: what may be called.
         fails: no answer follows the schema.
@@ -97,7 +111,9 @@ class Asking:
 
 
 def _all(*sent: str, strict: bool = True, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """What the adapters send: the same, but strictly where they speak like OpenAI; or what is said otherwise."""
+    """What the adapters send: the same, but strictly where they speak like OpenAI; or what is
+    said otherwise.
+    """
     strictly = tuple(one.replace("schema", "strict") for one in sent) if strict else sent
     return {"anthropic": sent, "openai": strictly, "ollama": sent, "compatible": strictly, **others}
 
@@ -105,8 +121,18 @@ def _all(*sent: str, strict: bool = True, **others: tuple[str, ...]) -> dict[str
 _WORDS = ("words tools", "words tools")
 ASKINGS: tuple[Asking, ...] = (
     Asking("structured answer", COUNT, (GOOD,), _all("schema")),
-    Asking("structured answer, with bounds and variants", BOUNDED, (GOOD,), _all("schema", strict=False)),
-    Asking("structured answer, a table", TABLE, (GOOD,), _all("schema", strict=False, anthropic=("words",))),
+    Asking(
+        "structured answer, with bounds and variants",
+        BOUNDED,
+        (GOOD,),
+        _all("schema", strict=False),
+    ),
+    Asking(
+        "structured answer, a table",
+        TABLE,
+        (GOOD,),
+        _all("schema", strict=False, anthropic=("words",)),
+    ),
     Asking(
         "structured answer with tools",
         COUNT,
@@ -151,7 +177,13 @@ ASKINGS: tuple[Asking, ...] = (
         ),
         (LOOK,),
     ),
-    Asking("structured answer, mended in vain", COUNT, (BAD, BAD), _all("schema", "schema repair"), fails=True),
+    Asking(
+        "structured answer, mended in vain",
+        COUNT,
+        (BAD, BAD),
+        _all("schema", "schema repair"),
+        fails=True,
+    ),
 )
 
 
@@ -180,7 +212,9 @@ async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> ToolRetu
     server.answer = lambda wire, seen: _answer(dialect, wire, seen, left)
     role = Role("p.seat", "You count.", output=asking.schema)
     tools = [
-        ToolDefinition(one.name, one.description, one.parameters, lambda arguments: "7 left", effect="pure")
+        ToolDefinition(
+            one.name, one.description, one.parameters, lambda arguments: "7 left", effect="pure"
+        )
         for one in asking.tools
     ]
     inner = dialect.provider(server.url, seconds=5, stream=False)
@@ -205,7 +239,11 @@ def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> N
         wire.answer(400, json.dumps(dialect.error("invalid_request_error", said)).encode())
         return
     if words or (schema and tools and dialect.title == "compatible"):
-        said = f"{sorted(words)} are not permitted" if words else "Cannot use custom grammar constraints with tools."
+        said = (
+            f"{sorted(words)} are not permitted"
+            if words
+            else "Cannot use custom grammar constraints with tools."
+        )
         wire.answer(400, json.dumps(dialect.error("invalid_request_error", said)).encode())
         return
     says = next(left)
@@ -215,7 +253,9 @@ def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> N
 
 
 def _refused_pattern(dialect: Dialect, sent: Any) -> str:
-    """What is said of a pattern that a server does not know, be it in an answer's schema or in a tool's."""
+    """What is said of a pattern that a server does not know, be it in an answer's schema or in a
+    tool's.
+    """
     patterns = [one for one in _patterns(sent) if isinstance(one, str)]
     if dialect.title == "openai" and any("(?=" in one or "(?!" in one for one in patterns):
         return "Invalid JSON schema: regex lookaround is not supported."
@@ -243,7 +283,9 @@ def _keywords(schema: Any) -> set[str]:
     if isinstance(schema, list):
         return {word for one in schema for word in _keywords(one)}
     return (
-        {*schema, *(word for one in schema.values() for word in _keywords(one))} if isinstance(schema, dict) else set()
+        {*schema, *(word for one in schema.values() for word in _keywords(one))}
+        if isinstance(schema, dict)
+        else set()
     )
 
 

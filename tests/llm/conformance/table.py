@@ -49,19 +49,28 @@ async def measure_structured() -> tuple[list[list[str]], int]:
 def _print(rows: list[list[str]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        sys.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+        sys.stdout.write(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            + "\n"
+        )
 
 
 def main() -> int:
     rows, wrong = asyncio.run(measure())
     _print(rows)
-    sys.stdout.write("\nreply: stop reason, tokens in/cached/out, requests seen, a dot per piece of text heard\n")
-    sys.stdout.write("error: class, whether it is asked again (two attempts are allowed), requests the server saw\n")
+    sys.stdout.write(
+        "\nreply: stop reason, tokens in/cached/out, requests seen, a dot per piece of text heard\n"
+    )
+    sys.stdout.write(
+        "error: class, whether it is asked again (two attempts are allowed), requests the server"
+        " saw\n"
+    )
     structured, more = asyncio.run(measure_structured())
     sys.stdout.write("\n")
     _print(structured)
     sys.stdout.write(
-        "\nanswer or error: of each request the server saw, how it told of the schema, and what else it had\n"
+        "\nanswer or error: of each request the server saw, how it told of the schema, and what"
+        " else it had\n"
     )
     return 1 if wrong + more else 0
 

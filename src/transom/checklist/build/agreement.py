@@ -13,18 +13,30 @@ from transom.gates import Finding
 def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> list[Finding]:
     """Every validation item of Section 2 stands in the YAML as it was specified, and no other.
 
-    What Section 2 leaves open (a label that is missing or cannot be read) is not compared. `text` is `checker.yaml`.
+    What Section 2 leaves open (a label that is missing or cannot be read) is not compared. `text`
+    is `checker.yaml`.
     """
     said = {item.id: item for item in section.items}
     made = {item.id: item for item in config.items}
-    findings = [_finding(text, f"item {ident} of Section 2 is not there", ident) for ident in said if ident not in made]
-    findings += [_finding(text, f"item {ident} stands not in Section 2", ident) for ident in made if ident not in said]
+    findings = [
+        _finding(text, f"item {ident} of Section 2 is not there", ident)
+        for ident in said
+        if ident not in made
+    ]
+    findings += [
+        _finding(text, f"item {ident} stands not in Section 2", ident)
+        for ident in made
+        if ident not in said
+    ]
     if section.capability_type not in (None, config.capability_type):
-        message = f"capability_type is {config.capability_type}, Section 2 says {section.capability_type}"
+        message = (
+            f"capability_type is {config.capability_type}, Section 2 says {section.capability_type}"
+        )
         findings.append(_finding(text, message, "capability_type"))
     for ident in (one for one in said if one in made):
         findings += [
-            _finding(text, f"item {ident}: {problem}", ident) for problem in _differences(said[ident], made[ident])
+            _finding(text, f"item {ident}: {problem}", ident)
+            for problem in _differences(said[ident], made[ident])
         ]
     return findings
 
@@ -41,7 +53,8 @@ def _differences(said: SpecItem, made: ValidationItem) -> Iterator[str]:
     ):
         if wanted is not None and wanted != found:
             yield f"{name} is {found!r}, Section 2 says {wanted!r}"
-    # A condition's own field is demanded by the condition; naming it as required too changes nothing.
+    # A condition's own field is demanded by the condition; naming it as required too changes
+    # nothing.
     asked = {condition.field for condition in (said.condition, made.condition) if condition}
     specified, required = set(said.required) - asked, set(made.required) - asked
     if specified != required:
@@ -64,5 +77,7 @@ def _listed(fields: set[str]) -> str:
 
 
 def _finding(text: str, message: str, needle: str) -> Finding:
-    line = next((number for number, line in enumerate(text.splitlines(), 1) if needle in line), None)
+    line = next(
+        (number for number, line in enumerate(text.splitlines(), 1) if needle in line), None
+    )
     return Finding("agreement", CHECKER, line, message)

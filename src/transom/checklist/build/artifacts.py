@@ -1,4 +1,6 @@
-"""Artifacts that findings are about: the parts of a checker that a role can write again, and which of them go first."""
+"""Artifacts that findings are about: the parts of a checker that a role can write again, and
+which of them go first.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ _DEF = re.compile(r"(?:async\s+)?def\s+(\w+)")
 
 
 def route(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """The artifacts to repair, in order: A alone while anything is wrong with it, then B, C and the YAML together.
+    """The artifacts to repair, in order: A alone while anything is wrong with it, then B, C and the
+    YAML together.
 
-    What names no artifact that is known here goes to A. What only the ItemSpec or the files can mend goes to nobody.
+    What names no artifact that is known here goes to A. What only the ItemSpec or the files can
+    mend goes to nobody.
     """
     named = {finding.artifact for finding in findings} - {SPEC}
     later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in named)
@@ -56,7 +60,9 @@ class Parts:
 
     @cached_property
     def logic(self) -> str:
-        """The source of B and C. In place of A stand blank lines and the imports that A is bound to have."""
+        """The source of B and C. In place of A stand blank lines and the imports that A is bound
+        to have.
+        """
         lines = self.whole.split("\n")[self.first - 1 :]
         blank = [_PRELUDE, *[""] * (self.first - 2)] if self.first > 1 else []
         return "\n".join([*blank, *lines])
@@ -65,7 +71,11 @@ class Parts:
     def trees(self) -> tuple[ast.Module, ...]:
         """Trees of the code: the whole, else the parts that parse."""
         whole = tree_of(self.whole)
-        return (whole,) if whole else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
+        return (
+            (whole,)
+            if whole
+            else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
+        )
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -80,7 +90,8 @@ class Parts:
         for number, text in enumerate(self.whole.split("\n")[:line], 1):
             found = _DEF.match(text) if number >= self.first else None
             if found:
-                # A helper belongs to B, whose comparisons need some; C looks at nothing but a length.
+                # A helper belongs to B, whose comparisons need some; C looks at nothing but a
+                # length.
                 owner = ATOM_C if FUNCTIONS.get(found[1]) == ATOM_C else ATOM_B
         return owner
 
@@ -88,19 +99,29 @@ class Parts:
         """The line at which the function of an atom begins."""
         name = next((name for name, owner in FUNCTIONS.items() if owner == artifact), "")
         lines = enumerate(self.whole.split("\n"), 1)
-        return next((n for n, text in lines if (found := _DEF.match(text)) and found[1] == name), None)
+        return next(
+            (n for n, text in lines if (found := _DEF.match(text)) and found[1] == name), None
+        )
 
 
 def split(code: str) -> Parts:
-    """Cut `atoms.py` where B and C begin: at the line that says so, else at the first of their functions.
+    """Cut `atoms.py` where B and C begin: at the line that says so, else at the first of their
+    functions.
 
     It works on code that does not parse, so that a fault in one part does not hide the others.
     """
     lines = code.split("\n")
-    marked = next((number for number, line in enumerate(lines, 1) if line.startswith(SEPARATOR)), None)
+    marked = next(
+        (number for number, line in enumerate(lines, 1) if line.startswith(SEPARATOR)), None
+    )
     if marked is None:
-        names = {number: found[1] for number, line in enumerate(lines, 1) if (found := _DEF.match(line))}
-        marked = next((number for number, name in names.items() if FUNCTIONS.get(name, ATOM_A) != ATOM_A), None)
+        names = {
+            number: found[1] for number, line in enumerate(lines, 1) if (found := _DEF.match(line))
+        }
+        marked = next(
+            (number for number, name in names.items() if FUNCTIONS.get(name, ATOM_A) != ATOM_A),
+            None,
+        )
     return Parts(code, marked or len(lines) + 1)
 
 

@@ -34,5 +34,8 @@ def checker_yaml(config: CheckerConfig) -> str:
         "waive_items": [row["pattern"] for row in rows],
         "waive_reasons": [row["reason"] or "" for row in rows],
     }
-    data["items"] = [{key: value for key, value in item.items() if value not in (None, [])} for item in data["items"]]
+    data["items"] = [
+        {key: value for key, value in item.items() if value not in (None, [])}
+        for item in data["items"]
+    ]
     return dump_yaml(data)

@@ -1,4 +1,6 @@
-"""Long files as the gates try a checker on them: the beginning, the end, and the lines around what atom A sees."""
+"""Long files as the gates try a checker on them: the beginning, the end, and the lines around
+what atom A sees.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ _PLACES = 100
 
 
 def excerpt(path: Path, seen: Sequence[int] | None = None) -> tuple[str, bool]:
-    """A file's text, and whether it was cut: a long one keeps its ends and the lines around those in `seen`.
+    """A file's text, and whether it was cut: a long one keeps its ends and the lines around those
+    in `seen`.
 
     Where nobody has looked yet (None), a long one has no text.
 
@@ -23,7 +26,9 @@ def excerpt(path: Path, seen: Sequence[int] | None = None) -> tuple[str, bool]:
         InputError: it cannot be read.
     """
     some = (seen or ())[:: max(1, -(-len(seen or ()) // _PLACES))]
-    wanted = frozenset(number for line in some for number in range(line - _AROUND, line + _AROUND + 1))
+    wanted = frozenset(
+        number for line in some for number in range(line - _AROUND, line + _AROUND + 1)
+    )
     while True:
         try:
             return _cut(Scope("line").open(path).pieces(), None if seen is None else wanted)
@@ -32,7 +37,9 @@ def excerpt(path: Path, seen: Sequence[int] | None = None) -> tuple[str, bool]:
 
 
 def _cut(pieces: Iterator[str], wanted: frozenset[int] | None) -> tuple[str, bool]:
-    """Text of both ends and of the wanted lines between them; no more than a few pieces are in memory."""
+    """Text of both ends and of the wanted lines between them; no more than a few pieces are in
+    memory.
+    """
     front, middle, back, before, long = "", "", "", 0, False
     for piece in pieces:
         back += piece

@@ -1,11 +1,13 @@
-"""`check build`: ItemSpec -> checker folder. Look at real files, write, try, mend what the gates name, or ask a person.
+"""`check build`: ItemSpec -> checker folder. Look at real files, write, try, mend what the gates
+name, or ask a person.
 
 The flow is a table of nodes and routes; `run.stage` beneath the nodes keeps what was paid for.
 
     load_spec > preprocess > parser > logic > validate > (questions) > done
                                                |   ^
                                                v   |
-                                     repair_a, repair_b        (the parser first; the rest once that is clean)
+                                     repair_a, repair_b        (the parser first; the rest once that
+                                     is clean)
                                                |
                                                v
                                          human_required
@@ -22,7 +24,13 @@ from typing import Any, TypeVar
 from transom.canonical import pretty_json
 from transom.checklist.build import routes
 from transom.checklist.build.artifacts import ATOM_A, CHECKER
-from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, SPEC_FILE
+from transom.checklist.build.checker import (
+    ATOMS_FILE,
+    BUILD_FILE,
+    CHECKER_FILE,
+    ITEM_FILE,
+    SPEC_FILE,
+)
 from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, stub_files
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.lessons import RECALL, learn
@@ -59,7 +67,11 @@ class BuiltChecker:
 
 
 async def build_checker(
-    run: Run, inputs: BuildInputs, sandbox: Sandbox, settings: BuildSettings, folder: Path | None = None
+    run: Run,
+    inputs: BuildInputs,
+    sandbox: Sandbox,
+    settings: BuildSettings,
+    folder: Path | None = None,
 ) -> BuiltChecker:
     """Build a checker, in `folder` for a person, inside the run where that is None.
 
@@ -78,8 +90,13 @@ async def build_checker(
 
 
 def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
-    """The state at first. A person who had the run go on granted it as many repairs again, or one."""
-    more = (help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1) for help_ in run.state.helps)
+    """The state at first. A person who had the run go on granted it as many repairs again, or
+    one.
+    """
+    more = (
+        help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1)
+        for help_ in run.state.helps
+    )
     return BuildState(inputs, max([max_iterations, *more]), tuple(run.state.helps))
 
 
@@ -87,13 +104,16 @@ def build_table(
     run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None, repairs: int
 ) -> Table[BuildState]:
     """The flow as a table; every node declared, every route pure."""
-    nodes = _Nodes(run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder)
+    nodes = _Nodes(
+        run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder
+    )
     return Table(
         name="build",
         start="load_spec",
         nodes={name: getattr(nodes, name) for name in (*routes.ROUTES, *routes.ENDS)},
         routes=routes.ROUTES,
-        # A repair takes at most three steps (repair, logic, validate) beside the first walk through.
+        # A repair takes at most three steps (repair, logic, validate) beside the first walk
+        # through.
         most_steps=8 + 3 * repairs,
     )
 
@@ -110,16 +130,25 @@ class _Nodes:
 
     async def load_spec(self, state: BuildState) -> BuildState:
         playbook = self.settings.playbook
-        hints = await playbook.recall(self.run, RECALL, state.inputs.description) if playbook else None
-        return replace(state, sections=inputs_of(state.inputs), hints=hints if hints and hints.value else None)
+        hints = (
+            await playbook.recall(self.run, RECALL, state.inputs.description) if playbook else None
+        )
+        return replace(
+            state, sections=inputs_of(state.inputs), hints=hints if hints and hints.value else None
+        )
 
     async def preprocess(self, state: BuildState) -> BuildState:
-        """Discovery and the views of files. It is kept with the run, so that new logs never rebuild a checker."""
+        """Discovery and the views of files. It is kept with the run, so that new logs never
+        rebuild a checker.
+        """
         inputs, limits = state.inputs, self.settings.limits
 
         async def step(stage: Stage, section_4_1: str, *_: object) -> FileOverview:
-            # The item's text and the limits are inputs all the same: they decide on which files, and on how much.
-            overview = await asyncio.to_thread(survey_files, section_4_1, inputs.files, inputs.roots, limits)
+            # The item's text and the limits are inputs all the same: they decide on which files,
+            # and on how much.
+            overview = await asyncio.to_thread(
+                survey_files, section_4_1, inputs.files, inputs.roots, limits
+            )
             stage.memoise = bool(overview.files) and not overview.broken
             return overview
 
@@ -134,7 +163,8 @@ class _Nodes:
         try:
             atom_a, unread = await _read(self.writers.parser(state), ATOM_A)
         except NeedsModel:
-            # Nothing rests on what was seen yet, and other logs may be understood: look anew the next time.
+            # Nothing rests on what was seen yet, and other logs may be understood: look anew the
+            # next time.
             assert state.overview is not None
             state.overview.path.unlink(missing_ok=True)
             raise
@@ -143,7 +173,8 @@ class _Nodes:
     async def logic(self, state: BuildState) -> BuildState:
         logic, unread = await _read(self.writers.logic(state), CHECKER)
         if unread and not state.logic:
-            unread = (*await self.bench.parser(state), *unread)  # a logic of a parser that must change is for nothing
+            # a logic of a parser that must change is for nothing
+            unread = (*await self.bench.parser(state), *unread)
         return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
 
     async def validate(self, state: BuildState) -> BuildState:
@@ -152,7 +183,9 @@ class _Nodes:
         return replace(state, record=await self.bench.gates(state))
 
     async def questions(self, state: BuildState) -> BuildState:
-        """The gates' questions to the writer of atom A; where nobody answers they stay for who approves the checker."""
+        """The gates' questions to the writer of atom A; where nobody answers they stay for who
+        approves the checker.
+        """
         assert state.record
         asked = [row.message for row in state.record.value.questions]
         state = replace(state, asked=True)
@@ -160,19 +193,27 @@ class _Nodes:
             answers = await self.writers.answers(state, asked)
         except (EgressError, NeedsModel, ReplyError):
             return state
-        said = (f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend)
+        said = (
+            f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend
+        )
         unread = tuple(Finding("questions", ATOM_A, None, text) for text in said)
         return replace(state, record=await self.bench.answered(state, answers), unread=unread)
 
     async def repair_a(self, state: BuildState) -> BuildState:
-        atom_a, unread, stuck = await self._repaired(state, "repair_a", self.writers.repair_a, ATOM_A)
+        atom_a, unread, stuck = await self._repaired(
+            state, "repair_a", self.writers.repair_a, ATOM_A
+        )
         before = routes.emitted_fields(state.atom_a.value) if state.atom_a else frozenset()
         changed = atom_a is not None and routes.emitted_fields(atom_a.value) != before
         state = _after(state, "repair_a", unread, stuck)
-        return replace(state, atom_a=atom_a or state.atom_a, fields_changed=changed or state.fields_changed)
+        return replace(
+            state, atom_a=atom_a or state.atom_a, fields_changed=changed or state.fields_changed
+        )
 
     async def repair_b(self, state: BuildState) -> BuildState:
-        logic, unread, stuck = await self._repaired(state, "repair_b", self.writers.repair_b, CHECKER)
+        logic, unread, stuck = await self._repaired(
+            state, "repair_b", self.writers.repair_b, CHECKER
+        )
         return replace(_after(state, "repair_b", unread, stuck), logic=logic or state.logic)
 
     async def human_required(self, state: BuildState) -> BuildState:
@@ -180,15 +221,24 @@ class _Nodes:
         target = self.folder or self.run.folder / "build" / "unfinished"
         report = report_of(self.run, state)
         text = pretty_json(report).encode("utf-8")
-        # A person may finish the stub in its place: then that counts as an edit of what was tried last.
+        # A person may finish the stub in its place: then that counts as an edit of what was tried
+        # last.
         made = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
         for name, data in {**stub_files(state), REPORT_FILE: text}.items():
             tried, copy = made.get(name), target / name
             path = tried.path if tried else None
-            # Her version of what was tried last stays where it lies; the record makes every verdict an ERROR.
-            hers = tried and tried.by == A_PERSON and copy.is_file() and copy.read_bytes() == tried.path.read_bytes()
+            # Her version of what was tried last stays where it lies; the record makes every verdict
+            # an ERROR.
+            hers = (
+                tried
+                and tried.by == A_PERSON
+                and copy.is_file()
+                and copy.read_bytes() == tried.path.read_bytes()
+            )
             data = copy.read_bytes() if hers else data
-            await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
+            await export(
+                self.run.store, target / name, data, artifact=path, progress=self.run.progress
+            )
         await self._write_beside(state.inputs, target)
         await hand_over(self.run, state.iteration, [one.path for one in made.values() if one])
         waits = f"{report.failure_summary}; see {target / REPORT_FILE}"
@@ -199,22 +249,36 @@ class _Nodes:
         if state.result:
             return state
         assert state.atoms and state.config and state.record
-        made: dict[str, Artifact[Any]] = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config, BUILD_FILE: state.record}
+        made: dict[str, Artifact[Any]] = {
+            ATOMS_FILE: state.atoms,
+            CHECKER_FILE: state.config,
+            BUILD_FILE: state.record,
+        }
         target = self.folder or state.record.path.parent
         for name, artifact in made.items():
             if artifact.path != target / name:
                 data, path = artifact.path.read_bytes(), artifact.path
-                await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
+                await export(
+                    self.run.store, target / name, data, artifact=path, progress=self.run.progress
+                )
         retract(self.run.store, target / REPORT_FILE)  # of a build that had given up
         await self._write_beside(state.inputs, target)
         return replace(state, result=_result(self.run, state, state.record.value.status, target))
 
     async def _repaired(
-        self, state: BuildState, role: str, write: Callable[[BuildState], Awaitable[Artifact[T]]], artifact: str
+        self,
+        state: BuildState,
+        role: str,
+        write: Callable[[BuildState], Awaitable[Artifact[T]]],
+        artifact: str,
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
-        """Artifact that a repair wrote, what could not be read of it, and why nobody could make it."""
+        """Artifact that a repair wrote, what could not be read of it, and why nobody could make
+        it.
+        """
         number = state.iteration + 1
-        self.run.progress(f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}")
+        self.run.progress(
+            f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}"
+        )
         self.run.files.put_iteration(
             number, error_row(number, RepairAttempt(role, state.findings)).model_dump(mode="json")
         )
@@ -233,7 +297,9 @@ class _Nodes:
             await export(self.run.store, target / name, data, progress=self.run.progress)
 
 
-async def _read(writing: Awaitable[Artifact[T]], artifact: str) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
+async def _read(
+    writing: Awaitable[Artifact[T]], artifact: str
+) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
     """Artifact that a role wrote; a reply that could not be read is a finding like any other."""
     try:
         return await writing, ()
@@ -249,7 +315,9 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
 
 
 def _adopt_edits(run: Run, target: Path) -> None:
-    """Take what a person changed in the checker folder back to the artifact that it was made from."""
+    """Take what a person changed in the checker folder back to the artifact that it was made
+    from.
+    """
     for name in (ATOMS_FILE, CHECKER_FILE):
         made = source_of(run.store, target / name)
         if made and made.is_relative_to(run.folder) and adopt(run.store, target / name, made):
@@ -260,17 +328,27 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
     """The answer where there is nothing to look at, or something that cannot be read."""
     if not overview.files:
         folders = ", ".join(str(root) for root in inputs.roots) or "any root"
-        wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
-        return BuildResult(status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id)
+        wanted = (
+            f"no log or report was found under {folders}; name a folder that has some with --root"
+            " or --var"
+        )
+        return BuildResult(
+            status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id
+        )
     if overview.broken:
-        # Without the item's own files there is nothing to build for: an error, as it is for a check.
-        findings = tuple(Finding("inputs", name, None, why) for name, why in overview.broken.items())
+        # Without the item's own files there is nothing to build for: an error, as it is for a
+        # check.
+        findings = tuple(
+            Finding("inputs", name, None, why) for name, why in overview.broken.items()
+        )
         row = GateRow(gate="inputs", passed=False, findings=findings)
         return BuildResult(status="ERROR", item_id=inputs.item_id, gates=(row,), run_id=run.id)
     return None
 
 
-def _result(run: Run, state: BuildState, status: str, target: Path, waits_for: str | None = None) -> BuildResult:
+def _result(
+    run: Run, state: BuildState, status: str, target: Path, waits_for: str | None = None
+) -> BuildResult:
     record: BuildRecord | None = state.record.value if state.record else None
     return BuildResult.model_validate(
         {

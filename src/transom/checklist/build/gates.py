@@ -12,7 +12,12 @@ from typing import Final
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
-from transom.checklist.build.logic_gates import check_hard_coding, check_likeness, check_vector, item_values
+from transom.checklist.build.logic_gates import (
+    check_hard_coding,
+    check_likeness,
+    check_vector,
+    item_values,
+)
 from transom.checklist.build.mutation.gate import Mutation, mutate
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.static_gates import (
@@ -71,13 +76,17 @@ class Trial:
 
     def paths(self, sources: Sequence[Source]) -> list[Path]:
         """The files for the schema gate; those that do not exist any more are passed over."""
-        fitting = [path for path in self.others if path not in self.own and classify(path.name, sources)[0]]
+        fitting = [
+            path for path in self.others if path not in self.own and classify(path.name, sources)[0]
+        ]
         return [path for path in (*self.own, *fitting) if path.is_file()]
 
 
 @dataclass(frozen=True)
 class GateReport:
-    """Rows of every gate that was run, in order; each finding names the artifact that must be repaired."""
+    """Rows of every gate that was run, in order; each finding names the artifact that must be
+    repaired.
+    """
 
     rows: tuple[GateRow, ...]
     mutation: MutationRow | None = None
@@ -93,7 +102,9 @@ class GateReport:
 
 
 async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
-    """Run every gate that the checker is fit for: a part that does not parse keeps no other from its gates."""
+    """Run every gate that the checker is fit for: a part that does not parse keeps no other from
+    its gates.
+    """
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
         report = await _run_gates(code, yaml, spec, trial)
         for row in report.rows:
@@ -128,12 +139,19 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
         whole = await start(code) if tree_of(code) else None
         if whole or tree_of(atoms.a):
             # Where all items forbid, a clean file is one in which nothing is found.
-            silent = config is not None and all(item.mode == "forbid" or item.count for item in config.items)
-            parsed, entries, files = await _parser_rows(whole or await start(atoms.a), trial, may_be_silent=silent)
+            silent = config is not None and all(
+                item.mode == "forbid" or item.count for item in config.items
+            )
+            parsed, entries, files = await _parser_rows(
+                whole or await start(atoms.a), trial, may_be_silent=silent
+            )
         own = item_values(config, trial.item, entries) if config else {}
         if whole or tree_of(atoms.logic):
             logic = whole or await start(atoms.logic)
-            rows += [_row(f"vectors.{vector.name}", await check_vector(logic, vector)) for vector in VECTORS]
+            rows += [
+                _row(f"vectors.{vector.name}", await check_vector(logic, vector))
+                for vector in VECTORS
+            ]
             rows.append(_row("likeness", await check_likeness(logic, atoms, tuple(own))))
         rows += parsed
         if config and file:
@@ -152,13 +170,18 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
 
 
 def _disagreement(test: Combination) -> Finding:
-    """A test that came out otherwise. What the file says is atom A's, what is made of it the configuration's."""
+    """A test that came out otherwise. What the file says is atom A's, what is made of it the
+    configuration's.
+    """
     artifact = ATOM_A if test.name.endswith("_base") else CHECKER
     first = test.example.strip().split("\n")[0]
     expected, result = (
-        one.model_dump_json(exclude_defaults=True) for one in (test.expected, test.result or test.expected)
+        one.model_dump_json(exclude_defaults=True)
+        for one in (test.expected, test.result or test.expected)
     )
-    return Finding("tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}")
+    return Finding(
+        "tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}"
+    )
 
 
 def _static_rows(atoms: Parts) -> list[GateRow]:
@@ -186,7 +209,9 @@ def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
     found: dict[str, list[Finding]] = {}
     for (gate, artifact), messages in mutation.messages.items():
         line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
-        found.setdefault(gate, []).extend(Finding(gate, artifact, line, message) for message in messages)
+        found.setdefault(gate, []).extend(
+            Finding(gate, artifact, line, message) for message in messages
+        )
     return [
         GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
         for gate, rows in found.items()
@@ -200,7 +225,11 @@ def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Find
         return validate_yaml(CheckerConfig, file), file, []
     except InputError as error:
         line = (error.where or "").rpartition(":")[2]
-        return None, None, [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)]
+        return (
+            None,
+            None,
+            [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)],
+        )
 
 
 def _row(gate: str, findings: Sequence[Finding]) -> GateRow:

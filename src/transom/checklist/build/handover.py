@@ -1,4 +1,6 @@
-"""Handing a build over to a person: a report of what was tried, and a stub in the checker's place that never passes."""
+"""Handing a build over to a person: a report of what was tried, and a stub in the checker's
+place that never passes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from transom.runs import Run
 
 REPORT_FILE = "human_intervention_report.json"
 
-_STUB = '''"""This checker was not finished; see {report}. Whatever it is run on, the verdict is ERROR."""
+_STUB = '''"""This checker was not finished; see {report}. Its verdict is always ERROR."""
 
 from typing import Dict, List
 
@@ -29,13 +31,17 @@ def extract_context(text: str, source_file: str) -> List[Dict]:
 
 
 def report_of(run: Run, state: BuildState) -> Intervention:
-    """Report that a person needs to take over. It names folders of this machine and is never read."""
+    """Report that a person needs to take over. It names folders of this machine and is never
+    read.
+    """
     logic = state.logic.value if state.logic else None
     return Intervention(
         item_id=state.inputs.item_id,
         total_iterations=state.iteration,
         failure_summary=_summary(state),
-        error_history=tuple(error_row(number, tried) for number, tried in enumerate(state.tried, 1)),
+        error_history=tuple(
+            error_row(number, tried) for number, tried in enumerate(state.tried, 1)
+        ),
         last_validation_errors=state.findings,
         last_generated_code=GeneratedCode(
             atom_a=state.atom_a.value if state.atom_a else "",
@@ -61,7 +67,9 @@ def stub_files(state: BuildState) -> dict[str, bytes]:
     code = _STUB.format(report=REPORT_FILE, summary=summary, others=STANDARD_SOURCE.strip() + "\n")
     item = ValidationItem(id="2.1", name="Unfinished checker", select="unfinished.checker")
     inputs = state.inputs
-    config = CheckerConfig(item_id=inputs.item_id, description=inputs.description, capability_type=1, items=(item,))
+    config = CheckerConfig(
+        item_id=inputs.item_id, description=inputs.description, capability_type=1, items=(item,)
+    )
     return {
         ATOMS_FILE: code.encode("utf-8"),
         CHECKER_FILE: checker_yaml(config).encode("utf-8"),
@@ -72,7 +80,9 @@ def stub_files(state: BuildState) -> dict[str, bytes]:
 def _record(state: BuildState) -> BuildRecord:
     if state.record and not state.unread:
         return state.record.value.model_copy(update={"status": "human_required"})
-    return BuildRecord.unfinished(state.inputs.item_id, state.inputs.item_text or "", state.inputs.spec_text)
+    return BuildRecord.unfinished(
+        state.inputs.item_id, state.inputs.item_text or "", state.inputs.spec_text
+    )
 
 
 def _summary(state: BuildState) -> str:
@@ -83,16 +93,27 @@ def _summary(state: BuildState) -> str:
 
 
 def _actions(run: Run, state: BuildState) -> list[str]:
-    """Steps that could help, from what is wrong: edit, say, name a model, correct the ItemSpec or bring other logs."""
+    """Steps that could help, from what is wrong: edit, say, name a model, correct the ItemSpec
+    or bring other logs.
+    """
     wanted = route(state.findings)
     made = (state.config if wanted == (CHECKER,) else state.atoms) or state.atom_a
     actions = [f"edit {made.path} and give: transom resume {run.id}"] if made else []
-    actions.append(f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}')
+    actions.append(
+        f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}'
+    )
     if state.stuck:
         actions.append(f"let a model repair it: transom resume {run.id} --model PROVIDER:NAME")
     if ATOM_A not in wanted:
         return [*actions, "compare Section 2 of the ItemSpec with the fields that the parser emits"]
-    actions.append("compare Sections 1 and 4.1 of the ItemSpec with the real files: formats, keywords, patterns")
-    if any(finding.gate.startswith(("schema", "examples", "mutation")) for finding in state.findings):
-        actions.append("see whether the input files are the right ones: they may not hold what is asked for")
+    actions.append(
+        "compare Sections 1 and 4.1 of the ItemSpec with the real files: formats, keywords,"
+        " patterns"
+    )
+    if any(
+        finding.gate.startswith(("schema", "examples", "mutation")) for finding in state.findings
+    ):
+        actions.append(
+            "see whether the input files are the right ones: they may not hold what is asked for"
+        )
     return actions

@@ -39,7 +39,8 @@ class BuildInputs:
         return self.spec.value if isinstance(self.spec, Artifact) else self.spec
 
     def section(self, number: str) -> Artifact[str] | str:
-        """A section as an input of its own: a stage is redone when its sections change, not when others do.
+        """A section as an input of its own: a stage is redone when its sections change, not when
+        others do.
 
         Raises:
             InputError: the ItemSpec has no such section.
@@ -53,7 +54,8 @@ class BuildSettings:
     """Settings of the build: how its roles ask, and how much of the logs they are shown.
 
     Attributes:
-        limits, tools: how much of the logs is shown at first, and how much a role may look at by itself.
+        limits, tools: how much of the logs is shown at first, and how much a role may look at by
+        itself.
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
         tests: run the combinations of requirements and waivers that fit the item's type, too.

@@ -1,4 +1,6 @@
-"""Lessons that a build gives back to the playbook: outcomes for the insights that its roles named, and new ones."""
+"""Lessons that a build gives back to the playbook: outcomes for the insights that its roles
+named, and new ones.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from transom.checklist.build.artifacts import ATOM_A, route
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import RESPONSE_FILE, numbered
 from transom.gates import Finding
-from transom.learning import ErrorPatterns, OptimizationOutcome, Playbook, Reflector, Source, cited_in, shown_in
+from transom.learning import (
+    ErrorPatterns,
+    OptimizationOutcome,
+    Playbook,
+    Reflector,
+    Source,
+    cited_in,
+    shown_in,
+)
 from transom.runs import Run
 
 DOMAIN = "checklist"
@@ -22,15 +32,18 @@ _PATTERNS = Path(__file__).with_name("gate_errors.yaml")
 
 
 def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
-    """Count each draft for or against the insights that it named, and add what the gates found as insights.
+    """Count each draft for or against the insights that it named, and add what the gates found as
+    insights.
 
-    A draft that a gate objects to speaks against them, one that stands in a checker that passed every gate for them.
-    A build that is resumed counts nothing twice.
+    A draft that a gate objects to speaks against them, one that stands in a checker that passed
+    every gate for them. A build that is resumed counts nothing twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     authors = {"parser": "build/parser", "logic": "build/logic"}
     passed = state.result is not None and state.result.status == "done"
-    for number, findings in enumerate([*(one.because for one in state.tried), () if passed else state.findings]):
+    for number, findings in enumerate(
+        [*(one.because for one in state.tried), () if passed else state.findings]
+    ):
         if number:
             role = state.tried[number - 1].role
             authors["parser" if role == "repair_a" else "logic"] = numbered(f"build/{role}", number)
@@ -40,18 +53,24 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
         author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
         if wrong:
             source = Source(run.id, authors[author], by=_BY)
-            outcome = OptimizationOutcome(None, False, solver_errors=told_plainly(wrong), source=source)
+            outcome = OptimizationOutcome(
+                None, False, solver_errors=told_plainly(wrong), source=source
+            )
             reflector.learn(outcome, _named(run.folder, source.stage))
     for stage in authors.values() if passed else ():
         reflector.learn(
-            OptimizationOutcome(None, True, source=Source(run.id, stage, by=_BY)), _named(run.folder, stage)
+            OptimizationOutcome(None, True, source=Source(run.id, stage, by=_BY)),
+            _named(run.folder, stage),
         )
     reflector.commit_insights()
 
 
 def named_in(build: Path) -> list[str]:
     """The insights that the roles of a build named, each once; `build` is the folder of its run."""
-    stages = [path.parent.relative_to(build).as_posix() for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))]
+    stages = [
+        path.parent.relative_to(build).as_posix()
+        for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))
+    ]
     return [*dict.fromkeys(key for stage in stages for key in _named(build, stage))]
 
 

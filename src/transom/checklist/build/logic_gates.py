@@ -20,12 +20,40 @@ from transom.checklist.vectors import STANDARD_SOURCE, Vector
 from transom.gates import Finding
 
 KINDS: Final = ("alternatives", "regex", "wildcard", "contains", "exact")
-# Words of the contract itself, which atoms B and C are made of; a value of an item may happen to be one of them.
+# Words of the contract itself, which atoms B and C are made of; a value of an item may happen to be
+# one of them.
 CONTRACT: Final = frozenset(
-    {*KINDS, "regex:", "invalid regex:", "invalid regex", "invalid", "is_match", "reason", "kind", "evidence", "items",
-     "value", "source_file", "line_number", "matched_content", "parsed_fields", "search", "match", "pattern", "text",
-     "found", "nothing found", "matches", "does not match", "none", "item", "list", "true", "false"}
-)  # fmt: skip
+    {
+        *KINDS,
+        "regex:",
+        "invalid regex:",
+        "invalid regex",
+        "invalid",
+        "is_match",
+        "reason",
+        "kind",
+        "evidence",
+        "items",
+        "value",
+        "source_file",
+        "line_number",
+        "matched_content",
+        "parsed_fields",
+        "search",
+        "match",
+        "pattern",
+        "text",
+        "found",
+        "nothing found",
+        "matches",
+        "does not match",
+        "none",
+        "item",
+        "list",
+        "true",
+        "false",
+    }
+)
 _SHORTEST = 3
 _TRIES = 24
 _OWN = 40
@@ -44,7 +72,10 @@ async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
         found: list[str] = []
         for call in vector.calls:
             result = await worker.call(vector.function, dict(call.arguments))
-            found += [f"{vector.function}({_shown(call.arguments)}): {problem}" for problem in call.problems(result)]
+            found += [
+                f"{vector.function}({_shown(call.arguments)}): {problem}"
+                for problem in call.problems(result)
+            ]
         return found
 
     return await prober.findings(problems, f"vectors.{vector.name}", FUNCTIONS[vector.function])
@@ -53,19 +84,31 @@ async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
 async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) -> list[Finding]:
     """Own atoms against the shipped ones on random texts, for every kind that they do not extend.
 
-    A kind is extended by another name: what calls itself `wildcard` must be the wildcard that everybody knows. The
-    texts in `own` belong to the item; they must be compared like all others, and no finding names them.
+    A kind is extended by another name: what calls itself `wildcard` must be the wildcard that
+    everybody knows. The texts in `own` belong to the item; they must be compared like all others,
+    and no finding names them.
     """
     if is_shipped(atoms):
         return []
     chance = random.Random(0)  # the same questions in every build
-    questions = [(_like(pattern, chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)]
+    questions = [
+        (_like(pattern, chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)
+    ]
     found = await prober.findings(_compared(questions), "likeness", ATOM_B)
     mine = [text for text in own[:_OWN] if not text.startswith("regex:")]
-    if not found and await prober.findings(_compared([(one, two) for one in mine for two in mine]), "likeness", ATOM_B):
-        message = "validate_logic answers otherwise than the shipped one where a text is this item's own"
+    if not found and await prober.findings(
+        _compared([(one, two) for one in mine for two in mine]), "likeness", ATOM_B
+    ):
+        message = (
+            "validate_logic answers otherwise than the shipped one where a text is this item's own"
+        )
         found = [Finding("likeness", ATOM_B, atoms.line_of(ATOM_B), message)]
-    lists: list[list[Json]] = [[], [{}], [{"value": _text(chance)} for _ in range(3)], [{"value": "", "x": None}]]
+    lists: list[list[Json]] = [
+        [],
+        [{}],
+        [{"value": _text(chance)} for _ in range(3)],
+        [{"value": "", "x": None}],
+    ]
     return found + await prober.findings(_counted(lists), "likeness", ATOM_C)
 
 
@@ -83,8 +126,13 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Check:
                 if kind not in KINDS and isinstance(kind, str):
                     continue
                 if kind != wanted["kind"] or answer.get("is_match") is not wanted["is_match"]:
-                    said = f"validate_logic({text!r}, {pattern!r}, default_match={strategy!r}) answers {result!r:.120}"
-                    found.setdefault(str(wanted["kind"]), f"{said}; the shipped one: {wanted!r:.120}")
+                    said = (
+                        f"validate_logic({text!r}, {pattern!r}, default_match={strategy!r}) answers"
+                        f" {result!r:.120}"
+                    )
+                    found.setdefault(
+                        str(wanted["kind"]), f"{said}; the shipped one: {wanted!r:.120}"
+                    )
         return list(found.values())
 
     return problems
@@ -95,8 +143,13 @@ def _counted(lists: Sequence[Sequence[Json]]) -> Check:
         for items in lists:
             wanted = check_existence(items)  # type: ignore[arg-type]  # entries of any shape
             result = await worker.call("check_existence", {"items": items})
-            if not isinstance(result, dict) or any(result.get(key) != wanted[key] for key in ("is_match", "evidence")):
-                return [f"check_existence({items!r:.80}) answers {result!r:.120}; the shipped one: {wanted!r:.120}"]
+            if not isinstance(result, dict) or any(
+                result.get(key) != wanted[key] for key in ("is_match", "evidence")
+            ):
+                return [
+                    f"check_existence({items!r:.80}) answers {result!r:.120}; the shipped one:"
+                    f" {wanted!r:.120}"
+                ]
         return []
 
     return problems
@@ -113,12 +166,25 @@ def _patterns(chance: random.Random) -> Iterator[str]:
 def _like(pattern: str, chance: random.Random) -> str:
     """A text that is near to what the pattern matches, so that both answers come up."""
     part = chance.choice(pattern.removeprefix("regex:").split("|"))
-    fitting = "".join(_text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign for sign in part)
+    fitting = "".join(
+        _text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign
+        for sign in part
+    )
     at = chance.randrange(len(fitting) + 1)
     return chance.choice(
-        (fitting, fitting, fitting[:at] + fitting[at + 1 :], fitting[:at] + chance.choice("ab*") + fitting[at:],
-         fitting.upper(), f"a{fitting}", f"{fitting}b", f" {fitting} ", _text(chance), pattern)
-    )  # fmt: skip
+        (
+            fitting,
+            fitting,
+            fitting[:at] + fitting[at + 1 :],
+            fitting[:at] + chance.choice("ab*") + fitting[at:],
+            fitting.upper(),
+            f"a{fitting}",
+            f"{fitting}b",
+            f" {fitting} ",
+            _text(chance),
+            pattern,
+        )
+    )
 
 
 def _text(chance: random.Random) -> str:
@@ -126,7 +192,9 @@ def _text(chance: random.Random) -> str:
 
 
 def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
-    """No literal of B and C is or holds one of the item's values, which have beside them what they are."""
+    """No literal of B and C is or holds one of the item's values, which have beside them what
+    they are.
+    """
     tree = None if is_shipped(atoms) else tree_of(atoms.logic)
     if tree is None:
         return []
@@ -141,10 +209,15 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
     return findings
 
 
-def item_values(config: CheckerConfig, item: Item | None, entries: Sequence[Entry]) -> dict[str, str]:
+def item_values(
+    config: CheckerConfig, item: Item | None, entries: Sequence[Entry]
+) -> dict[str, str]:
     """Everything that belongs to one item alone, with what it is."""
     found: dict[str, str] = {config.item_id: "the id"}
-    both = [(config.requirements, config.waivers), *([(item.requirements, item.waivers)] if item else [])]
+    both = [
+        (config.requirements, config.waivers),
+        *([(item.requirements, item.waivers)] if item else []),
+    ]
     for requirements, waivers in both:
         for pattern in requirements.pattern_items if requirements else ():
             found.update(dict.fromkeys(parts(pattern), "a pattern"))
@@ -157,12 +230,19 @@ def item_values(config: CheckerConfig, item: Item | None, entries: Sequence[Entr
         found[re.split(r"[/\\]", name.written)[-1]] = "a file name"
     for entry in entries:
         found.update(dict.fromkeys(_texts(entry), "a value of the evidence"))
-    return {value: what for value, what in found.items() if value.strip() and value.strip().casefold() not in CONTRACT}
+    return {
+        value: what
+        for value, what in found.items()
+        if value.strip() and value.strip().casefold() not in CONTRACT
+    }
 
 
 def _texts(entry: Entry) -> list[str]:
     fields = [part for part in entry.parsed_fields.values() if isinstance(part, dict)]
-    return [entry.value, *(text for part in fields for text in part.values() if isinstance(text, str))]
+    return [
+        entry.value,
+        *(text for part in fields for text in part.values() if isinstance(text, str)),
+    ]
 
 
 def _holds(literal: str, value: str) -> bool:
@@ -177,7 +257,9 @@ def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     told = {
         id(node.body[0].value)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.FunctionDef) and node.body and isinstance(node.body[0], ast.Expr)
+        if isinstance(node, ast.Module | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
     }
     for node in ast.walk(tree):
         if (

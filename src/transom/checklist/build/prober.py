@@ -1,4 +1,6 @@
-"""A checker's code asked in the sandbox: what it answers to calls, and what atom A says of many texts."""
+"""A checker's code asked in the sandbox: what it answers to calls, and what atom A says of many
+texts.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _QUOTED: Final = 120
 _TRIED: Final = '''
 
 def transom_tried(function, **told):
-    """Answer of a function of atom A, or the ValueError by which it refuses a text, with its line."""
+    """Return a function's answer, or the ValueError by which it refuses a text, with its line."""
     try:
         return {"answer": globals()[function](**told)}
     except ValueError as error:
@@ -56,7 +58,9 @@ class RealFile:
         return self.text.split("\n")
 
     def with_line(self, number: int, line: str) -> str:
-        """The text with another line in place of one; of the same length in lines where `line` is one."""
+        """The text with another line in place of one; of the same length in lines where `line`
+        is one.
+        """
         lines = self.lines
         return "\n".join([*lines[: number - 1], line, *lines[number:]])
 
@@ -69,7 +73,9 @@ def quoted(file: RealFile, number: int) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of atom A on a text. `refused` says why it gives no entries, None where it gave them."""
+    """Answer of atom A on a text. `refused` says why it gives no entries, None where it gave
+    them.
+    """
 
     entries: tuple[Entry, ...] = ()
     refused: str | None = None
@@ -114,7 +120,8 @@ class _Patient:
 
 
 class Prober:
-    """Runs one code in a sandbox. A process serves until it fails, then a fresh one takes its place.
+    """Runs one code in a sandbox. A process serves until it fails, then a fresh one takes its
+    place.
 
     Args:
         code: all of `atoms.py`, or its part for atom A or for B and C, with the lines of the whole.
@@ -136,7 +143,9 @@ class Prober:
         """As `answer`, but asked although it was before."""
         try:
             worker = await self._started()
-            return Answer(tuple(await extract(worker, (await declared(worker))[0], _Shown(name, text), name)))
+            return Answer(
+                tuple(await extract(worker, (await declared(worker))[0], _Shown(name, text), name))
+            )
         except AtomFailed as error:
             await self._end_after(error)
             return Answer(refused=error.what)
@@ -146,7 +155,9 @@ class Prober:
         return (await declared(await self._started()))[1]
 
     async def findings(self, check: Check, gate: str, artifact: str = ATOM_A) -> list[Finding]:
-        """Findings of a check on an artifact; a crash of the code is a finding on the atom in which it happened."""
+        """Findings of a check on an artifact; a crash of the code is a finding on the atom in
+        which it happened.
+        """
         loaded = False
         try:
             worker = await self._started()
@@ -165,7 +176,9 @@ class Prober:
 
     async def _started(self) -> AtomWorker:
         if self._worker is None:
-            self._worker = _Patient(await self.sandbox.worker(with_pieces(self.code) + _TRIED).__aenter__())
+            self._worker = _Patient(
+                await self.sandbox.worker(with_pieces(self.code) + _TRIED).__aenter__()
+            )
         return self._worker
 
     async def _end_after(self, error: AtomFailed) -> None:
@@ -182,7 +195,10 @@ class Prober:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 

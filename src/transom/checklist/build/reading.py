@@ -32,7 +32,9 @@ _SETTLED = ("schema", "item_id", "description")
 
 
 class LogicReply(Shape):
-    """Reply of the Logic role: `checker.yaml` without what the framework settles, and own atoms if any."""
+    """Reply of the Logic role: `checker.yaml` without what the framework settles, and own atoms
+    if any.
+    """
 
     checker: dict[str, Any]
     atoms: str = ""
@@ -43,11 +45,14 @@ class LogicReply(Shape):
         Raises:
             ValidationError: the reply does not fit the model.
         """
-        return CheckerConfig.model_validate({**self.checker, "item_id": item_id, "description": description})
+        return CheckerConfig.model_validate(
+            {**self.checker, "item_id": item_id, "description": description}
+        )
 
 
 def read_atom_a(reply: str) -> str:
-    """The code of atom A in `<atom_a>`: every Python fence, joined, else what parses of the tag's text.
+    """The code of atom A in `<atom_a>`: every Python fence, joined, else what parses of the tag's
+    text.
 
     Functions that are atom B's and C's are left out; helpers stay.
 
@@ -78,7 +83,8 @@ def read_logic(reply: str) -> LogicReply:
 
 
 class Answers(Shape):
-    """Answers of atom A's writer to the gates' questions, in their order. An answer that begins with `MEND` is one
+    """Answers of atom A's writer to the gates' questions, in their order. An answer that begins
+    with `MEND` is one
     to repair by."""
 
     rows: tuple[AnswerRow, ...]
@@ -99,9 +105,15 @@ def read_answers(reply: str, questions: Sequence[str]) -> Answers:
     missing = [number for number in range(1, len(questions) + 1) if not numbered.get(number)]
     if missing:
         wanted = ", ".join(map(str, missing))
-        raise ReplyError(f"there is no answer {wanted}; write a list, one number for each question", where=ANSWERS_TAG)
+        raise ReplyError(
+            f"there is no answer {wanted}; write a list, one number for each question",
+            where=ANSWERS_TAG,
+        )
     return Answers(
-        rows=tuple(AnswerRow(question=one, answer=numbered[number]) for number, one in enumerate(questions, 1))
+        rows=tuple(
+            AnswerRow(question=one, answer=numbered[number])
+            for number, one in enumerate(questions, 1)
+        )
     )
 
 
@@ -116,7 +128,9 @@ def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> s
 
 
 def _fenced(text: str) -> str:
-    """The Python fences, joined; a fence that names no language counts where the whole still parses."""
+    """The Python fences, joined; a fence that names no language counts where the whole still
+    parses.
+    """
     named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
     chosen = every if not named or tree_of("\n\n".join(every)) else named
@@ -124,7 +138,9 @@ def _fenced(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Code that stands in no fence: the text, without the prose before and after it where that makes it parse."""
+    """Code that stands in no fence: the text, without the prose before and after it where that
+    makes it parse.
+    """
     lines = text.strip("\n").split("\n")
     starts = [index for index, line in enumerate(lines) if _BEGINS.match(line)]
     for start in starts[:_TRIES]:

@@ -1,4 +1,6 @@
-"""The gates on a checker that exists: new logs never rebuild one, but they may show that it does not read them."""
+"""The gates on a checker that exists: new logs never rebuild one, but they may show that it does
+not read them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,14 @@ from transom.sandbox import Sandbox
 
 
 async def regate(
-    checker: LoadedChecker, item: Item | None, files: Sequence[Path], roots: Sequence[Path], sandbox: Sandbox
+    checker: LoadedChecker,
+    item: Item | None,
+    files: Sequence[Path],
+    roots: Sequence[Path],
+    sandbox: Sandbox,
 ) -> GateReport:
-    """Hold a checker to every gate again, on the files of today and what they name in the roots. Nothing is written.
+    """Hold a checker to every gate again, on the files of today and what they name in the roots.
+    Nothing is written.
 
     Raises:
         InputError: the folder lacks its ItemSpec, or that cannot be read.
@@ -36,7 +43,8 @@ async def regate(
 
 
 def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> bytes:
-    """`build.json` of a checker that the gates looked at as it lies there now: edited after its build, or hand-written.
+    """`build.json` of a checker that the gates looked at as it lies there now: edited after its
+    build, or hand-written.
 
     What the gates only doubt leaves it for a person to review.
     """
@@ -44,7 +52,9 @@ def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> b
     if record is None:
         spec = read_bytes(checker.folder / SPEC_FILE).decode("utf-8-sig")
         item = checker.item.text if checker.item else ""
-        record = BuildRecord.of((), item, spec, sandbox.level.value, checker.config.item_id, "person", None)
+        record = BuildRecord.of(
+            (), item, spec, sandbox.level.value, checker.config.item_id, "person", None
+        )
     now = {
         "status": "done" if report.passed else "needs_review",
         "gates": report.rows,

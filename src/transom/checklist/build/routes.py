@@ -11,7 +11,8 @@ from transom.checklist.build.state import BuildState
 from transom.checklist.results import DOUBTS
 from transom.runs import A_PERSON, Route, to
 
-# After the repairs an example that is read otherwise is a doubt as well: the example may be what is wrong.
+# After the repairs an example that is read otherwise is a doubt as well: the example may be what is
+# wrong.
 _DOUBTS = DOUBTS | {"examples"}
 _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
@@ -21,12 +22,20 @@ def _after_validate(state: BuildState) -> str:
     if state.findings:
         return _repair(state)
     asks = state.record and state.record.value.questions and not state.asked
-    return "questions" if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON) else "done"
+    return (
+        "questions"
+        if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON)
+        else "done"
+    )
 
 
 def _after_repair_a(state: BuildState) -> str:
-    """The logic is written again only where it has none yet or the parser's fields are others than before."""
-    return _unless_unread(state, "validate" if state.logic and not state.fields_changed else "logic")
+    """The logic is written again only where it has none yet or the parser's fields are others
+    than before.
+    """
+    return _unless_unread(
+        state, "validate" if state.logic and not state.fields_changed else "logic"
+    )
 
 
 def _unless_unread(state: BuildState, then: str) -> str:
@@ -46,7 +55,9 @@ def _repair(state: BuildState) -> str:
     wanted = route(state.findings)
     exhausted = not wanted or state.stuck or state.iteration >= state.repairs
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
-        return "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
+        return (
+            "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
+        )
     return "repair_a" if ATOM_A in wanted else "repair_b"
 
 

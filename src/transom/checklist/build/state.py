@@ -1,4 +1,6 @@
-"""State of the developer flow: artifacts, and what was tried. Nothing is kept here that no stage keeps."""
+"""State of the developer flow: artifacts, and what was tried. Nothing is kept here that no stage
+keeps.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact
 
 _HINTS: Final = {
-    "schema": "five keys of the stated types; `line_number` is the line whose text `matched_content` is",
+    "schema": (
+        "five keys of the stated types; `line_number` is the line whose text `matched_content` is"
+    ),
     "examples": "the example's text, alone in a file, yields its fields",
-    "mutation": "each field is read from the line that its entry names, and nothing is kept between calls",
+    "mutation": (
+        "each field is read from the line that its entry names, and nothing is kept between calls"
+    ),
     "hard_coding": "values of this item stand in checker.yaml and in the files, not in code",
     "yaml": "a dotted field is spelled as the parser emits it",
     "agreement": "the items are those of Section 2",
@@ -45,8 +51,10 @@ class BuildState:
         sections: the ItemSpec's sections by number, each an input of its own.
         hints: what the playbook has for the item; None where nobody asked, or it has nothing.
         atom_a, logic: what the roles wrote; None until a reply could be read.
-        atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates said of them.
-        unread: findings beside the gates': replies that could not be read, answers that say what to mend.
+        atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates
+        said of them.
+        unread: findings beside the gates': replies that could not be read, answers that say what to
+            mend.
         asked: whether the writer of atom A was asked the gates' questions; that is done once.
         tried: the repairs so far.
         fields_changed: whether the last repair of the parser changed what it emits.
@@ -80,7 +88,9 @@ class BuildState:
     @property
     def guidance(self) -> str:
         """Words of people before the next repair, "" where nobody did."""
-        return "\n\n".join(one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"])
+        return "\n\n".join(
+            one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"]
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -91,7 +101,9 @@ class BuildState:
 
     @property
     def decisions(self) -> tuple[dict[str, str], ...]:
-        """Decisions on the way, and their reasons: one `{round, decision, reason}` for each repair."""
+        """Decisions on the way, and their reasons: one `{round, decision, reason}` for each
+        repair.
+        """
         return tuple(
             {"round": str(number), "decision": tried.role, "reason": finding_text(tried.because[0])}
             for number, tried in enumerate(self.tried, 1)
@@ -102,7 +114,8 @@ class BuildState:
         """The repairs so far and what remained after each, for whoever repairs next."""
         remained = [*(tried.because for tried in self.tried[1:]), self.findings]
         rows = [
-            f"{number}. {tried.role}, because of:\n{listed(tried.because)}\n   What remained:\n{listed(after)}"
+            f"{number}. {tried.role}, because of:\n{listed(tried.because)}\n   What"
+            f" remained:\n{listed(after)}"
             for number, (tried, after) in enumerate(zip(self.tried, remained, strict=False), 1)
         ]
         return "\n".join(rows)
@@ -111,7 +124,9 @@ class BuildState:
     def signatures(self) -> dict[str, str]:
         """The functions of `atoms.py` and their parameters, as far as it parses."""
         tree = tree_of(self.atoms.value) if self.atoms else None
-        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
+        functions = (
+            [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
+        )
         return {node.name: ast.unparse(node.args) for node in functions}
 
     def belongs_to_a_person(self, artifact: str) -> bool:
@@ -129,12 +144,18 @@ def finding_text(finding: Finding) -> str:
 
 def shortly(findings: tuple[Finding, ...]) -> str:
     """The first of the findings, and how many more there are."""
-    return finding_text(findings[0]) + (f" and {len(findings) - 1} more" if len(findings) > 1 else "")
+    return finding_text(findings[0]) + (
+        f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+    )
 
 
 def hinted(findings: tuple[Finding, ...]) -> str:
     """Findings, one a line, and for each gate among them what would satisfy it."""
-    hints = [f"- {gate}: {hint}" for gate, hint in _HINTS.items() if any(one.gate == gate for one in findings)]
+    hints = [
+        f"- {gate}: {hint}"
+        for gate, hint in _HINTS.items()
+        if any(one.gate == gate for one in findings)
+    ]
     return "\n".join([listed(findings), *(["", "What satisfies a gate:", *hints] if hints else [])])
 
 

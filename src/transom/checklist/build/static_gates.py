@@ -1,4 +1,6 @@
-"""Gates that read a checker without running it: syntax, signatures, forbidden calls, the locked layer, the YAML."""
+"""Gates that read a checker without running it: syntax, signatures, forbidden calls, the locked
+layer, the YAML.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,39 @@ PLACEHOLDER = "<TO_BE_INFERRED>"
 
 # Feedback for whoever writes the code; the boundary is the sandbox.
 ALLOWED_IMPORTS = frozenset(
-    {"re", "fnmatch", "json", "math", "datetime", "collections", "itertools", "functools", "string", "typing",
-     "dataclasses", "enum", "__future__"}
-)  # fmt: skip
+    {
+        "re",
+        "fnmatch",
+        "json",
+        "math",
+        "datetime",
+        "collections",
+        "itertools",
+        "functools",
+        "string",
+        "typing",
+        "dataclasses",
+        "enum",
+        "__future__",
+    }
+)
 FORBIDDEN_CALLS = frozenset(
-    {"open", "print", "input", "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "breakpoint",
-     "setattr", "delattr"}
-)  # fmt: skip
+    {
+        "open",
+        "print",
+        "input",
+        "eval",
+        "exec",
+        "compile",
+        "__import__",
+        "globals",
+        "locals",
+        "vars",
+        "breakpoint",
+        "setattr",
+        "delattr",
+    }
+)
 CLOCKS = frozenset({"now", "utcnow", "today"})
 
 
@@ -30,7 +58,9 @@ def check_syntax(atoms: Parts) -> list[Finding]:
     """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
     if tree_of(atoms.whole):
         return []
-    findings = [finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)]
+    findings = [
+        finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)
+    ]
     return findings or list(_unparsed(atoms.whole, atoms))
 
 
@@ -51,24 +81,39 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
 
 
 def check_signatures(atoms: Parts) -> list[Finding]:
-    """Whether each function of the contract stands once, at module level, with exactly its parameters.
+    """Whether each function of the contract stands once, at module level, with exactly its
+    parameters.
 
     Nothing else may have its name, so that what is looked at is what runs.
     """
     top = {id(node) for tree in atoms.trees for node in tree.body}
-    methods = {id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body}
-    bound = [(name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)]
+    methods = {
+        id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body
+    }
+    bound = [
+        (name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)
+    ]
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
         owner, own = FUNCTIONS[name], [node for one, node in bound if one == name]
         wanted = ast.parse(f"{signature}: ...").body[0]
-        first = next((node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None)
+        first = next(
+            (node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None
+        )
         if first is not None and _parameters(first) != _parameters(wanted):
-            findings.append(Finding("signatures", owner, first.lineno, f"{name} must be {signature}"))
+            findings.append(
+                Finding("signatures", owner, first.lineno, f"{name} must be {signature}")
+            )
         elif first is None and tree_of(atoms.a if owner == ATOM_A else atoms.logic):
-            findings.append(Finding("signatures", owner, None, f"there is no function {name}; write {signature}"))
+            findings.append(
+                Finding(
+                    "signatures", owner, None, f"there is no function {name}; write {signature}"
+                )
+            )
         again = [getattr(node, "lineno", None) for node in own if node is not first]
-        findings += [Finding("signatures", owner, line, f"{name} is defined a second time") for line in again]
+        findings += [
+            Finding("signatures", owner, line, f"{name} is defined a second time") for line in again
+        ]
     return findings
 
 
@@ -84,7 +129,9 @@ def _parameters(node: ast.stmt) -> tuple[object, ...]:
 
 
 def check_forbidden(atoms: Parts) -> list[Finding]:
-    """Imports outside the allow-list, and calls that reach for files, the terminal or the interpreter."""
+    """Imports outside the allow-list, and calls that reach for files, the terminal or the
+    interpreter.
+    """
     findings: list[Finding] = []
     for node in atoms.nodes:
         for problem in _forbidden(node):
@@ -100,7 +147,10 @@ def _forbidden(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
         yield f"uses {node.id}; an atom works on the text that it is given"
     if isinstance(node, ast.Attribute) and node.attr in CLOCKS:
-        yield f"asks for the time by {node.attr}; the same text must give the same answer on every day"
+        yield (
+            f"asks for the time by {node.attr}; the same text must give the same answer on"
+            " every day"
+        )
     if isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr != "__init__":
         yield f"reaches for {node.attr}; an atom needs no dunder attribute"
 
@@ -123,7 +173,11 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield from names
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             yield from (alias.asname or alias.name for alias in names)
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+        ):
             yield name
 
 
@@ -139,7 +193,8 @@ def _returns(function: ast.FunctionDef) -> Iterator[int]:
 
 
 def check_locked_layer(atoms: Parts) -> list[Finding]:
-    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that layout is free.
+    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that
+    layout is free.
 
     And whether it ends nowhere else.
     """
@@ -171,7 +226,8 @@ def emitted(entries: Iterable[Entry]) -> frozenset[str]:
 def check_yaml(
     config: CheckerConfig, file: YamlFile, atoms: Parts, fields: frozenset[str] | None = None
 ) -> list[Finding]:
-    """Placeholders that are left, patterns that do not compile, ids given twice, fields that atom A never emits.
+    """Placeholders that are left, patterns that do not compile, ids given twice, fields that atom A
+    never emits.
 
     `fields` is what atom A emits for the real files, None where there are none.
     """
@@ -201,7 +257,9 @@ def check_yaml(
 
 
 def _keys(node: ast.AST) -> Iterator[str]:
-    """The keys that a dict may have by what stands in the code: texts, lists of words, named groups, keywords."""
+    """The keys that a dict may have by what stands in the code: texts, lists of words, named
+    groups, keywords.
+    """
     if isinstance(node, ast.keyword) and node.arg:
         yield node.arg
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -1,4 +1,6 @@
-"""Gates that run atom A in the sandbox: what it declares, and the schema on real files and on odd texts."""
+"""Gates that run atom A in the sandbox: what it declares, and the schema on real files and on
+odd texts.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ def _whole(path: Path, entries: list[Entry]) -> Check:
         try:
             entries.extend(await extract(worker, scope, scope.open(path), path.name))
         except InputError as error:
-            return [f"{path.name} {error.what}" + ("" if scope.unit != "file" else ', or set SCOPE to "line"')]
+            return [
+                f"{path.name} {error.what}"
+                + ("" if scope.unit != "file" else ', or set SCOPE to "line"')
+            ]
         return []
 
     return problems
@@ -64,7 +69,8 @@ def _whole(path: Path, entries: list[Entry]) -> Check:
 async def check_schema(
     prober: Prober, files: Sequence[RealFile], *, may_be_silent: bool = False
 ) -> tuple[list[Entry], list[Finding]]:
-    """Atom A over real files: something comes out, with exactly the five keys, true lines and the same again.
+    """Atom A over real files: something comes out, with exactly the five keys, true lines and the
+    same again.
 
     Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
 
@@ -114,9 +120,9 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
         whole = entries if scope.unit == "file" else await _seen(worker, Scope(), file)
         if whole != entries:
             return [
-                f"extract_context sees something else in the whole of {file.name} than {scope.unit} by {scope.unit}"
-                f"{_difference(whole, entries)}; "
-                "SCOPE must leave together what belongs together, and any text may hold many lines"
+                f"extract_context sees something else in the whole of {file.name} than {scope.unit}"
+                f" by {scope.unit}{_difference(whole, entries)}; SCOPE must leave together what"
+                " belongs together, and any text may hold many lines"
             ]
         return [problem for entry in entries for problem in _misshapen(entry, file)][:_SHOWN]
 
@@ -127,7 +133,9 @@ def _difference(whole: Sequence[object], pieces: Sequence[object]) -> str:
     """The first entry that differs, where there are as many."""
     if len(whole) != len(pieces):
         return f": {len(whole)} entries in the whole and {len(pieces)} in pieces"
-    number, one, two = next(row for row in zip(itertools.count(1), whole, pieces) if row[1] != row[2])
+    number, one, two = next(
+        row for row in zip(itertools.count(1), whole, pieces) if row[1] != row[2]
+    )
     if isinstance(one, dict) and isinstance(two, dict):
         keys = [key for key in one if one[key] != two.get(key)]
         one, two = ({key: entry.get(key) for key in keys} for entry in (one, two))
@@ -146,7 +154,9 @@ async def _seen(worker: AtomWorker, scope: Scope, file: RealFile) -> list[object
 
 
 def _cut(text: str) -> list[str]:
-    """Pieces of one line, two, four and so on: few calls, and many edges at the head, where most is told."""
+    """Pieces of one line, two, four and so on: few calls, and many edges at the head, where most
+    is told.
+    """
     lines = text.split("\n")
     whole = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
     return ["".join(whole[(1 << n) - 1 : (2 << n) - 1]) for n in range(len(whole).bit_length())]
@@ -157,7 +167,9 @@ def _misshapen(entry: object, file: RealFile) -> list[str]:
         seen = Entry.model_validate(entry, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        return [f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"]
+        return [
+            f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"
+        ]
     wrong = seen.source_file != file.name
     return [f"source_file is {seen.source_file!r}, not what the atom was given"] if wrong else []
 
@@ -173,7 +185,9 @@ def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
         if number > len(lines):
             found.append(f"line_number {number} lies beyond the {len(lines)} lines of {file.name}")
         elif matched.splitlines()[:1] and matched.splitlines()[0].strip() not in lines[number - 1]:
-            found.append(f"matched_content {matched[:60]!r} does not stand on line {number} of {file.name}")
+            found.append(
+                f"matched_content {matched[:60]!r} does not stand on line {number} of {file.name}"
+            )
     return found
 
 

@@ -1,4 +1,6 @@
-"""Trying what was written: `atoms.py` and `checker.yaml` of one iteration, report to the gates on real files."""
+"""Trying what was written: `atoms.py` and `checker.yaml` of one iteration, report to the gates
+on real files.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transom.canonical import digest
-from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, atoms_source, checker_yaml
+from transom.checklist.build.checker import (
+    ATOMS_FILE,
+    BUILD_FILE,
+    CHECKER_FILE,
+    ITEM_FILE,
+    atoms_source,
+    checker_yaml,
+)
 from transom.checklist.build.gates import Trial, run_gates, run_parser_gates
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.overview import FileOverview, there
@@ -28,7 +37,9 @@ FOLDER = "build/checker"
 
 @dataclass(frozen=True)
 class TrialRun:
-    """Bench on which a checker is put together and tried. Each iteration leaves a checker folder of its own."""
+    """Bench on which a checker is put together and tried. Each iteration leaves a checker folder
+    of its own.
+    """
 
     run: Run
     sandbox: Sandbox
@@ -49,20 +60,27 @@ class TrialRun:
             return state.config
         named = [state.inputs.item_id, state.inputs.description]
         out = text_file(CHECKER_FILE, numbered(FOLDER, state.iteration))
-        return await self.run.stage(numbered("build/config", state.iteration), _config, state.logic, *named, out=out)
+        return await self.run.stage(
+            numbered("build/config", state.iteration), _config, state.logic, *named, out=out
+        )
 
     async def parser(self, state: BuildState) -> tuple[Finding, ...]:
         """Findings on atom A by itself, where there is no logic to try it with."""
         assert state.overview is not None and state.atom_a is not None
-        return await run_parser_gates(state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox))
+        return await run_parser_gates(
+            state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox)
+        )
 
     async def gates(self, state: BuildState) -> Artifact[BuildRecord]:
         """Record of the gates on both.
 
-        A record that holds findings counts only for the files that it was made on: other logs may be what it takes.
+        A record that holds findings counts only for the files that it was made on: other logs may
+        be what it takes.
         """
         assert state.overview is not None
-        trial = replace(trial_of(state.inputs, state.overview.value, self.sandbox), tests=self.tests)
+        trial = replace(
+            trial_of(state.inputs, state.overview.value, self.sandbox), tests=self.tests
+        )
         files = {path.name: _sha256(path) for path in trial.files}
 
         level = complexity_of(state.inputs.description)
@@ -73,7 +91,9 @@ class TrialRun:
             del stage, tests
             provider, _, model = who.partition(":")
             report = await run_gates(code, config, parse_spec(spec), trial)
-            record = BuildRecord.of(report.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
+            record = BuildRecord.of(
+                report.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None
+            )
             made = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
             return record.model_copy(
                 update={
@@ -86,12 +106,20 @@ class TrialRun:
             )
 
         out = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
-        declared = [state.atoms, state.config, state.inputs.item_text or "", state.inputs.spec, author(state)]
+        declared = [
+            state.atoms,
+            state.config,
+            state.inputs.item_text or "",
+            state.inputs.spec,
+            author(state),
+        ]
         declared += ["tests"] if self.tests else []
         name, reuse = numbered("build/gates", state.iteration), self._holds(out, files)
         return await self.run.stage(name, step, *declared, out=out, reuse=reuse)
 
-    async def answered(self, state: BuildState, answers: Artifact[Answers]) -> Artifact[BuildRecord]:
+    async def answered(
+        self, state: BuildState, answers: Artifact[Answers]
+    ) -> Artifact[BuildRecord]:
         """The record with what the writer of atom A answered to the gates' questions."""
         name = numbered("build/answered", state.iteration)
         out = model_file(BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration))
@@ -109,7 +137,9 @@ class TrialRun:
 def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> Trial:
     """Files that a checker is tried on: the item's own files, and those seen beside them."""
     item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
-    return Trial(sandbox, inputs.files, tuple(there(overview.shown, inputs.roots)), inputs.roots, item)
+    return Trial(
+        sandbox, inputs.files, tuple(there(overview.shown, inputs.roots)), inputs.roots, item
+    )
 
 
 def author(state: BuildState) -> str:
@@ -117,7 +147,9 @@ def author(state: BuildState) -> str:
     assert state.atom_a is not None
     parser = state.atom_a.by
     hands = {one.by for one in (state.atom_a, state.logic, state.atoms, state.config) if one}
-    return parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
+    return (
+        parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
+    )
 
 
 async def _answered(stage: Stage, record: BuildRecord, answers: Answers) -> BuildRecord:

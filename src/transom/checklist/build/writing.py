@@ -1,4 +1,6 @@
-"""The roles of a build at work: each writes its artifact once, and mends it where the gates object."""
+"""The roles of a build at work: each writes its artifact once, and mends it where the gates
+object.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from transom.agent import call
 from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.overview import FileOverview, there
-from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
+from transom.checklist.build.reading import (
+    Answers,
+    LogicReply,
+    read_answers,
+    read_atom_a,
+    read_logic,
+)
 from transom.checklist.build.state import BuildState, hinted
 from transom.checklist.spec.views import make_role
 from transom.formats.yaml_files import dump_yaml
@@ -36,20 +44,26 @@ _NOTHING_YET = "(no reply could be read yet)"
 
 @dataclass(frozen=True)
 class _Given:
-    """Contents of a block that a role sees; it is an input of the role's stage. An empty text is no block."""
+    """Contents of a block that a role sees; it is an input of the role's stage. An empty text is
+    no block.
+    """
 
     block: str
     value: object
     trust: Trust = "ours"
 
     def blocks(self, value: object) -> list[Block]:
-        """The blocks of the value as the stage hands it over, the same over all turns of a conversation."""
+        """The blocks of the value as the stage hands it over, the same over all turns of a
+        conversation.
+        """
         texts = {self.block: value}
         if isinstance(value, FileOverview):
             texts = {"available_files": value.listing(), "log_snippets": value.snippets}
         elif isinstance(value, LogicReply):
             texts = {self.block: _shown(value)}
-        return [Block(name, str(text), Tier.SESSION, self.trust) for name, text in texts.items() if text]
+        return [
+            Block(name, str(text), Tier.SESSION, self.trust) for name, text in texts.items() if text
+        ]
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,8 @@ class Writers:
     """The parser and the logic role of one run, and those who repair after them.
 
     Each of them raises:
-        NeedsModel: nobody in the chain answers, or the embedded rules do not understand the sections.
+        NeedsModel: nobody in the chain answers, or the embedded rules do not understand the
+            sections.
         ReplyError: nothing could be read of the reply, twice.
     """
 
@@ -65,14 +80,18 @@ class Writers:
     settings: BuildSettings
 
     def _tools(self, role: str) -> tuple[ToolSpec, ...]:
-        """The embedded rules call none, and holding them to their schemas takes a tenth of a second."""
+        """The embedded rules call none, and holding them to their schemas takes a tenth of a
+        second.
+        """
         return () if self.run.chain.of(role).name == RULES else FILE_TOOLS
 
     async def parser(self, state: BuildState) -> Artifact[str]:
         """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
         role = make_role("checklist.parser", self.settings.parser, self._tools("checklist.parser"))
         given = [*_parser_sections(state), *_hints(state)]
-        return await self._write("build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state)
+        return await self._write(
+            "build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state
+        )
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
         """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
@@ -83,14 +102,18 @@ class Writers:
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
         """Atom A again: what was written, what is wrong with it, what was tried."""
-        role = make_role("checklist.repair_a", self.settings.repair, self._tools("checklist.repair_a"))
+        role = make_role(
+            "checklist.repair_a", self.settings.repair, self._tools("checklist.repair_a")
+        )
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
         given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
         return await self._write(name, role, given, read_atom_a, text_file(ATOM_A_FILE), state)
 
     async def repair_b(self, state: BuildState) -> Artifact[LogicReply]:
-        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever the reply says."""
+        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever
+        the reply says.
+        """
         role = make_role("checklist.repair_b", self.settings.repair)
         named = frozenset(route(state.findings))
         before = _Given("previous_checker", state.logic or _NOTHING_YET, "untrusted")
@@ -100,7 +123,10 @@ class Writers:
             answer = read_logic(reply)
             return keeping(state.logic.value, answer, named) if state.logic else answer
 
-        name, out = numbered("build/repair_b", state.iteration + 1), model_file(LOGIC_FILE, LogicReply)
+        name, out = (
+            numbered("build/repair_b", state.iteration + 1),
+            model_file(LOGIC_FILE, LogicReply),
+        )
         return await self._write(name, role, given, read, out, state)
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
@@ -110,7 +136,9 @@ class Writers:
         code = _Given("previous_code", state.atom_a, "untrusted")
         given = [*_sections(state, "1", "4.1"), code, _Given("questions", asked, "untrusted")]
         name, out = numbered("build/answers", state.iteration), model_file(ANSWERS_FILE, Answers)
-        return await self._write(name, role, given, lambda reply: read_answers(reply, questions), out, state)
+        return await self._write(
+            name, role, given, lambda reply: read_answers(reply, questions), out, state
+        )
 
     async def _write(
         self,
@@ -124,7 +152,11 @@ class Writers:
         """One stage in which a role is asked once, with what it is given as the stage's inputs."""
 
         async def step(stage: Stage, *values: object) -> T:
-            blocks = [block for one, value in zip(given, values, strict=True) for block in one.blocks(value)]
+            blocks = [
+                block
+                for one, value in zip(given, values, strict=True)
+                for block in one.blocks(value)
+            ]
             tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
@@ -132,9 +164,16 @@ class Writers:
 
         return await self.run.stage(name, step, *(one.value for one in given), out=out, uses=[role])
 
-    def tools_for(self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None) -> Toolbox:
-        """A new session of looking at files, for one attempt of a role; what its window lists can be read."""
-        listed = [*inputs.files, *(there(overview.value.listed(), inputs.roots) if overview else ())]
+    def tools_for(
+        self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None
+    ) -> Toolbox:
+        """A new session of looking at files, for one attempt of a role; what its window lists
+        can be read.
+        """
+        listed = [
+            *inputs.files,
+            *(there(overview.value.listed(), inputs.roots) if overview else ()),
+        ]
         places = Places(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
         tools = FileSession(places, self.settings.tools, listed).tools()
         redact = Redactor(secrets=self.run.chain.secrets)
@@ -157,7 +196,9 @@ def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> Log
 
 def _sections(state: BuildState, *numbers: str) -> list[_Given]:
     assert state.sections is not None
-    return [_Given(f"section_{number.replace('.', '_')}", state.sections[number]) for number in numbers]
+    return [
+        _Given(f"section_{number.replace('.', '_')}", state.sections[number]) for number in numbers
+    ]
 
 
 def _parser_sections(state: BuildState) -> list[_Given]:

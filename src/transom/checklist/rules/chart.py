@@ -1,6 +1,8 @@
-"""Recognisers: what of a row of words a piece of grammar can cover, from each place, and what was said by it.
+"""Recognisers: what of a row of words a piece of grammar can cover, from each place, and what was
+said by it.
 
-Every node answers `reach(row, at)` with all places where it may end, so a grammar is never taken apart by luck of
+Every node answers `reach(row, at)` with all places where it may end, so a grammar is never taken
+apart by luck of
 order: whoever asks sees every reading. A node that is shared is asked once for each place of a row.
 """
 
@@ -152,7 +154,9 @@ class OneOf(Node):
         if key not in row.memo:
             numeric = self._by_word.get(NUMBER, ()) if row.number(at) else ()
             asked = (*self._by_word.get(row.words[at], ()), *numeric, *self._free)
-            row.memo[key] = tuple(dict.fromkeys(span for branch in asked for span in branch.reach(row, at)))
+            row.memo[key] = tuple(
+                dict.fromkeys(span for branch in asked for span in branch.reach(row, at))
+            )
         return row.memo[key]
 
     def words(self) -> frozenset[str]:
@@ -201,14 +205,22 @@ class Said(Node):
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         own = Span(at, self._things, self.choices)
-        return tuple(both for span in self.parts[0].reach(row, at) if (both := _joined(own, span)) is not None)
+        return tuple(
+            both
+            for span in self.parts[0].reach(row, at)
+            if (both := _joined(own, span)) is not None
+        )
 
 
 def _step(row: Row, spans: Iterable[Span], part: Node) -> set[Span]:
     found: set[Span] = set()
     for span in spans:
         if part.empty or row.begins(span.end, part.first):
-            found.update(both for new in part.reach(row, span.end) if (both := _joined(span, new)) is not None)
+            found.update(
+                both
+                for new in part.reach(row, span.end)
+                if (both := _joined(span, new)) is not None
+            )
     return found
 
 

@@ -1,4 +1,6 @@
-"""Parts that a domain's file need not say: the prose of an ItemSpec that follows from the rest of the file."""
+"""Parts that a domain's file need not say: the prose of an ItemSpec that follows from the rest
+of the file.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,33 @@ from typing import Any, Final
 _OWNED: Final = "the finding has an owner and a date"
 _SCENARIOS: Final = (
     ("Everything Holds", "the files are those of a good run", "found", "none is needed"),
-    ("Something Is Wrong", "one line says that it does not hold", "missing", "a pattern with that line waives it"),
-    ("Several Files", "several files of this kind are among the inputs", "found", "the name of a file waives it"),
-    ("Known Finding", "a finding was looked into and is accepted", "missing", "the text of that finding waives it"),
+    (
+        "Something Is Wrong",
+        "one line says that it does not hold",
+        "missing",
+        "a pattern with that line waives it",
+    ),
+    (
+        "Several Files",
+        "several files of this kind are among the inputs",
+        "found",
+        "the name of a file waives it",
+    ),
+    (
+        "Known Finding",
+        "a finding was looked into and is accepted",
+        "missing",
+        "the text of that finding waives it",
+    ),
 )
 _WAIVERS: Final = (
     {
         "name": "Accepted Finding",
         "scenario": "the finding was looked into and is accepted for this release",
-        "cases": ["an engineering change that is not in these files yet", "a finding that the foundry has accepted"],
+        "cases": [
+            "an engineering change that is not in these files yet",
+            "a finding that the foundry has accepted",
+        ],
         "reason": "Accepted until the next release.",
         "keywords": ["accepted", "agreed"],
         "justification": _OWNED,
@@ -33,7 +53,9 @@ _WAIVERS: Final = (
 
 
 def filled(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A domain's data with what it leaves out; what is there is kept, and what is malformed left to the model."""
+    """A domain's data with what it leaves out; what is there is kept, and what is malformed left
+    to the model.
+    """
     told = dict(data)
     try:
         told["categories"] = [_category(told, one) for one in told["categories"]]
@@ -41,7 +63,10 @@ def filled(data: Mapping[str, Any]) -> dict[str, Any]:
         told["sources"] = [_source(told, at, one) for at, one in enumerate(told["sources"])]
         general = _prose(told)
         told["waivers"] = [_waiver(one) for one in told.get("waivers", general["waivers"])]
-        told["scenarios"] = [*(_scenario(told, one) for one in told.get("scenarios", ())), *general["scenarios"]]
+        told["scenarios"] = [
+            *(_scenario(told, one) for one in told.get("scenarios", ())),
+            *general["scenarios"],
+        ]
         told["read"] = [{"kind": "rows", **rule} for rule in told["read"]]
         return general | told
     except (KeyError, TypeError, AttributeError, IndexError):
@@ -50,12 +75,17 @@ def filled(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _category(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     names = ", ".join(f"`{field['name']}`" for field in given["fields"])
-    mine = (item for item in told["items"] if str(item["required"][0]).startswith(f"{given['key']}."))
+    mine = (
+        item for item in told["items"] if str(item["required"][0]).startswith(f"{given['key']}.")
+    )
     hints = dict.fromkeys(hint for item in mine for hint in item.get("hints", ()))
     guide = {
         "location": "the lines that the patterns below fit",
         "keywords": list(hints) or [given["name"]],
-        "method": f"the named groups of a pattern are the fields {names}; what a guard refuses is an error",
+        "method": (
+            f"the named groups of a pattern are the fields {names}; what a guard refuses is an"
+            " error"
+        ),
     }
     return {"purpose": f"tells {told['extracts']}", "guide": guide, **given}
 
@@ -66,7 +96,9 @@ def _item(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         "purpose": f"tells {told['question']}",
         "completeness": "an entry has every required field",
         "quantifier": "each",
-        "passes": "no such entry is read" if bad else "every entry that is read fulfils the condition",
+        "passes": (
+            "no such entry is read" if bad else "every entry that is read fulfils the condition"
+        ),
         "fails": "such an entry is read" if bad else "an entry does not fulfil it, or none is read",
         "step": "read every file and judge each entry",
         "waivable": True,
@@ -81,7 +113,11 @@ def _source(told: Mapping[str, Any], at: int, given: Mapping[str, Any]) -> dict[
 
 def _waiver(given: Mapping[str, Any]) -> dict[str, Any]:
     scenario = given["scenario"]
-    general = {"cases": [], "reason": f"{scenario[0].upper()}{scenario[1:]}.", "justification": _OWNED}
+    general = {
+        "cases": [],
+        "reason": f"{scenario[0].upper()}{scenario[1:]}.",
+        "justification": _OWNED,
+    }
     return {**general, **given}
 
 
@@ -121,10 +157,16 @@ def _edge_cases(rules: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _output(told: Mapping[str, Any], category: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry as it is emitted: a line of an example that holds, where an item of the category has one."""
+    """An entry as it is emitted: a line of an example that holds, where an item of the category
+    has one.
+    """
     fields = {field["name"]: field["example"] for field in category["fields"]}
-    mine = (item for item in told["items"] if str(item["required"][0]).startswith(f"{category['key']}."))
-    told_of = (one for item in mine for one in item.get("examples", ()) if one["outcome"] == "holds")
+    mine = (
+        item for item in told["items"] if str(item["required"][0]).startswith(f"{category['key']}.")
+    )
+    told_of = (
+        one for item in mine for one in item.get("examples", ()) if one["outcome"] == "holds"
+    )
     drawn: dict[str, Any] = {"text": " ".join(str(value) for value in fields.values())}
     known = next((one for one in told_of if one.get("text") and one.get("fields")), drawn)
     said = {name.partition(".")[2]: value for name, value in known.get("fields", {}).items()}
@@ -135,5 +177,10 @@ def _output(told: Mapping[str, Any], category: Mapping[str, Any]) -> dict[str, A
     at = max(range(len(lines)), key=lambda one: sum(value in lines[one] for value in values))
     line = " ".join(lines[at].split())
     name = known.get("file") or f"reports/{told['sources'][0]['files'][0]}".replace("*", "run")
-    entry = {"value": line, "source_file": name, "line_number": at + 1, "matched_content": lines[at]}
+    entry = {
+        "value": line,
+        "source_file": name,
+        "line_number": at + 1,
+        "matched_content": lines[at],
+    }
     return {**entry, "parsed_fields": {category["key"]: fields}}

@@ -1,4 +1,6 @@
-"""Examples of a planned item, from those of its domain: with numbers on either side of the limit that was chosen."""
+"""Examples of a planned item, from those of its domain: with numbers on either side of the limit
+that was chosen.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,15 @@ def examples_of(item: PlannedItem) -> list[dict[str, Json]]:
             or any(item.choices.get(name) != value for name, value in known.when.items())
         ):
             continue
-        one: dict[str, Json] = {"item": item.id, "outcome": known.outcome, "text": _said(known.text, numbers)}
+        one: dict[str, Json] = {
+            "item": item.id,
+            "outcome": known.outcome,
+            "text": _said(known.text, numbers),
+        }
         if known.fields:
-            fields: dict[str, Json] = {name: _value(value, numbers) for name, value in known.fields.items()}
+            fields: dict[str, Json] = {
+                name: _value(value, numbers) for name, value in known.fields.items()
+            }
             one["fields"] = fields
         found.append(one | ({"file": known.file} if known.file else {}))
     return found

@@ -1,16 +1,19 @@
 r"""Sentence templates: what they look like, and how they become recognisers.
 
-A template is words with `[optional parts]`, `(one|of|these)`, `(as often as it fits)*` and `{named lists}`; every
-element of a list is a template itself. `{entities}` is a list of the domain's things (`the netlist and the SPEF`,
-`netlist/spef`), `{entities:tail}` one whose last thing, at least, is followed by the list `tail`, and `{entities:nor}`
-one that is joined by `nor`; in `{entities:or}` an `or` joins as well, which
-is right behind a negation alone. `{number:name}` is a number other than zero, and a choice. `\[` is a bracket of the
-text itself. `{free}` is any run of the free words. Commas, colons and brackets may follow any word.
+A template is words with `[optional parts]`, `(one|of|these)`, `(as often as it fits)*` and `{named
+lists}`; every element of a list is a template itself. `{entities}` is a list of the domain's things
+(`the netlist and the SPEF`,
+`netlist/spef`), `{entities:tail}` one whose last thing, at least, is followed by the list `tail`,
+and `{entities:nor}` one that is joined by `nor`; in `{entities:or}` an `or` joins as well, which is
+right behind a negation alone. `{number:name}` is a number other than zero, and a choice. `\[` is a
+bracket of the text itself. `{free}` is any run of the free words. Commas, colons and brackets may
+follow any word.
 
-A list with keys is a choice: which of its keys was said is part of what was understood; `{list:key}` makes that choice
-without a word, and `{entities:key}` names that thing. `{list=mark}` is a choice that
-must agree with the others of the same mark and says nothing else: `{flag=1} means {outcome=1}` understands `MET means
-found` and not `MET means violation`. A list without elements matches nothing, so a form that needs it is not there.
+A list with keys is a choice: which of its keys was said is part of what was understood;
+`{list:key}` makes that choice without a word, and `{entities:key}` names that thing. `{list=mark}`
+is a choice that must agree with the others of the same mark and says nothing else: `{flag=1} means
+{outcome=1}` understands `MET means found` and not `MET means violation`. A list without elements
+matches nothing, so a form that needs it is not there.
 """
 
 from __future__ import annotations
@@ -21,7 +24,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from transom.checklist.rules.chart import Chain, Choice, Maybe, Node, Number, Often, OneOf, Row, Said, Word
+from transom.checklist.rules.chart import (
+    Chain,
+    Choice,
+    Maybe,
+    Node,
+    Number,
+    Often,
+    OneOf,
+    Row,
+    Said,
+    Word,
+)
 
 WordLists = Mapping[str, Sequence[str] | Mapping[str, Sequence[str]]]
 Things = Mapping[str, Sequence[str]]
@@ -30,7 +44,9 @@ MAX_WORDS = 120
 
 _TOKEN = re.compile(r"\{\w+(?::\w+)?(?:=\w+)?\}|\\[\[\]()|]|\)\*|[\[\]()|]|[^\s\[\](){}|\\]+")
 _NAMED = re.compile(r"\{(\w+)(?::(\w+))?(?:=(\w+))?\}")
-_WORD = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?=[a-zµμ%]{0,4}(?![\w.]))|[^\W_]+(?:[._][^\W_]+)*|\S")
+_WORD = re.compile(
+    r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?=[a-zµμ%]{0,4}(?![\w.]))|[^\W_]+(?:[._][^\W_]+)*|\S"
+)
 _BREAK = re.compile(r"(?<=[.!?])\s+|[.!?]\s*$|;|\n+|\s[-–—]+\s|[–—]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", re.MULTILINE)
 # A line that goes on in small letters is not a new sentence.
@@ -54,14 +70,18 @@ class FormError(ValueError):
 
 @dataclass(frozen=True)
 class Match:
-    """Meaning of what was said: keys of things in the order of the knowledge, and choices (list -> key)."""
+    """Meaning of what was said: keys of things in the order of the knowledge, and choices (list
+    -> key).
+    """
 
     things: tuple[str, ...]
     choices: tuple[Choice, ...]
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a description, as written. A bracket that opens with `waive` is a sentence of its own."""
+    """The sentences of a description, as written. A bracket that opens with `waive` is a
+    sentence of its own.
+    """
     text = _WRAPPED.sub(" ", _BULLET.sub("", unicodedata.normalize("NFKC", text)))
     text = _SHORTENED.sub(r"\1", _THAT_IS.sub(", ", text))
     text = re.sub(r"\(\s*((?i:waiv)[^()]*)\)", r"\n\1\n", text)
@@ -71,7 +91,9 @@ def sentences(text: str) -> list[str]:
 
 def normal(sentence: str) -> list[str]:
     """Lower-case words; punctuation that may mean something stays a word of its own."""
-    text = _MEGA.sub(" mega", unicodedata.normalize("NFKC", sentence)).casefold().translate(_DROPPED)
+    text = (
+        _MEGA.sub(" mega", unicodedata.normalize("NFKC", sentence)).casefold().translate(_DROPPED)
+    )
     text = re.sub(r"\bw/(o\b)?\s*", lambda m: "without " if m[1] else "with ", text)
     text = re.sub(r"'s\b", " ", text).replace("(s)", "s").replace("'", " ").replace("&", " and ")
     text = re.sub(r"(?<=\w)-(?=\w)", " ", _ARROW.sub(" = ", text))
@@ -95,10 +117,17 @@ class Grammar:
 
     Attributes:
         lists: named word lists, those of `base` included.
-        base: a grammar with other elements for some lists; what does not depend on these is shared with it.
+        base: a grammar with other elements for some lists; what does not depend on these is shared
+            with it.
     """
 
-    def __init__(self, lists: WordLists, things: Things, free: Sequence[str] = (), base: Grammar | None = None) -> None:
+    def __init__(
+        self,
+        lists: WordLists,
+        things: Things,
+        free: Sequence[str] = (),
+        base: Grammar | None = None,
+    ) -> None:
         self.lists: WordLists = {**lists, "free": free}
         self._named: dict[tuple[str, ...], Node] = {}
         self._own: dict[str, bool] = {}
@@ -135,7 +164,9 @@ class Grammar:
         return node
 
     def _parse(self, rest: list[str], seen: tuple[str, ...]) -> Node:
-        """The node of the tokens up to the next closing one; `rest` has them backwards, and keeps what follows."""
+        """The node of the tokens up to the next closing one; `rest` has them backwards, and
+        keeps what follows.
+        """
         branches: list[Node] = []
         parts: list[Node] = []
         while rest and rest[-1] not in ("]", ")", ")*"):
@@ -147,7 +178,9 @@ class Grammar:
                 inner, closed = self._parse(rest, seen), rest.pop() if rest else ""
                 if closed.rstrip("*") != _PAIRS[token]:
                     raise FormError(f"{token} is not closed in a template")
-                parts.append(Maybe(inner) if token == "[" else Often(inner) if closed == ")*" else inner)
+                parts.append(
+                    Maybe(inner) if token == "[" else Often(inner) if closed == ")*" else inner
+                )
             elif named := _NAMED.fullmatch(token):
                 parts.append(self._list(named[1], named[2] or "", named[3] or "", seen))
             elif token[0] == "\\":
@@ -164,7 +197,11 @@ class Grammar:
             return Number(tail or name)
         if name not in self.lists and name != "entities":
             raise FormError(f"there is no list {name}")
-        if self._base is not None and not self._depends(name) and not (tail and self._depends(tail)):
+        if (
+            self._base is not None
+            and not self._depends(name)
+            and not (tail and self._depends(tail))
+        ):
             return self._base._list(name, tail, mark, seen)
         key = (name, tail, mark)
         if key not in self._named:
@@ -183,7 +220,9 @@ class Grammar:
         if tail:
             return Said(Chain([]), choice=(name, tail))
         choice = f"={mark}" if mark else name
-        return OneOf([Said(self._any(words, seen), choice=(choice, key)) for key, words in found.items()])
+        return OneOf(
+            [Said(self._any(words, seen), choice=(choice, key)) for key, words in found.items()]
+        )
 
     def _entities(self, tail: str, seen: tuple[str, ...]) -> Node:
         one: Node = Chain([Maybe(self._list("each", "", "", seen)), self._thing])
@@ -201,8 +240,12 @@ class Grammar:
         """Whether a list holds, however deep, one that differs from the base's."""
         if name not in self._own:
             self._own[name] = False
-            named = [found for text in flat(self.lists.get(name, ())) for found in _NAMED.findall(text)]
-            self._own[name] = any(self._depends(part) for head, tail, _ in named for part in (head, tail) if part)
+            named = [
+                found for text in flat(self.lists.get(name, ())) for found in _NAMED.findall(text)
+            ]
+            self._own[name] = any(
+                self._depends(part) for head, tail, _ in named for part in (head, tail) if part
+            )
         return self._own[name]
 
 
@@ -220,7 +263,10 @@ class Form:
         for span in self.node.reach(row, at):
             if span.end > at:
                 choices = sorted(choice for choice in span.choices if choice[0][0] != "=")
-                yield span.end, Match(tuple(key for key in self.keys if key in span.things), tuple(choices))
+                yield (
+                    span.end,
+                    Match(tuple(key for key in self.keys if key in span.things), tuple(choices)),
+                )
 
 
 def flat(found: Sequence[str] | Mapping[str, Sequence[str]]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Language of a domain: its own sentences, and those of all domains with its words in their places."""
+"""Language of a domain: its own sentences, and those of all domains with its words in their
+places.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,14 @@ class Language:
 
     @cached_property
     def spelled(self) -> frozenset[str]:
-        """Every word of its templates, compiled or not: a sentence with another one cannot be read."""
+        """Every word of its templates, compiled or not: a sentence with another one cannot be
+        read.
+        """
         domain = self.domain
-        lists = (*domain.lists.values(), *(words for claim in domain.claims for words in claim.slots().values()))
+        lists = (
+            *domain.lists.values(),
+            *(words for claim in domain.claims for words in claim.slots().values()),
+        )
         said = (template for form in domain.forms for template in form.say)
         things = (template for entity in domain.entities for template in entity.words)
         listed = (template for found in lists for template in flat(found))
@@ -70,10 +77,17 @@ class Language:
 
     def _compiled(self) -> Iterator[Speech]:
         for claim in self.domain.claims:
-            yield from self._speeches("claim", claim.means, self._common.frames, self.of_claim(claim))
+            yield from self._speeches(
+                "claim", claim.means, self._common.frames, self.of_claim(claim)
+            )
         for form in (*self.domain.forms, *self._common.forms):
             yield from self._speeches(form.kind, form.means, form.say, self.grammar)
 
-    def _speeches(self, kind: SentenceKind, means: str, templates: Sequence[str], grammar: Grammar) -> Iterator[Speech]:
+    def _speeches(
+        self, kind: SentenceKind, means: str, templates: Sequence[str], grammar: Grammar
+    ) -> Iterator[Speech]:
         lead, tail = self._common.leads.get(kind, ""), self._common.tails.get(kind, "")
-        return (Speech(kind, means, grammar.compile(f"{lead} {template} {tail}")) for template in templates)
+        return (
+            Speech(kind, means, grammar.compile(f"{lead} {template} {tail}"))
+            for template in templates
+        )

@@ -20,7 +20,9 @@ from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request
 
 _NO_FALLBACK: Final = "nothing else is read; without such a file there is no verdict"
-_FOLLOWED: Final = "A path that a line names: it is emitted as a reference of its kind; the runtime resolves it"
+_FOLLOWED: Final = (
+    "A path that a line names: it is emitted as a reference of its kind; the runtime resolves it"
+)
 _NOT_FOLLOWED: Final = "none: everything stands in the files themselves"
 _OBJECTIVES: Final = (
     "the plain check passes on good files and fails on bad ones",
@@ -41,7 +43,9 @@ def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
     where = "previous_sections_summary"
     summary = block(request, where, "previous_sections")
     check = parse_section2(summary)
-    plan = plan_items(knowledge, [(item.id, item.name) for item in check.items], check.capability_type, where)
+    plan = plan_items(
+        knowledge, [(item.id, item.name) for item in check.items], check.capability_type, where
+    )
     _, used = plan_fields(knowledge, parse_section1(summary).dotted_fields(), where)
     _check_inputs(plan.domain, request.window.text("configuration"))
     text = _section4(plan, [category for category, _ in used])
@@ -49,17 +53,25 @@ def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
 
 
 def _check_inputs(domain: Domain, text: str) -> None:
-    """A description that speaks of a kind of file is about that file: without it nothing would hold it to its words."""
+    """A description that speaks of a kind of file is about that file: without it nothing would
+    hold it to its words.
+    """
     config = read_configuration(text) if text.strip() else {}
     told = config.get("input_file_details")
-    names = [str(row.get("name")) for row in told if isinstance(row, dict)] if isinstance(told, list) else []
+    names = (
+        [str(row.get("name")) for row in told if isinstance(row, dict)]
+        if isinstance(told, list)
+        else []
+    )
     sources = [source.model_dump(mode="json") for source in domain.sources]
     kinds = {kind_by_name(name, sources) for name in names}
     for source in domain.sources:
         said = re.search(source.called, str(config.get("description"))) if source.called else None
         # A file whose name tells nothing may be the one; its contents decide at run time.
         if said and names and not kinds & {source.kind, None}:
-            where = f"description, but there is no {source.kind} among the inputs: {', '.join(names)}"
+            where = (
+                f"description, but there is no {source.kind} among the inputs: {', '.join(names)}"
+            )
             raise NeedsModel([NotUnderstood(said[0], where)])
 
 
@@ -70,18 +82,30 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
         lines += [*_extraction(plan, category), ""]
     lines += ["#### Examples", "", *_examples(plan), ""]
     follows = any(isinstance(rule, Rows) and rule.follow for rule in plan.domain.extraction)
-    lines += ["#### References to Other Files", "", f"- {_FOLLOWED if follows else _NOT_FOLLOWED}", ""]
+    lines += [
+        "#### References to Other Files",
+        "",
+        f"- {_FOLLOWED if follows else _NOT_FOLLOWED}",
+        "",
+    ]
     lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.domain.tolerance), ""]
     lines += ["#### Multi-Stage Steps", "", "1. A single step: every file is read by itself", ""]
     lines += ["### 4.2 Special Scenario Handling", ""]
-    told = [(scenario, result) for scenario in plan.domain.scenarios if (result := _result(plan, scenario))]
+    told = [
+        (scenario, result)
+        for scenario in plan.domain.scenarios
+        if (result := _result(plan, scenario))
+    ]
     for number, (scenario, result) in enumerate(told[:MIN_SPECIAL], 1):
         lines += [
             f"#### Scenario {number}: {scenario.name}",
             "",
             f"- **Context**: {scenario.context}",
             f"- **Check result**: {result}",
-            f"- **Waiver handling**: {scenario.waiver if plan.waivers else 'none; this type has no waivers'}",
+            (
+                "- **Waiver handling**:"
+                f" {scenario.waiver if plan.waivers else 'none; this type has no waivers'}"
+            ),
             "",
         ]
     return "\n".join([*lines, *_tests(plan)])
@@ -91,7 +115,10 @@ def _examples(plan: Plan) -> list[str]:
     shown = {item.id: examples_of(item) for item in plan.items}
     found = [one for examples in shown.values() for one in examples]
     lines = [f"```yaml\n{dump_yaml(found)}```"] if found else []
-    return [*lines, *(f"No example for item {ident}." for ident, examples in shown.items() if not examples)]
+    return [
+        *lines,
+        *(f"No example for item {ident}." for ident, examples in shown.items() if not examples),
+    ]
 
 
 def _sources(plan: Plan) -> list[str]:
@@ -100,7 +127,8 @@ def _sources(plan: Plan) -> list[str]:
     for rank in ("primary", "secondary", "fallback"):
         of_rank = [source for source in sources if source.rank == rank]
         lines += [
-            f"- **{rank.title()} source**: `{s.kind}` in {', '.join(f'`{glob}`' for glob in s.files)}: {s.about}"
+            f"- **{rank.title()} source**: `{s.kind}` in"
+            f" {', '.join(f'`{glob}`' for glob in s.files)}: {s.about}"
             for s in of_rank
         ]
         if not of_rank:
@@ -134,7 +162,11 @@ def _result(plan: Plan, scenario: KnownScenario) -> str:
     parts = [f"{_items(ids)} found" for ids in (found,) if ids] + [
         f"{_items(ids)} missing" for ids in (missing,) if ids
     ]
-    return ", ".join(["; ".join(parts), *([scenario.extra] if scenario.extra else [])]) if parts else ""
+    return (
+        ", ".join(["; ".join(parts), *([scenario.extra] if scenario.extra else [])])
+        if parts
+        else ""
+    )
 
 
 def _items(ids: Sequence[str]) -> str:
@@ -143,12 +175,21 @@ def _items(ids: Sequence[str]) -> str:
 
 def _tests(plan: Plan) -> list[str]:
     lines = ["### 4.3 Test Data Generation Guidance", ""]
-    lines += ["| Scenario | requirements.value | waivers.value | Applicable | Objective |", "|---|---|---|---|---|"]
-    for ((requirements, waivers), number), objective in zip(CELLS.items(), _OBJECTIVES, strict=True):
+    lines += [
+        "| Scenario | requirements.value | waivers.value | Applicable | Objective |",
+        "|---|---|---|---|---|",
+    ]
+    for ((requirements, waivers), number), objective in zip(
+        CELLS.items(), _OBJECTIVES, strict=True
+    ):
         applies = "yes" if number in NEEDED[plan.kind] else "no"
         lines.append(f"| {number} | {requirements} | {waivers} | {applies} | {objective} |")
     keywords = list(dict.fromkeys(waiver.keywords[0] for waiver in plan.scenarios()))
-    used = f"the keywords {listed([_quoted(word) for word in keywords])} of Section 3" if plan.waivers else "none"
+    used = (
+        f"the keywords {listed([_quoted(word) for word in keywords])} of Section 3"
+        if plan.waivers
+        else "none"
+    )
     return [
         *lines,
         "",

@@ -1,6 +1,8 @@
-"""Knowledge of `rules`: one YAML file a domain, and `_common.yaml` with the words that all domains share.
+"""Knowledge of `rules`: one YAML file a domain, and `_common.yaml` with the words that all domains
+share.
 
-A domain is data. A file of a person's own folder adds one, or takes the place of the shipped one of the same name.
+A domain is data. A file of a person's own folder adds one, or takes the place of the shipped one of
+the same name.
 """
 
 from __future__ import annotations
@@ -45,22 +47,28 @@ class Knowledge:
 
     @cached_property
     def languages(self) -> tuple[Language, ...]:
-        """Language of each domain, in the order of `domains`; compiled once and only when it is read."""
+        """Language of each domain, in the order of `domains`; compiled once and only when it is
+        read.
+        """
         return tuple(Language(domain, self.common) for domain in self.domains)
 
 
 def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
-    """The shipped knowledge and that of the given folders; a later file of a name takes the earlier one's place.
+    """The shipped knowledge and that of the given folders; a later file of a name takes the earlier
+    one's place.
 
     Raises:
-        InputError: a folder or a file cannot be read, or a file does not fit the schema; with file:line.
+        InputError: a folder or a file cannot be read, or a file does not fit the schema; with
+            file:line.
     """
     return _knowledge(tuple((name, path, read_text(path)) for name, path in _paths(dirs).items()))
 
 
 @lru_cache(maxsize=4)
 def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
-    """Knowledge of (name, path, text) of each file: what a process was given once, it need not read again."""
+    """Knowledge of (name, path, text) of each file: what a process was given once, it need not
+    read again.
+    """
     commons: dict[str, Common] = {}
     domains: dict[str, Domain] = {}
     files: dict[str, str] = {}
@@ -70,12 +78,17 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
         if isinstance(file.data, dict) and "common" in file.data:
             commons[name] = validate_yaml(Common, file)
             continue
-        domain = Domain.model_validate(file.data, context=TRIED) if ours else validate_yaml(Domain, file)
+        domain = (
+            Domain.model_validate(file.data, context=TRIED) if ours else validate_yaml(Domain, file)
+        )
         if domain.domain in domains:
             raise InputError(
                 f"the domain {domain.domain} stands in {files[domain.domain]} already",
                 where=file.where("domain"),
-                hint="name this file like that one to take its place, or give the domain another name",
+                hint=(
+                    "name this file like that one to take its place, or give the domain another"
+                    " name"
+                ),
             )
         domains[domain.domain], files[domain.domain] = domain, name
         if not ours:
@@ -94,11 +107,20 @@ def _with_shared(domain: Domain, common: Common, where: str) -> Domain:
     """The domain with the shared lists that it names among its own."""
     if strange := [name for name in domain.shared if name not in common.shared]:
         raise InputError(
-            f"there is no shared list {strange[0]}", where=where, hint=f"there are {', '.join(common.shared)}"
+            f"there is no shared list {strange[0]}",
+            where=where,
+            hint=f"there are {', '.join(common.shared)}",
         )
-    known = domain.model_copy(update={"lists": {name: common.shared[name] for name in domain.shared} | domain.lists})
-    if not common.stages.keys().isdisjoint(known.choices()) and not any(source.stage for source in domain.sources):
-        raise InputError("a stage can be asked about, and no source says how its files are held to it", where=where)
+    known = domain.model_copy(
+        update={"lists": {name: common.shared[name] for name in domain.shared} | domain.lists}
+    )
+    if not common.stages.keys().isdisjoint(known.choices()) and not any(
+        source.stage for source in domain.sources
+    ):
+        raise InputError(
+            "a stage can be asked about, and no source says how its files are held to it",
+            where=where,
+        )
     return known
 
 
@@ -112,7 +134,9 @@ def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
-    """Compile a person's templates at once, so that a slip is told with its line and not with the first description."""
+    """Compile a person's templates at once, so that a slip is told with its line and not with
+    the first description.
+    """
     try:
         language = Language(domain, common)
         for claim in domain.claims:
@@ -131,5 +155,11 @@ def _merged(old: Common, new: Common) -> Common:
     told: dict[str, Any] = {}
     for name in Common.model_fields:
         mine, others = getattr(old, name), getattr(new, name)
-        told[name] = mine | others if isinstance(mine, dict) else (*mine, *others) if isinstance(mine, tuple) else mine
+        told[name] = (
+            mine | others
+            if isinstance(mine, dict)
+            else (*mine, *others)
+            if isinstance(mine, tuple)
+            else mine
+        )
     return old.model_copy(update=told)

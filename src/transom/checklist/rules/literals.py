@@ -1,6 +1,8 @@
-"""Which words a line must hold before any expression can match it, so that a reader looks for these first.
+"""Which words a line must hold before any expression can match it, so that a reader looks for these
+first.
 
-All this is about ASCII texts in small letters whose blanks are spaces; a line with another character is always read.
+All this is about ASCII texts in small letters whose blanks are spaces; a line with another
+character is always read.
 """
 
 from __future__ import annotations
@@ -19,14 +21,17 @@ _NEVER: Final[Words] = frozenset()  # what has these words matches no ASCII text
 _NOTHING: Final[Words] = frozenset(("",))
 _REPEATS: Final = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _FEW, _MANY = 26, 64  # characters of a set that count as words, and words that a run may grow to
-_ALL: Final = " 0e_1taoins2rh.ldcu3/456789mfpgy(:,-wbv)kxjqz"  # characters of logs, the most frequent first
+# characters of logs, the most frequent first
+_ALL: Final = " 0e_1taoins2rh.ldcu3/456789mfpgy(:,-wbv)kxjqz"
 _OFTEN: Final = frozenset(_ALL[:20])
 _RARE: Final = 3  # what a word must weigh to be looked for
 
 
 @functools.lru_cache(maxsize=2_000)
 def words_before(regex: str) -> tuple[str, ...] | None:
-    """Words in small letters, of which every match of an expression holds one; None where it has none."""
+    """Words in small letters, of which every match of an expression holds one; None where it has
+    none.
+    """
     found = _of_all(parser.parse(regex))
     if found is None:
         return None
@@ -34,10 +39,11 @@ def words_before(regex: str) -> tuple[str, ...] | None:
 
 
 def gate(regexes: Iterable[str]) -> list[str]:
-    """One or two expressions, of which one is found wherever one of these matches a line; none where some has no word.
+    """One or two expressions, of which one is found wherever one of these matches a line; none
+    where some has no word.
 
-    The first is for a text in small letters and with spaces for blanks, the second for the text as it is, with a line
-    feed in front of it.
+    The first is for a text in small letters and with spaces for blanks, the second for the text as
+    it is, with a line feed in front of it.
     """
     return list(_gate(tuple(dict.fromkeys(regexes))))
 
@@ -48,7 +54,9 @@ def _gate(regexes: tuple[str, ...]) -> tuple[str, ...]:
     heads: list[str] = []
     for regex in regexes:
         found = words_before(regex)
-        if (found is None or min(map(_weight, found), default=_RARE) < _RARE) and _begins_a_line(regex):
+        if (found is None or min(map(_weight, found), default=_RARE) < _RARE) and _begins_a_line(
+            regex
+        ):
             heads.append(re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"^\(\?i\)(.*)", r"(?i:\1)", regex)))
         elif found is None:
             return ()
@@ -58,7 +66,8 @@ def _gate(regexes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _search_for(words: Iterable[str]) -> str:
-    """An expression for any of these words: each from a letter on, and what stands before that behind.
+    """An expression for any of these words: each from a letter on, and what stands before that
+    behind.
 
     The letters are few and seldom met, as each is a place where all is tried.
     """
@@ -67,7 +76,10 @@ def _search_for(words: Iterable[str]) -> str:
         held = Counter(letter for word in left for letter in dict.fromkeys(word))
         letter = max(sorted(held), key=lambda one: held[one] * _seldom(one))
         of_it = sorted(word for word in left if letter in word)
-        rest = [re.escape(one.partition(letter)[2]) + f"(?<={re.escape(one)})" * (one[0] != letter) for one in of_it]
+        rest = [
+            re.escape(one.partition(letter)[2]) + f"(?<={re.escape(one)})" * (one[0] != letter)
+            for one in of_it
+        ]
         told.append(f"{re.escape(letter)}(?:{'|'.join(rest)})")
         left = [word for word in left if letter not in word]
     return "|".join(told)
@@ -89,15 +101,21 @@ def _weight(word: str) -> int:
 
 @functools.lru_cache(maxsize=2_000)
 def _begins_a_line(regex: str) -> bool:
-    """Whether an expression is tried at heads of lines alone, and matches in a text wherever it does in the line."""
+    """Whether an expression is tried at heads of lines alone, and matches in a text wherever it
+    does in the line.
+    """
     told = parser.parse(regex)
-    plain = not told.state.flags & ~(re.UNICODE | (re.IGNORECASE if regex.startswith("(?i)") else 0))
+    plain = not told.state.flags & ~(
+        re.UNICODE | (re.IGNORECASE if regex.startswith("(?i)") else 0)
+    )
     begins = list(told)[:1] == [(op.AT, op.AT_BEGINNING)]
     return plain and begins and not _loses(told)
 
 
 def _loses(parts: Iterable[Any]) -> bool:
-    """Whether an expression may miss a line among others that it matches alone: by the next lines, or by its groups."""
+    """Whether an expression may miss a line among others that it matches alone: by the next
+    lines, or by its groups.
+    """
     for code, value in parts:
         firm = code in (op.ASSERT_NOT, op.ATOMIC_GROUP, op.POSSESSIVE_REPEAT)
         inner = _inner(code, value)
@@ -110,7 +128,9 @@ def _loses(parts: Iterable[Any]) -> bool:
 def _crosses(parts: Iterable[Any]) -> bool:
     """Whether a line feed may be among what these parts match."""
     for code, value in parts:
-        if code in (op.NOT_LITERAL, op.CATEGORY) or (code is op.IN and _characters(code, value, most=200) is None):
+        if code in (op.NOT_LITERAL, op.CATEGORY) or (
+            code is op.IN and _characters(code, value, most=200) is None
+        ):
             return True
         if any(map(_crosses, _inner(code, value))):
             return True
@@ -150,7 +170,9 @@ def _of_all(parts: Iterable[Any]) -> Words | None:
 
 
 def _heads(parts: Iterable[Any]) -> tuple[Words, bool]:
-    """How all texts begin that parts can match, and whether that is all of them; blanks are spaces."""
+    """How all texts begin that parts can match, and whether that is all of them; blanks are
+    spaces.
+    """
     told: Words = _NOTHING
     for code, value in parts:
         begins: tuple[Words, bool] = (_NOTHING, code is op.AT)
@@ -176,7 +198,9 @@ def _heads(parts: Iterable[Any]) -> tuple[Words, bool]:
 
 def _joined(heads: Words, tails: Words) -> Words | None:
     """Each of the first with each of the second behind it; None of too many."""
-    return frozenset(a + b for a in heads for b in tails) if len(heads) * len(tails) <= _MANY else None
+    return (
+        frozenset(a + b for a in heads for b in tails) if len(heads) * len(tails) <= _MANY else None
+    )
 
 
 def _of_one(code: Any, value: Any) -> Words | None:
@@ -186,11 +210,15 @@ def _of_one(code: Any, value: Any) -> Words | None:
     if code is op.ASSERT_NOT or (code in _REPEATS and not value[0]):
         return None
     told = [_of_all(branch) for branch in _inner(code, value)]
-    return frozenset().union(*(words or () for words in told)) if told and None not in told else None
+    return (
+        frozenset().union(*(words or () for words in told)) if told and None not in told else None
+    )
 
 
 def _characters(code: Any, value: Any, most: int = _FEW) -> Words | None:
-    """The ASCII characters of a literal or of a set, in small letters; None of many, or where a line feed is one."""
+    """The ASCII characters of a literal or of a set, in small letters; None of many, or where a
+    line feed is one.
+    """
     found: set[int] = set()
     for kind, told in [(code, value)] if code is op.LITERAL else value:
         if kind is op.LITERAL:

@@ -1,4 +1,6 @@
-"""The Logic role: Sections 2 and 3 compiled into `checker.yaml`. It knows no domain but for the hints."""
+"""The Logic role: Sections 2 and 3 compiled into `checker.yaml`. It knows no domain but for the
+hints.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def _unread(item: SpecItem) -> list[NotUnderstood]:
 
 
 def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[str, Json]:
-    # Without waivers in the spec nothing was decided: an item that names some later is judged by its own words.
+    # Without waivers in the spec nothing was decided: an item that names some later is judged by
+    # its own words.
     barred = waiver.supported is not False and any(
         decision.item == item.id and decision.waivable is False for decision in waiver.decisions
     )
@@ -64,7 +67,9 @@ def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[s
     known = named_item(domain, item.name) if domain else None
     hints = known[0].hints if known else ()
     # The condition's own field need not be listed as required: an absent or empty one never holds.
-    required = [name for name in item.required if not (item.condition and name == item.condition.field)]
+    required = [
+        name for name in item.required if not (item.condition and name == item.condition.field)
+    ]
     return {
         "id": item.id,
         "name": item.name,

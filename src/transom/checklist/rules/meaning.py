@@ -1,4 +1,6 @@
-"""`reads_as`: what a person says that a description means, held against the knowledge and read like a description."""
+"""`reads_as`: what a person says that a description means, held against the knowledge and read
+like a description.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def check_reads_as(item: Item, knowledge: Knowledge) -> None:
     """Hold an item's `reads_as` against the knowledge.
 
     Raises:
-        InputError: a domain, item or parameter that there is not, with file:line and the nearest name.
+        InputError: a domain, item or parameter that there is not, with file:line and the nearest
+            name.
     """
     if item.reads_as and (slip := find_slip(item.reads_as, knowledge)):
         where = parse_yaml(item.text, item.path).where(KEY, *slip.at)
@@ -40,7 +43,8 @@ def check_reads_as(item: Item, knowledge: Knowledge) -> None:
 
 
 def read_as(told: ReadsAs, text: str, knowledge: Knowledge) -> Reading:
-    """Reading of a description by a person's word; an item that a chosen value asks for is always among its items.
+    """Reading of a description by a person's word; an item that a chosen value asks for is always
+    among its items.
 
     Raises:
         NeedsModel: a domain, item or parameter that there is not.
@@ -54,25 +58,37 @@ def read_as(told: ReadsAs, text: str, knowledge: Knowledge) -> Reading:
     things = {item.entity for item in items}
     entities = tuple(entity.key for entity in domain.entities if entity.key in things)
     means = f"a person says that it means: {said(told, knowledge)}"
-    clause = Clause(" ".join(text.split()), "claim", means, Match(entities, tuple(told.parameters.items())))
+    clause = Clause(
+        " ".join(text.split()), "claim", means, Match(entities, tuple(told.parameters.items()))
+    )
     return Reading(domain, items, entities, dict(told.parameters), (clause,))
 
 
 def said(told: ReadsAs, knowledge: Knowledge) -> str:
-    """A reading without slips as one sentence: the items by name, what they prove, and how `reads_as` says it."""
+    """A reading without slips as one sentence: the items by name, what they prove, and how
+    `reads_as` says it.
+    """
     domain = knowledge.domain(told.domain)
     items = [domain.item(key) for key in told.items] if domain else []
     names = listed([item_name(item, told.parameters) for item in items])
     proven = "; ".join(dict.fromkeys(item.purpose for item in items))
-    exact = "; ".join([", ".join(told.items), *(f"{name} {value}" for name, value in told.parameters.items())])
+    exact = "; ".join(
+        [", ".join(told.items), *(f"{name} {value}" for name, value in told.parameters.items())]
+    )
     return f"{names}: {proven} [{told.domain}: {exact}]"
 
 
-def parameters_of(domain: Domain, items: Sequence[KnownItem], knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
+def parameters_of(
+    domain: Domain, items: Sequence[KnownItem], knowledge: Knowledge
+) -> dict[str, tuple[str, ...]]:
     """The parameters that items can have -> their values; none of a number."""
     choices = domain.choices()
     slots = [slot for item in items for slot in SLOT.findall(item.name)]
-    names = [*slots, *domain.narrows, *(name for name in knowledge.common.stages if name in choices)]
+    names = [
+        *slots,
+        *domain.narrows,
+        *(name for name in knowledge.common.stages if name in choices),
+    ]
     return {name: choices.get(name, ()) for name in names}
 
 
@@ -89,7 +105,9 @@ def find_slip(told: ReadsAs, knowledge: Knowledge) -> Slip | None:
 def _slips(told: ReadsAs, knowledge: Knowledge) -> Iterator[Slip]:
     domain = knowledge.domain(told.domain)
     if domain is None:
-        yield _unknown(("domain",), "domain", told.domain, [one.domain for one in knowledge.domains])
+        yield _unknown(
+            ("domain",), "domain", told.domain, [one.domain for one in knowledge.domains]
+        )
         return
     keys = [item.key for item in domain.items]
     strange = [key for key in told.items if key not in keys]
@@ -100,7 +118,11 @@ def _slips(told: ReadsAs, knowledge: Knowledge) -> Iterator[Slip]:
     for item in items:
         missing = [name for name in needed(item) if name not in told.parameters]
         yield from (
-            Slip(("item",), f"{item.key} needs the parameter {name}", f"write `{name}: {_values(known[name])}`")
+            Slip(
+                ("item",),
+                f"{item.key} needs the parameter {name}",
+                f"write `{name}: {_values(known[name])}`",
+            )
             for name in missing
         )
 

@@ -1,4 +1,6 @@
-"""Readings that come near a description which no grammar understands: shown to a person, and never chosen here."""
+"""Readings that come near a description which no grammar understands: shown to a person, and
+never chosen here.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class _Topic:
     Attributes:
         names: words by which they are called.
         context: other words of the domain.
-        things: of each thing that they are of, words by which no other thing of the domain is called.
+        things: of each thing that they are of, words by which no other thing of the domain is
+            called.
     """
 
     language: Language
@@ -58,7 +61,8 @@ def near_readings(
 ) -> list[ReadsAs]:
     """Up to three readings that come near, the nearest first; none where nothing does.
 
-    `requirements` and `waivers` are the item's values, None for N/A: what knows no patterns is not proposed for some.
+    `requirements` and `waivers` are the item's values, None for N/A: what knows no patterns is not
+    proposed for some.
     """
     small = _small(knowledge)
     named = [one for one in knowledge.languages if re.search(one.domain.called or "", text)]
@@ -75,7 +79,9 @@ def near_readings(
     ranked = [told for *_, told in sorted(found, key=lambda one: one[:-1])]
     near = [*_shorter(text, knowledge), *ranked]
     single = (told for at, told in enumerate(near) if told not in near[:at])
-    fitting = (told for told in single if _fits(read_as(told, text, knowledge), requirements, waivers))
+    fitting = (
+        told for told in single if _fits(read_as(told, text, knowledge), requirements, waivers)
+    )
     return list(itertools.islice(fitting, MOST))
 
 
@@ -120,19 +126,29 @@ def _weights(words: Sequence[str], topics: Sequence[_Topic], small: set[str]) ->
 
 
 def _score(topic: _Topic, told: ReadsAs, weights: Mapping[str, float]) -> float:
-    """The share of the description's weight that a reading explains; 0 where nothing of it is called by its name."""
+    """The share of the description's weight that a reading explains; 0 where nothing of it is
+    called by its name.
+    """
     chosen = _words(_templates(topic.domain, told.parameters.items()))
     by_name = sum(weight for word, weight in weights.items() if word in topic.names | chosen)
-    around = sum(weight for word, weight in weights.items() if word in topic.context - topic.names - chosen)
-    narrowing = [(name, value) for name, value in told.parameters.items() if name in topic.domain.narrows]
-    named = any(word in weights for word in topic.names | _words(_templates(topic.domain, narrowing)))
+    around = sum(
+        weight for word, weight in weights.items() if word in topic.context - topic.names - chosen
+    )
+    narrowing = [
+        (name, value) for name, value in told.parameters.items() if name in topic.domain.narrows
+    ]
+    named = any(
+        word in weights for word in topic.names | _words(_templates(topic.domain, narrowing))
+    )
     if len({thing.isdisjoint(weights) for thing in topic.things}) > 1:
         return 0.0  # one of its things is named, and another one is not
     return (by_name + _CONTEXT * around) / sum(weights.values()) if named else 0.0
 
 
 def _parametrised(topic: _Topic, words: Sequence[str], knowledge: Knowledge) -> Iterator[ReadsAs]:
-    """The topic with what the description says of its parameters: both relations of a limit where it names none."""
+    """The topic with what the description says of its parameters: both relations of a limit
+    where it names none.
+    """
     known = parameters_of(topic.domain, topic.items, knowledge)
     row = Row(words)
     amount = _said(topic.language, row, "{number:limit} {unit_word}")
@@ -142,7 +158,11 @@ def _parametrised(topic: _Topic, words: Sequence[str], knowledge: Knowledge) -> 
     usual = [item.limit.usual for item in topic.items if item.limit]
     given: dict[str, list[str]] = {}
     for name, values in known.items():
-        found = amount.get(name) or (_said(topic.language, row, f"{{{name}}}").get(name) if values else None) or []
+        found = (
+            amount.get(name)
+            or (_said(topic.language, row, f"{{{name}}}").get(name) if values else None)
+            or []
+        )
         if name == "relation":
             found = found or list(dict.fromkeys([*usual, "ge", "le"]))
         elif name in wanted:
@@ -152,14 +172,22 @@ def _parametrised(topic: _Topic, words: Sequence[str], knowledge: Knowledge) -> 
     if wanted <= given.keys():
         for each in itertools.product(*given.values()):
             chosen = dict(zip(given, each, strict=True))
-            keys = [item.key for item in topic.items if item.when in (None, *chosen, *chosen.values())]
-            left = [item for item in topic.domain.items if item.when in chosen.values() and item.key not in keys]
+            keys = [
+                item.key for item in topic.items if item.when in (None, *chosen, *chosen.values())
+            ]
+            left = [
+                item
+                for item in topic.domain.items
+                if item.when in chosen.values() and item.key not in keys
+            ]
             if keys and not left:
                 yield ReadsAs(topic.domain.domain, tuple(keys), chosen)
 
 
 def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:
-    """The choices that the words make by a template; a longer way of saying one hides the shorter ones within it."""
+    """The choices that the words make by a template; a longer way of saying one hides the
+    shorter ones within it.
+    """
     form = language.grammar.compile(template)
     found: dict[str, list[str]] = {}
     at = 0
@@ -172,11 +200,18 @@ def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:
 
 
 def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
-    """All things of a domain together, each by itself, and each item by itself; items of one `when` at a time."""
+    """All things of a domain together, each by itself, and each item by itself; items of one
+    `when` at a time.
+    """
     domain = language.domain
-    told = {entity.key: _words(_called(domain, (entity.name, *entity.words))) for entity in domain.entities}
+    told = {
+        entity.key: _words(_called(domain, (entity.name, *entity.words)))
+        for entity in domain.entities
+    }
     every = Counter(word for words in told.values() for word in words)
-    things = {key: frozenset(word for word in words if every[word] == 1) for key, words in told.items()}
+    things = {
+        key: frozenset(word for word in words if every[word] == 1) for key, words in told.items()
+    }
     told_of = (text for item in domain.items for text in (item.purpose, item.passes, item.fails))
     around = {*language.vocabulary, *_words([domain.question, domain.extracts, *told_of])} - small
     claimed = _words(_needed(say) for one in domain.claims for say in one.subject)
@@ -184,15 +219,29 @@ def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
     for when in dict.fromkeys(item.when for item in domain.items):
         about = [item for item in domain.items if item.when in (None, when)]
         by_thing = [[item for item in about if item.entity == key] for key in things]
-        groups |= {tuple(one.key for one in group): group for group in (about, *by_thing, *([one] for one in about))}
+        groups |= {
+            tuple(one.key for one in group): group
+            for group in (about, *by_thing, *([one] for one in about))
+        }
     for items in filter(None, groups.values()):
         keys = dict.fromkeys(item.entity for item in items if item.entity)
         mine = set[str]().union(*(told[key] for key in keys))
-        called = _words([domain.title, *(text for item in items for text in (item.name, *item.hints))]) | mine
-        names = {word for word in called if word not in small or len(word) >= _LONG} | (claimed - small)
+        called = (
+            _words([domain.title, *(text for item in items for text in (item.name, *item.hints))])
+            | mine
+        )
+        names = {word for word in called if word not in small or len(word) >= _LONG} | (
+            claimed - small
+        )
         others = every.keys() - mine
         own = tuple(things[key] for key in keys)
-        yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others), own)
+        yield _Topic(
+            language,
+            tuple(items),
+            frozenset(names - others),
+            frozenset(around - names - others),
+            own,
+        )
 
 
 def _templates(domain: Domain, chosen: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -206,7 +255,9 @@ def _small(knowledge: Knowledge) -> set[str]:
     """Words of the language that say nothing of a matter."""
     common = knowledge.common
     lists = [words for words in common.lists.values() if not isinstance(words, dict)]
-    return _words([*common.waiver_words, *common.frames, *(say for words in lists for say in words)])
+    return _words(
+        [*common.waiver_words, *common.frames, *(say for words in lists for say in words)]
+    )
 
 
 def _called(domain: Domain, templates: Iterable[str]) -> Iterator[str]:
@@ -227,5 +278,10 @@ def _needed(template: str) -> str:
 
 def _words(told: Iterable[str]) -> set[str]:
     """The words of templates and sentences, each also without the s of a plural."""
-    found = {word for text in told for word in normal(re.sub(r"\{[^}]*\}|[\[\]()|]", " ", text)) if word.isalpha()}
+    found = {
+        word
+        for text in told
+        for word in normal(re.sub(r"\{[^}]*\}|[\[\]()|]", " ", text))
+        if word.isalpha()
+    }
     return found | {word[:-1] for word in found if word.endswith("s") and len(word) > _LONG}

@@ -40,7 +40,8 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
     """Answer `<atom_a>`.
 
     Raises:
-        NeedsModel: a field, a kind of file or a pattern that no knowledge has, or a file whose text is of a dialect
+        NeedsModel: a field, a kind of file or a pattern that no knowledge has, or a file whose text
+            is of a dialect
             that the rules do not read; with file:line.
     """
     section1 = block(request, "section_1")
@@ -57,7 +58,9 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
         raise NeedsModel(strange)
-    return reply(knowledge, f"<atom_a>\n```python\n{make_atom(domain, wanted)}```\n</atom_a>\n", domain)
+    return reply(
+        knowledge, f"<atom_a>\n```python\n{make_atom(domain, wanted)}```\n</atom_a>\n", domain
+    )
 
 
 def read_views(text: str) -> list[View]:
@@ -65,7 +68,9 @@ def read_views(text: str) -> list[View]:
     views: list[View] = []
     for part in re.split(r"(?m)^(?=### FILE )", text):
         if head := _FILE.match(part):
-            shown = {int(m[1]): m[2] for line in part.split("\n")[1:] if (m := _LINE.fullmatch(line))}
+            shown = {
+                int(m[1]): m[2] for line in part.split("\n")[1:] if (m := _LINE.fullmatch(line))
+            }
             lines = tuple(shown.get(number, "") for number in range(1, max(shown, default=0) + 1))
             views.append(View(head["name"], lines, len(shown) >= int(head["lines"])))
     return views
@@ -75,26 +80,39 @@ def _sources(domain: Domain, guide: GuideSection) -> list[Source]:
     """The spec's sources, by the knowledge's kinds: a person may have changed names and ranks."""
     kinds = {source.kind for source in domain.sources}
     told = [source for source in guide.sources if source.kind]
-    strange = [str(source.kind) for source in told if source.kind not in kinds] if told else ["no kind of file"]
+    strange = (
+        [str(source.kind) for source in told if source.kind not in kinds]
+        if told
+        else ["no kind of file"]
+    )
     _known(strange, "section 4.1, data sources")
     return [Source(kind=str(source.kind), rank=source.rank, files=source.files) for source in told]
 
 
 def _check_patterns(domain: Domain, guide: GuideSection) -> None:
     for extraction in guide.extractions:
-        known = {regex for rule in domain.extraction for regex in rule.shown(extraction.category or "")}
+        known = {
+            regex for rule in domain.extraction for regex in rule.shown(extraction.category or "")
+        }
         strange = [pattern.regex for pattern in extraction.patterns if pattern.regex not in known]
         _known(strange, f"section 4.1, {extraction.name}")
 
 
 def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
     """The fields that must have one value, by Section 1."""
-    means = {f"{one.key}.{field.name}": field.meaning for one in parsing.categories for field in one.fields}
+    means = {
+        f"{one.key}.{field.name}": field.meaning
+        for one in parsing.categories
+        for field in one.fields
+    }
     found: dict[str, str] = {}
     for choice in domain.narrows:
         for dotted in domain.narrowed({choice: ""}):
             if said := NARROWED.search(means.get(dotted, "")):
-                _known([said[0]] if said[1] not in domain.choices()[choice] else [], f"section 1, {dotted}")
+                _known(
+                    [said[0]] if said[1] not in domain.choices()[choice] else [],
+                    f"section 1, {dotted}",
+                )
                 found[dotted] = said[1]
     return found
 
@@ -115,8 +133,9 @@ def _known(strange: Sequence[str], where: str) -> None:
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
     """What in the shown files the atom would refuse.
 
-    A file that another one names is followed as a reference or not read at all, so it may be of any dialect. Of one
-    that is not shown whole only the lines themselves tell: what begins in one part may end in another.
+    A file that another one names is followed as a reference or not read at all, so it may be of any
+    dialect. Of one that is not shown whole only the lines themselves tell: what begins in one part
+    may end in another.
     """
     found: list[NotUnderstood] = []
     for view in views:
@@ -125,9 +144,12 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
         kind = kind_by_name(base, [source.model_dump(mode="json") for source in wanted.sources])
         if not any(line.strip() for line in view.lines) or (named and kind is None):
             continue
-        for without in (_OF_ALL, ()) if view.whole else (_OF_ALL,):  # what tells a dialect goes first
+        # what tells a dialect goes first
+        for without in (_OF_ALL, ()) if view.whole else (_OF_ALL,):
             try:
-                file = reader_of(domain, wanted, view.name, without=[*without, *(_OF_DIALECT if named else ())])
+                file = reader_of(
+                    domain, wanted, view.name, without=[*without, *(_OF_DIALECT if named else ())]
+                )
                 file.feed("\n".join(view.lines))
                 file.finish()
             except ValueError as error:

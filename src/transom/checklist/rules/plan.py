@@ -1,7 +1,8 @@
-"""Thread between the rounds: which part of a domain a spec uses, found again in the text of earlier rounds.
+"""Thread between the rounds: which part of a domain a spec uses, found again in the text of earlier
+rounds.
 
-A person may have edited those texts, so nothing is remembered: what was removed stays away, and a name that no
-knowledge has is handed to a model.
+A person may have edited those texts, so nothing is remembered: what was removed stays away, and a
+name that no knowledge has is handed to a model.
 """
 
 from __future__ import annotations
@@ -98,10 +99,15 @@ def block(request: Request, *names: str) -> str:
 def reply(knowledge: Knowledge, text: str, *domains: Domain) -> Reply:
     """An answer, with the files that it rests on."""
     names = (*knowledge.commons, *dict.fromkeys(knowledge.files[one.domain] for one in domains))
-    return Reply((Text(text),), answered_from=tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names))
+    return Reply(
+        (Text(text),),
+        answered_from=tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names),
+    )
 
 
-def items_for(domain: Domain, entities: Sequence[str], choices: Mapping[str, str]) -> list[KnownItem]:
+def items_for(
+    domain: Domain, entities: Sequence[str], choices: Mapping[str, str]
+) -> list[KnownItem]:
     """The items of the things that are named, as far as they fit what was chosen."""
     return [
         item
@@ -113,7 +119,9 @@ def items_for(domain: Domain, entities: Sequence[str], choices: Mapping[str, str
 
 
 def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCategory]:
-    """The categories of the items' things; of a category that some item reads, those items must be among these."""
+    """The categories of the items' things; of a category that some item reads, those items must
+    be among these.
+    """
     wanted = {item.entity for item in items} | {None}
     read = {name.partition(".")[0] for item in items for name in item.fields()}
     others = {name.partition(".")[0] for item in domain.items for name in item.fields()} - read
@@ -123,19 +131,24 @@ def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCate
 def asked(category: KnownCategory, items: Sequence[KnownItem]) -> list[KnownField]:
     """Its fields; an optional one is asked for only where an item looks at it."""
     named = {name for item in items for name in item.fields()}
-    return [one for one in category.fields if not one.optional or f"{category.key}.{one.name}" in named]
+    return [
+        one for one in category.fields if not one.optional or f"{category.key}.{one.name}" in named
+    ]
 
 
 def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | None:
     """The condition of an item, with what was chosen in its place; None where nothing was."""
     if item.limit is not None:
         value = float(
-            Decimal(choices.get("limit", "0")) * item.limit.units.get(choices.get("unit_word", ""), Decimal(1))
+            Decimal(choices.get("limit", "0"))
+            * item.limit.units.get(choices.get("unit_word", ""), Decimal(1))
         )
         return Condition(field=item.limit.field, op=Operator(choices["relation"]), value=value)
     if item.chosen is not None:
         value_ = choices.get(item.chosen.choice)
-        return Condition(field=item.chosen.field, op=Operator.EQUALS, value=value_) if value_ else None
+        return (
+            Condition(field=item.chosen.field, op=Operator.EQUALS, value=value_) if value_ else None
+        )
     return item.condition
 
 
@@ -155,10 +168,16 @@ def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | 
     for item in domain.items:
         slots = SLOT.findall(item.name)
         finite = [slot for slot in slots if slot != "limit"]
-        found = re.search(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w.])", name) if "limit" in slots else None
+        found = (
+            re.search(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w.])", name) if "limit" in slots else None
+        )
         given = {"limit": found[0]} if found else {}
-        for values in itertools.product(*(("", *domain.choices().get(slot, ())) for slot in finite)):
-            choices = given | {slot: value for slot, value in zip(finite, values, strict=True) if value}
+        for values in itertools.product(
+            *(("", *domain.choices().get(slot, ())) for slot in finite)
+        ):
+            choices = given | {
+                slot: value for slot, value in zip(finite, values, strict=True) if value
+            }
             if item_name(item, choices).casefold() == name.casefold() and _complete(item, choices):
                 return item, choices
     return None
@@ -168,10 +187,14 @@ def _complete(item: KnownItem, choices: Mapping[str, str]) -> bool:
     """A limit needs its relation, and a number its unit."""
     if item.limit is None:
         return True
-    return "relation" in choices and ("limit" not in choices or "unit_word" in choices or not item.limit.units)
+    return "relation" in choices and (
+        "limit" not in choices or "unit_word" in choices or not item.limit.units
+    )
 
 
-def plan_items(knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int | None, where: str) -> Plan:
+def plan_items(
+    knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int | None, where: str
+) -> Plan:
     """The plan for items given as (id, name), and the capability type that stands with them.
 
     Raises:
@@ -181,12 +204,16 @@ def plan_items(knowledge: Knowledge, named: Sequence[tuple[str, str]], kind: int
         raise NeedsModel([NotUnderstood("no capability type", where)])
     if not named:
         raise NeedsModel([NotUnderstood("no validation item", where)])
-    ranked = sorted(knowledge.domains, key=lambda d: sum(named_item(d, name) is None for _, name in named))
+    ranked = sorted(
+        knowledge.domains, key=lambda d: sum(named_item(d, name) is None for _, name in named)
+    )
     domain = ranked[0]
     known = {name: named_item(domain, name) for _, name in named}
     if strange := [name for name, found in known.items() if found is None]:
         raise NeedsModel([NotUnderstood(name, where) for name in strange])
-    items = [PlannedItem(id_, name, *found) for id_, name in named if (found := known[name]) is not None]
+    items = [
+        PlannedItem(id_, name, *found) for id_, name in named if (found := known[name]) is not None
+    ]
     return Plan(domain, tuple(items), kind)
 
 
@@ -209,4 +236,10 @@ def plan_fields(
 
 def listed(words: Sequence[str], last: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
+    return (
+        words[0]
+        if len(words) == 1
+        else f"{', '.join(words[:-1])} {last} {words[-1]}"
+        if words
+        else ""
+    )

@@ -1,4 +1,6 @@
-"""Evidence that today's files would give for a reading, where reading them is cheap; for people, never a verdict."""
+"""Evidence that today's files would give for a reading, where reading them is cheap; for people,
+never a verdict.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _NOTHING: Final = "nothing in today's files"
 
 
 def evidence_of(told: ReadsAs, knowledge: Knowledge, files: Sequence[Path]) -> str:
-    """The first line that each file would give for a reading without slips, or why there is none."""
+    """The first line that each file would give for a reading without slips, or why there is
+    none.
+    """
     domain = knowledge.domain(told.domain)
     if domain is None or not files:
         return "no input file is there yet"

@@ -1,4 +1,6 @@
-"""Reading a description word for word: every sentence must fit a form of one domain, or the rules abstain."""
+"""Reading a description word for word: every sentence must fit a form of one domain, or the
+rules abstain.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from transom.errors import InputError, NeedsModel, NotUnderstood
 
 WHERE: Final = "description"
 
-# Where a sentence may fall into clauses that must each be understood by itself. No word of a condition is among them.
+# Where a sentence may fall into clauses that must each be understood by itself. No word of a
+# condition is among them.
 _JOINTS: Final = frozenset({"and", "but", "while", "whereas", "with", "where"}) | SOFT
 # What follows these explains; a claim behind them would be a condition of the one before.
 _EXPLAINING: Final = frozenset({"with", "where"})
@@ -43,7 +46,9 @@ class Clause:
 
 @dataclass(frozen=True)
 class Reading:
-    """Meaning of a description: items and things in the order of the domain, and what narrows it."""
+    """Meaning of a description: items and things in the order of the domain, and what narrows
+    it.
+    """
 
     domain: Domain
     items: tuple[KnownItem, ...]
@@ -71,14 +76,16 @@ def read_description(text: str, knowledge: Knowledge) -> Reading:
     full = [
         (reader, [clauses for clauses in found if clauses])
         for reader, found in readings
-        if all(found) and any(clause.kind == "claim" for clauses in found for clause in clauses or ())
+        if all(found)
+        and any(clause.kind == "claim" for clauses in found for clause in clauses or ())
     ]
     if len(full) > 1:
         names = " and ".join(reader.domain.title for reader, _ in full)
         raise NeedsModel([NotUnderstood(text.strip(), f"{WHERE}, read as {names}")])
     if not full:
         words = [
-            NotUnderstood(words, f"{WHERE}: it would change what is asked") for words, _ in _shorter(told, readings)
+            NotUnderstood(words, f"{WHERE}: it would change what is asked")
+            for words, _ in _shorter(told, readings)
         ]
         raise NeedsModel(words[:1] or _not_understood(told, readings))
     return _reading(full[0][0].domain, full[0][1])
@@ -88,11 +95,17 @@ def shorter_readings(text: str, knowledge: Knowledge) -> list[Reading]:
     """Readings of a description without one or two of its words, the fewest first."""
     told = sentences(text)
     readers = [_Reader(language, knowledge) for language in knowledge.languages]
-    found = [reading for _, reading in _shorter(told, [(one, [one.read(said) for said in told]) for one in readers])]
+    found = [
+        reading
+        for _, reading in _shorter(
+            told, [(one, [one.read(said) for said in told]) for one in readers]
+        )
+    ]
     return [reading for reading in found if reading]
 
 
-# What a row of clauses says -> the first such row that was found. Its length is the same for all that are kept.
+# What a row of clauses says -> the first such row that was found. Its length is the same for all
+# that are kept.
 _Parses: TypeAlias = dict[tuple[object, ...], tuple[Clause, ...]]
 
 
@@ -117,7 +130,9 @@ class _Reader:
         return (self._language.vocabulary if self._speeches else frozenset()) | _JOINTS
 
     def read(self, sentence: str) -> list[Clause] | None:
-        """The clauses of a sentence; None where a word is left over, or where it can be read in two ways."""
+        """The clauses of a sentence; None where a word is left over, or where it can be read in
+        two ways.
+        """
         words = normal(sentence)
         spelled = self._language.spelled | _JOINTS
         if any(word.isalpha() and word not in spelled for word in words):
@@ -133,7 +148,9 @@ class _Reader:
         return word not in self.vocabulary and not (NUMBER in self.vocabulary and is_number(word))
 
     def shortened(self, words: Sequence[str], length: int) -> tuple[str, tuple[Clause, ...]] | None:
-        """So many words in a row without which the rest would be read, and as what; None where there are none."""
+        """So many words in a row without which the rest would be read, and as what; None where
+        there are none.
+        """
         foreign = {at for at, word in enumerate(words) if self.foreign(word)}
         for at in range(len(words) - length + 1) if len(words) <= _SHORT else ():
             run = words[at : at + length]
@@ -141,7 +158,9 @@ class _Reader:
                 rest = [*words[:at], *words[at + length :]]
                 parses = _Clauses(rest, self._speeches).parses() if rest else {}
                 if len(parses) == 1:
-                    return " ".join(filter(self.foreign, run)) or " ".join(run), next(iter(parses.values()))
+                    return " ".join(filter(self.foreign, run)) or " ".join(run), next(
+                        iter(parses.values())
+                    )
         return None
 
     def _lifted(self, sentence: str) -> list[Clause] | None:
@@ -149,7 +168,11 @@ class _Reader:
         inner = _BRACKETED.findall(sentence)
         told = [_BRACKETED.sub(" ", sentence), *inner] if inner else []
         found = [self.read(part) for part in told]
-        return [clause for clauses in found for clause in clauses or ()] if found and all(found) else None
+        return (
+            [clause for clauses in found for clause in clauses or ()]
+            if found and all(found)
+            else None
+        )
 
 
 class _Clauses:
@@ -207,32 +230,58 @@ def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
     named = {key for clause in clauses if clause.kind == "claim" for key in clause.match.things}
     keys = [entity.key for entity in domain.entities]
     for clause in clauses:
-        if clause.kind not in ("claim", "waive") and named and not named.issuperset(clause.match.things):
+        if (
+            clause.kind not in ("claim", "waive")
+            and named
+            and not named.issuperset(clause.match.things)
+        ):
             raise NeedsModel([NotUnderstood(clause.text, f"{WHERE}: no claim is about that")])
     choices: dict[str, str] = {}
     for clause in clauses:
         for name, value in clause.match.choices:
             if clause.kind != "waive" and choices.setdefault(name, value) != value:
-                raise NeedsModel([NotUnderstood(clause.text, f"{WHERE}: {name} is {choices[name]} before it")])
+                raise NeedsModel(
+                    [NotUnderstood(clause.text, f"{WHERE}: {name} is {choices[name]} before it")]
+                )
     # Two sentences that claim something, of which only one is narrowed, speak of different things.
     claims = [[clause for clause in sentence if clause.kind == "claim"] for sentence in told]
-    if len({frozenset(choice for clause in found for choice in clause.match.choices) for found in claims if found}) > 1:
+    if (
+        len(
+            {
+                frozenset(choice for clause in found for choice in clause.match.choices)
+                for found in claims
+                if found
+            }
+        )
+        > 1
+    ):
         said = [clause.text for found in claims for clause in found][-1]
-        raise NeedsModel([NotUnderstood(said, f"{WHERE}: it asks for something else than what stands before")])
+        raise NeedsModel(
+            [NotUnderstood(said, f"{WHERE}: it asks for something else than what stands before")]
+        )
     entities = tuple(key for key in keys if key in named or not named)
-    return Reading(domain, tuple(items_for(domain, entities, choices)), entities, choices, tuple(clauses))
+    return Reading(
+        domain, tuple(items_for(domain, entities, choices)), entities, choices, tuple(clauses)
+    )
 
 
 def _shorter(
     told: Sequence[str], readings: Sequence[tuple[_Reader, list[list[Clause] | None]]]
 ) -> Iterator[tuple[str, Reading | None]]:
-    """One or two words without which all would be understood, which is why they may not be passed over; and as what."""
+    """One or two words without which all would be understood, which is why they may not be
+    passed over; and as what.
+    """
     for length in (1, 2):
         for reader, found in readings:
-            lost = [sentence for sentence, clauses in zip(told, found, strict=True) if clauses is None]
+            lost = [
+                sentence for sentence, clauses in zip(told, found, strict=True) if clauses is None
+            ]
             if len(lost) == 1 and (short := reader.shortened(normal(lost[0]), length)):
                 try:
-                    yield short[0], _reading(reader.domain, [clauses or short[1] for clauses in found])
+                    yield (
+                        short[0],
+                        _reading(reader.domain, [clauses or short[1] for clauses in found]),
+                    )
                 except NeedsModel:
                     yield short[0], None
 
@@ -248,7 +297,11 @@ def _not_understood(
     lacked = Counter(word for words in lacking for word in words)
 
     def distance(at: int) -> tuple[float, int]:
-        rare = sum(1 / (len(readings) - lacked[word]) for word in lacking[at] if lacked[word] < len(readings))
+        rare = sum(
+            1 / (len(readings) - lacked[word])
+            for word in lacking[at]
+            if lacked[word] < len(readings)
+        )
         return rare, sum(clauses is None for clauses in readings[at][1])
 
     reader, found = readings[min(range(len(readings)), key=distance)]
@@ -259,4 +312,8 @@ def _not_understood(
 
 
 def _foreign(told: Sequence[str], reader: _Reader) -> list[str]:
-    return list(dict.fromkeys(word for sentence in told for word in normal(sentence) if reader.foreign(word)))
+    return list(
+        dict.fromkeys(
+            word for sentence in told for word in normal(sentence) if reader.foreign(word)
+        )
+    )

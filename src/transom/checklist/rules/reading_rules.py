@@ -43,7 +43,8 @@ class Row(Shape):
 
     Attributes:
         error: why nothing can be told where such a line stands.
-        denies: the line is no entry; it says that there is a violation, so that one number must be negative.
+        denies: the line is no entry; it says that there is a violation, so that one number must be
+            negative.
     """
 
     match: Regex
@@ -58,7 +59,9 @@ class Row(Shape):
 
 
 class Stretch(Shape):
-    """The lines between two, both counted; without `from` from the first one, without `to` up to the last one."""
+    """The lines between two, both counted; without `from` from the first one, without `to` up to
+    the last one.
+    """
 
     from_: Annotated[Regex | None, Field(alias="from")] = None
     to: Regex | None = None
@@ -69,7 +72,8 @@ class Block(Stretch):
 
     Attributes:
         to: the last line, where the entry stands; a block without it is an error.
-        before: in its place, the line behind the last one, or the file's end; the entry stands at the first line.
+        before: in its place, the line behind the last one, or the file's end; the entry stands at
+            the first line.
         says: fields that the entry has where no row says otherwise.
     """
 
@@ -83,7 +87,8 @@ class Table(Shape):
     Attributes:
         head: a regex of the line that names the columns; `row` of the lines below that count.
         columns: field -> column, for an entry a row.
-        cells: in its place, field -> `row`, `column` or `cell`, for an entry a cell that says something.
+        cells: in its place, field -> `row`, `column` or `cell`, for an entry a cell that says
+            something.
     """
 
     head: Regex
@@ -93,7 +98,9 @@ class Table(Shape):
 
 
 class Unit(Shape):
-    """A field that is brought to its own unit: by the unit in the field `of`, through its power of ten."""
+    """A field that is brought to its own unit: by the unit in the field `of`, through its power
+    of ten.
+    """
 
     field: Key
     of: Key
@@ -101,7 +108,9 @@ class Unit(Shape):
 
 
 class Flag(Shape):
-    """A field that is MET or VIOLATED, by the sign of the number in the field `of` where the line does not say it."""
+    """A field that is MET or VIOLATED, by the sign of the number in the field `of` where the
+    line does not say it.
+    """
 
     field: Key
     of: Key
@@ -109,14 +118,16 @@ class Flag(Shape):
 
 
 class Reduce(Shape):
-    """One entry for all of a group, at the end of the file: the fields of the first, with one that is made of all.
+    """One entry for all of a group, at the end of the file: the fields of the first, with one that
+    is made of all.
 
     Attributes:
         by: the fields that tell the groups; without any there is one.
         count, sum: the field for how many there were, or for their sum.
         min, max: the entry with the least or largest such field.
         first, last: the first or the last entry.
-        same: the first entry, where all have the same such field; else an error, since nobody knows which one counts.
+        same: the first entry, where all have the same such field; else an error, since nobody knows
+            which one counts.
         merge: the first entry, with fields that it lacks from those behind it that lack this one.
     """
 
@@ -145,19 +156,24 @@ class Follow(Shape):
 
 
 class Rows(Made, Read):
-    """What lines say. Exactly one of `rows`, `block` with `rows`, `table` and `keys` tells what an entry is.
+    """What lines say. Exactly one of `rows`, `block` with `rows`, `table` and `keys` tells what an
+    entry is.
 
     Attributes:
-        rows: the first one that fits a line tells its fields; a list among them stands for its rows.
+        rows: the first one that fits a line tells its fields; a list among them stands for its
+            rows.
         keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
-        interim: regex of a key that holds as of a step only -> its place in the key of the final figure, which alone is
+        interim: regex of a key that holds as of a step only -> its place in the key of the final
+            figure, which alone is
             an entry; a file without that one is an error.
         inside: where lines count.
         above: headings, whose groups hold for what follows, up to a line of `until`.
         join: a line that goes on in the next one; `goes_on` one that goes on with the line before.
         strip: what is taken off a line before it is read, such as stamps and prompts.
-        where: fields that must have a text, else the line is no entry; a line that does not tell is an error.
-        steps: lines that begin another step of a flow; entries of two steps are an error, since either may count.
+        where: fields that must have a text, else the line is no entry; a line that does not tell is
+            an error.
+        steps: lines that begin another step of a flow; entries of two steps are an error, since
+            either may count.
         numbers: fields that are made numbers; one that is none, or `-0.00`, is an error.
         omits: fields of the category that this kind of file cannot tell.
         error_if_nothing_read: the error where this very rule read nothing.
@@ -195,7 +211,9 @@ class Rows(Made, Read):
 
     @model_validator(mode="after")
     def _one(self) -> Rows:
-        if sum(map(bool, (self.rows, self.table, self.keys))) != 1 or (self.block and not self.rows):
+        if sum(map(bool, (self.rows, self.table, self.keys))) != 1 or (
+            self.block and not self.rows
+        ):
             raise ValueError("needs one of rows, table and keys; a block has rows")
         if self.block and (not self.block.from_ or bool(self.block.to) == bool(self.block.before)):
             raise ValueError("a block has from, and one of to and before")
@@ -206,9 +224,17 @@ class Rows(Made, Read):
         return (self.category,)
 
     def watched(self) -> list[str]:
-        """Regexes of lines that change something where nothing goes on from the lines before; of keys each line may."""
+        """Regexes of lines that change something where nothing goes on from the lines before; of
+        keys each line may.
+        """
         ends = [self.inside, self.block]
-        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps, "" if self.keys else None]
+        told = [
+            *(row.match for row in self.rows),
+            *self.above,
+            self.until,
+            self.steps,
+            "" if self.keys else None,
+        ]
         told += [self.join, self.goes_on, self.strip]
         told += [regex for one in ends if one for regex in (one.from_, one.to)]
         told += [self.block.before if self.block else None, self.table.head if self.table else None]

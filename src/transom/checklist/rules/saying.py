@@ -12,7 +12,9 @@ from transom.checklist.atoms import Shape
 from transom.checklist.rules.forms import flat, words_in
 
 TRIED: Final = "tried"
-"""The context in which a shipped file is validated: its regexes are compiled by the tests, and where they are used."""
+"""The context in which a shipped file is validated: its regexes are compiled by the tests, and
+where they are used.
+"""
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Line = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
@@ -47,10 +49,11 @@ class Form(Shape):
 
 
 class KnownClaim(Shape):
-    """What a description may claim, as parts that the common frames put into every way of saying it.
+    """What a description may claim, as parts that the common frames put into every way of saying
+    it.
 
-    All parts are templates. A frame that needs a part which is not given is not used, so a claim can be said only in
-    ways that keep its meaning.
+    All parts are templates. A frame that needs a part which is not given is not used, so a claim
+    can be said only in ways that keep its meaning.
 
     Attributes:
         subject: of what something is said: `every block`.
@@ -59,7 +62,8 @@ class KnownClaim(Shape):
         does: what it must do, with and without the s: `has a total power`, `have a total power`.
         adjective: what may stand before the subject: `the *correct* version`.
         quality: the noun of what is asked: `correctness`.
-        bare: subjects that are claim enough when they are merely to be checked: `check the *netlist version*`.
+        bare: subjects that are claim enough when they are merely to be checked: `check the *netlist
+            version*`.
         bad: what must not exist, without an article: `violated endpoints`.
         holder: in what it would be: `the report`.
         attribute: what the holder has and that is as `is` says: `version`.
@@ -84,7 +88,9 @@ class KnownClaim(Shape):
     @classmethod
     def slot_names(cls) -> tuple[str, ...]:
         """The lists that the common frames name."""
-        return tuple(field.alias or name for name, field in cls.model_fields.items() if name != "means")
+        return tuple(
+            field.alias or name for name, field in cls.model_fields.items() if name != "means"
+        )
 
     def slots(self) -> dict[str, tuple[Template, ...]]:
         """Slot -> templates."""
@@ -106,13 +112,16 @@ class Common(Shape):
     Attributes:
         lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
         shared: lists that several domains have as their own; they name them in their `shared`.
-        stages: key of a `stage` or a `step` -> a regex for names of files that are of it, in small letters, with one
+        stages: key of a `stage` or a `step` -> a regex for names of files that are of it, in small
+            letters, with one
             `_` for whatever is neither letter nor digit, and one at either end.
-        leads: kind of sentence -> what may stand before any of that kind; `tails` what may stand behind.
+        leads: kind of sentence -> what may stand before any of that kind; `tails` what may stand
+            behind.
         frames: every way of making a claim, over the parts of a `KnownClaim`.
         forms: sentences that are no claims.
         waiver_words: small words of the language for the free part of a waive hint.
-        waiver_modes: Section 3 on the two modes, line by line; `{items}`, `{last}` and `{keyword}` are the spec's own.
+        waiver_modes: Section 3 on the two modes, line by line; `{items}`, `{last}` and `{keyword}`
+            are the spec's own.
         waiver_guidance: the end of Section 3.
     """
 
@@ -134,5 +143,12 @@ class Common(Shape):
         """Every word of the templates that all domains share."""
         said = (template for form in self.forms for template in form.say)
         listed = (template for found in self.lists.values() for template in flat(found))
-        texts = (*self.frames, *self.leads.values(), *self.tails.values(), *self.waiver_words, *said, *listed)
+        texts = (
+            *self.frames,
+            *self.leads.values(),
+            *self.tails.values(),
+            *self.waiver_words,
+            *said,
+            *listed,
+        )
         return frozenset(("nor", "or")).union(*map(words_in, texts))

@@ -12,14 +12,25 @@ from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
 from transom.checklist.rules.defaults import filled
 from transom.checklist.rules.log_rules import Extraction
-from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Regex, Template
+from transom.checklist.rules.saying import (
+    Entity,
+    Form,
+    Key,
+    KnownClaim,
+    Line,
+    Lists,
+    Regex,
+    Template,
+)
 
 # Special scenarios of a spec.
 MIN_SPECIAL: Final = 4
 
 
 class KnownField(Shape):
-    """A field of a category; `example` is a value of its type. An optional one is used only where a spec names it."""
+    """A field of a category; `example` is a value of its type. An optional one is used only
+    where a spec names it.
+    """
 
     name: Key
     type: Literal["String", "Boolean", "Integer", "Number", "List", "Object"]
@@ -29,7 +40,9 @@ class KnownField(Shape):
 
 
 class Guide(Shape):
-    """Section 4.1 on a category: where it stands, by which words it is found, how its fields are filled."""
+    """Section 4.1 on a category: where it stands, by which words it is found, how its fields are
+    filled.
+    """
 
     location: Line
     keywords: Annotated[tuple[Line, ...], Field(min_length=1)]
@@ -48,7 +61,8 @@ class KnownCategory(Shape):
 
 
 class Limit(Shape):
-    """A field that is compared with a number of the description: choices `relation`, `limit` and `unit`.
+    """A field that is compared with a number of the description: choices `relation`, `limit` and
+    `unit`.
 
     Attributes:
         units: key of the choice `unit` -> how many of the field's own units it is.
@@ -68,10 +82,12 @@ class Chosen(Shape):
 
 
 class KnownExample(Shape):
-    """A text and what an item says of it; for the ItemSpec, and for the gates that try a checker on it.
+    """A text and what an item says of it; for the ItemSpec, and for the gates that try a checker on
+    it.
 
     Attributes:
-        text: `{good}` and `{bad}` stand for numbers on either side of a limit, in the unit of its field.
+        text: `{good}` and `{bad}` stand for numbers on either side of a limit, in the unit of its
+            field.
         fields: dotted fields that it must yield; a text may be `{good}` or `{bad}`.
         file: a name for the file, where its kind matters.
         when: choices without which it does not fit; `unless`: choices with which it does not.
@@ -89,11 +105,13 @@ class KnownItem(Shape):
     """A validation item.
 
     Attributes:
-        name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
-        when: a choice, or a value of one, without which the item is not used; `unless`: a choice with which it is not.
-        limit, chosen: conditions that depend on the description, in place of `condition`.
-        take, count, only_with: as `ValidationItem` has them.
-        compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`: it says nothing
+        name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check}
+            Timing`.
+        when: a choice, or a value of one, without which the item is not used; `unless`: a choice
+            with which it is not. limit, chosen: conditions that depend on the description, in place
+            of `condition`. take, count, only_with: as `ValidationItem` has them.
+        compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`:
+            it says nothing
             without them.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
@@ -127,7 +145,9 @@ class KnownItem(Shape):
 
     def fields(self) -> tuple[str, ...]:
         """All fields that it looks at."""
-        told = [part.field for part in (self.condition, self.limit, self.chosen) if part is not None]
+        told = [
+            part.field for part in (self.condition, self.limit, self.chosen) if part is not None
+        ]
         return (*self.required, *told)
 
 
@@ -150,18 +170,25 @@ class KnownSource(Shape):
     Attributes:
         files: globs of its names (`*`, `?`), compared without `.gz`.
         signs: a regex for a line by which such a file is known whatever its name.
-        must_be_read: regexes of lines that must not be overlooked: one that no rule reads is an error at run time.
-        may_be_skipped: regexes of such lines that tell nothing: echoed commands, quotations, counts of none.
-        counts: category -> regexes of lines whose group `count` says how many there were: one that counts some where
+        must_be_read: regexes of lines that must not be overlooked: one that no rule reads is an
+            error at run time.
+        may_be_skipped: regexes of such lines that tell nothing: echoed commands, quotations, counts
+            of none.
+        counts: category -> regexes of lines whose group `count` says how many there were: one that
+            counts some where
             none was read is an error.
-        error_if_nothing_read: the error when nothing was read from a file that `mentions` the matter; None where that
+        error_if_nothing_read: the error when nothing was read from a file that `mentions` the
+            matter; None where that
             is no error.
         known_by: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
         ends: regex of what begins -> regex of its end; a file without the end is cut short.
-        called: a regex for the words of a description that are about this file, so that it must be among the inputs.
-        stage: how such a file is held to the stage or step that a description names: its name must say it (`named`),
-            or must not deny it and the text must name no other (`silent`), and show nothing twice (`once`).
+        called: a regex for the words of a description that are about this file, so that it must be
+            among the inputs.
+        stage: how such a file is held to the stage or step that a description names: its name must
+            say it (`named`),
+            or must not deny it and the text must name no other (`silent`), and show nothing twice
+            (`once`).
         about: what it tells.
     """
 
@@ -201,12 +228,15 @@ class Domain(Shape):
     Attributes:
         called: a regex for what a description must say before this domain is proposed for it.
         shared: names of shared lists that it has among its `lists`.
-        lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
+        lists: named word lists; one with keys is a choice that narrows the check (`check: {setup:
+            [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
         forms: sentences of its own beside these.
-        narrows: choice -> the field, or fields, that must then have the chosen value; `a_and_b` stands for both.
+        narrows: choice -> the field, or fields, that must then have the chosen value; `a_and_b`
+            stands for both.
         waiver_words: words that may stand in the free part of a waive hint.
-        examples: output examples: category -> an entry without parsed_fields and source_file's folder.
+        examples: output examples: category -> an entry without parsed_fields and source_file's
+            folder.
     """
 
     schema_: Literal["transom.knowledge/1"] = Field(alias="schema")
@@ -256,8 +286,12 @@ class Domain(Shape):
 
     def narrowed(self, choices: Mapping[str, str]) -> dict[str, str]:
         """Dotted field -> the value that it must have by what was chosen."""
-        told = [(self.narrows[name], value) for name, value in choices.items() if name in self.narrows]
-        return {field: value for at, value in told for field in ([at] if isinstance(at, str) else at)}
+        told = [
+            (self.narrows[name], value) for name, value in choices.items() if name in self.narrows
+        ]
+        return {
+            field: value for at, value in told for field in ([at] if isinstance(at, str) else at)
+        }
 
     def dotted(self) -> frozenset[str]:
         return frozenset(f"{c.key}.{f.name}" for c in self.categories for f in c.fields)
@@ -270,8 +304,12 @@ def _problems(domain: Domain) -> Iterator[str]:
     kinds = {source.kind for source in domain.sources}
     items = {item.key for item in domain.items}
     named = [thing.entity for thing in domain.categories] + [thing.entity for thing in domain.items]
-    named += [thing.entity for thing in domain.sources] + [thing.entity for thing in domain.scenarios]
-    yield from (f"there is no entity {name}" for name in named if name is not None and name not in entities)
+    named += [thing.entity for thing in domain.sources] + [
+        thing.entity for thing in domain.scenarios
+    ]
+    yield from (
+        f"there is no entity {name}" for name in named if name is not None and name not in entities
+    )
     for item in domain.items:
         strange = [name for name in item.fields() if name not in domain.dotted()]
         yield from (f"item {item.key} names {name}, which no category has" for name in strange)
@@ -286,6 +324,10 @@ def _problems(domain: Domain) -> Iterator[str]:
         yield from (f"there is no category {key}" for key in rule.categories() if key not in keys)
     told = [key for source in domain.sources for key in source.counts]
     yield from (f"there is no category {key}" for key in told if key not in keys)
-    yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
+    yield from (
+        f"narrows.{name} is no choice among lists"
+        for name in domain.narrows
+        if name not in domain.choices()
+    )
     if not domain.claims and not any(form.kind == "claim" for form in domain.forms):
         yield "no form is a claim, so nothing calls for this domain"

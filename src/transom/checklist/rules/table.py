@@ -15,8 +15,8 @@ from transom.checklist.rules.sections import answer_section1, answer_section2
 from transom.checklist.rules.waiver import answer_section3
 from transom.llm import Reply, Request, Rule
 
-# Each with its version, raised by hand when it answers differently from the same knowledge, so that its earlier
-# answers are void.
+# Each with its version, raised by hand when it answers differently from the same knowledge, so that
+# its earlier answers are void.
 _ANSWERS: Final[Mapping[str, tuple[Callable[[Request, Knowledge], Reply], int]]] = MappingProxyType(
     {
         "checklist.analysis": (answer_analysis, 5),
@@ -28,7 +28,9 @@ _ANSWERS: Final[Mapping[str, tuple[Callable[[Request, Knowledge], Reply], int]]]
         "checklist.logic": (answer_logic, 1),
     }
 )
-RULE_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({role: number for role, (_, number) in _ANSWERS.items()})
+RULE_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
+    {role: number for role, (_, number) in _ANSWERS.items()}
+)
 
 
 def rule_table(knowledge: Knowledge) -> dict[str, Rule]:

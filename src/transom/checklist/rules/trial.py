@@ -1,4 +1,6 @@
-"""A domain tried without a run: what it reads in a text, and whether the examples in its file come out as they say."""
+"""A domain tried without a run: what it reads in a text, and whether the examples in its file
+come out as they say.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,14 @@ Read = tuple[dict[str, Json], str]
 
 
 def read_text(
-    domain: Domain, items: Sequence[KnownItem], name: str, text: str, choices: Mapping[str, str] | None = None
+    domain: Domain,
+    items: Sequence[KnownItem],
+    name: str,
+    text: str,
+    choices: Mapping[str, str] | None = None,
 ) -> list[Read]:
-    """Entries that a domain reads in a file for these items, as an atom gives them, with `holds`, `fails` or `none`.
+    """Entries that a domain reads in a file for these items, as an atom gives them, with `holds`,
+    `fails` or `none`.
 
     `choices` are those that a description would have made, e.g. a limit.
 
@@ -48,7 +55,9 @@ def problems_of(domain: Domain) -> list[str]:
 
 def _wrong(domain: Domain, item: KnownItem, example: KnownExample) -> str:
     choices = _some_choices(item) | dict(example.when)
-    planned = PlannedItem("2.1", item_name(item, choices), item.model_copy(update={"examples": (example,)}), choices)
+    planned = PlannedItem(
+        "2.1", item_name(item, choices), item.model_copy(update={"examples": (example,)}), choices
+    )
     (shown,) = examples_of(planned) or [{"text": example.text}]
     name = example.file or _name_for(domain, item)
     try:
@@ -64,7 +73,8 @@ def _wrong(domain: Domain, item: KnownItem, example: KnownExample) -> str:
     wanted = shown.get("fields")
     fields = wanted if isinstance(wanted, dict) else {}
     if fields and not any(
-        all(field_of(_fields(one), name) == value for name, value in fields.items()) for one, _ in read
+        all(field_of(_fields(one), name) == value for name, value in fields.items())
+        for one, _ in read
     ):
         return f"no entry has {fields}"
     return ""
@@ -96,7 +106,10 @@ def _judged(entry: Mapping[str, Json], planned: Sequence[PlannedItem]) -> str:
 
 def wanted_for(domain: Domain, items: Sequence[KnownItem], choices: Mapping[str, str]) -> Wanted:
     """Fields and files that an atom must read for these items."""
-    fields = {one.key: [field.name for field in asked(one, items)] for one in categories_for(domain, items)}
+    fields = {
+        one.key: [field.name for field in asked(one, items)]
+        for one in categories_for(domain, items)
+    }
     things = {item.entity for item in items} | {None}
     told = [one for one in domain.sources if one.entity in things] or domain.sources
     sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in told]

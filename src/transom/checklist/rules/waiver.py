@@ -17,16 +17,30 @@ from transom.llm import Reply, Request
 def answer_section3(request: Request, knowledge: Knowledge) -> Reply:
     """Answer `<section3>` from the items of Section 2."""
     check = parse_section2(block(request, "previous_sections"))
-    plan = plan_items(knowledge, [(item.id, item.name) for item in check.items], check.capability_type, "section 2")
+    plan = plan_items(
+        knowledge,
+        [(item.id, item.name) for item in check.items],
+        check.capability_type,
+        "section 2",
+    )
     scenarios = plan.scenarios() if plan.waivers else []
     if plan.waivers and len(scenarios) < MIN_SCENARIOS:
-        raise NeedsModel([NotUnderstood(f"type {plan.kind_text}", f"section 2: waivers for {plan.domain.title}")])
+        raise NeedsModel(
+            [NotUnderstood(f"type {plan.kind_text}", f"section 2: waivers for {plan.domain.title}")]
+        )
     lines = ["## 3. Waiver Logic", ""]
-    lines.append(f"**Waiver support**: {'yes' if plan.waivers else 'no'} (type {plan.kind}: {TYPE_NAMES[plan.kind]})")
+    lines.append(
+        f"**Waiver support**: {'yes' if plan.waivers else 'no'} (type {plan.kind}:"
+        f" {TYPE_NAMES[plan.kind]})"
+    )
     for number, waiver in enumerate(scenarios, 1):
         lines += ["", *_scenario(plan, number, waiver)]
-    modes = _modes(plan, scenarios[0].keywords[0], knowledge.common) if scenarios else _no_modes(plan)
-    text = "\n".join([*lines, "", *modes, *_decisions(plan, scenarios), *knowledge.common.waiver_guidance, ""])
+    modes = (
+        _modes(plan, scenarios[0].keywords[0], knowledge.common) if scenarios else _no_modes(plan)
+    )
+    text = "\n".join(
+        [*lines, "", *modes, *_decisions(plan, scenarios), *knowledge.common.waiver_guidance, ""]
+    )
     return reply(knowledge, f"<section3>\n{text}</section3>\n", plan.domain)
 
 
@@ -45,7 +59,11 @@ def _scenario(plan: Plan, number: int, waiver: KnownWaiver) -> list[str]:
 
 
 def _modes(plan: Plan, keyword: str, common: Common) -> list[str]:
-    own = {"items": listed([item.id for item in plan.items]), "last": plan.items[-1].id, "keyword": keyword}
+    own = {
+        "items": listed([item.id for item in plan.items]),
+        "last": plan.items[-1].id,
+        "keyword": keyword,
+    }
     lines = []
     for line in common.waiver_modes:
         for name, value in own.items():
@@ -63,8 +81,14 @@ def _no_modes(plan: Plan) -> list[str]:
 def _decisions(plan: Plan, scenarios: Sequence[KnownWaiver]) -> list[str]:
     rows = []
     for item in plan.items:
-        covering = [f"3.{n}" for n, waiver in enumerate(scenarios, 1) if item.known.key in waiver.items]
-        named = f"; {'scenario' if len(covering) == 1 else 'scenarios'} {listed(covering)}" if covering else ""
+        covering = [
+            f"3.{n}" for n, waiver in enumerate(scenarios, 1) if item.known.key in waiver.items
+        ]
+        named = (
+            f"; {'scenario' if len(covering) == 1 else 'scenarios'} {listed(covering)}"
+            if covering
+            else ""
+        )
         rows.append(f"| {item.id} | {'yes' if covering else 'no'} | {item.known.why}{named} |")
     return ["### Waiver Decisions", "", "| Item | Waivable | Why |", "|---|---|---|", *rows, ""]
 

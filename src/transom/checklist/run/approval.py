@@ -1,4 +1,6 @@
-"""A person's approval of a checker: kept beside it, and void as soon as a file that it is for has changed."""
+"""A person's approval of a checker: kept beside it, and void as soon as a file that it is for
+has changed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Approval(Shape):
     Attributes:
         by: who approved.
         at: when, UTC, ISO 8601.
-        files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec, and of `build.json` what a
+        files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec, and of
+            `build.json` what a
             verdict tells of it.
     """
 
@@ -35,7 +38,9 @@ class Approval(Shape):
 
 @dataclass(frozen=True)
 class SignOff:
-    """Whether a checker is approved as it lies there today: by whom, else why not; `void` where an approval was."""
+    """Whether a checker is approved as it lies there today: by whom, else why not; `void` where
+    an approval was.
+    """
 
     by: str | None = None
     why_not: str = "nobody approved it"
@@ -63,7 +68,13 @@ def sign_off(folder: Path, digests: Mapping[str, str]) -> SignOff:
         approval = Approval.model_validate_json(read_bytes(path))
     except (ValidationError, InputError):
         return SignOff(why_not=f"its {APPROVAL} cannot be read", void=True)
-    changed = sorted(name for name in {*approval.files, *digests} if approval.files.get(name) != digests.get(name))
+    changed = sorted(
+        name
+        for name in {*approval.files, *digests}
+        if approval.files.get(name) != digests.get(name)
+    )
     if changed:
-        return SignOff(why_not=f"{', '.join(changed)} changed since {approval.by} approved it", void=True)
+        return SignOff(
+            why_not=f"{', '.join(changed)} changed since {approval.by} approved it", void=True
+        )
     return SignOff(by=approval.by, why_not="")

@@ -1,4 +1,6 @@
-"""Entries against patterns: what matches is found, a pattern left over is missing, an entry left over is extra."""
+"""Entries against patterns: what matches is found, a pattern left over is missing, an entry left
+over is extra.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ Matching: TypeAlias = Literal["any", "ordered", "one_to_one"]
 class Candidate:
     """An entry to compare, or a file that should have had one and was silent.
 
-    `why_not` says why it does not fulfil the item's own condition, `violation` how it is reported should it be one.
+    `why_not` says why it does not fulfil the item's own condition, `violation` how it is reported
+    should it be one.
     """
 
     item: ValidationItem
@@ -31,7 +34,9 @@ class Candidate:
 
 
 def blank(item: ValidationItem, reason: str, **more: Any) -> dict[str, Any]:
-    """The fields of a checked item that shows no entry; `more` are those that are known all the same."""
+    """The fields of a checked item that shows no entry; `more` are those that are known all the
+    same.
+    """
     return {"id": item.id, "name": item.name, "mode": item.mode, "reason": reason, **more}
 
 
@@ -44,9 +49,9 @@ async def compare(
 ) -> Outcome:
     """Compare what the pattern items saw with the patterns.
 
-    `any`: every entry must match some pattern, every pattern some entry. `ordered`: the i-th pattern belongs to the
-    i-th item. `one_to_one`: an entry consumes the first pattern that is left and matches. What a `forbid` item sees
-    must match none.
+    `any`: every entry must match some pattern, every pattern some entry. `ordered`: the i-th
+    pattern belongs to the i-th item. `one_to_one`: an entry consumes the first pattern that is left
+    and matches. What a `forbid` item sees must match none.
 
     Raises:
         InputError: a pattern that could never match stands where matching is forbidden.
@@ -65,13 +70,17 @@ async def compare(
         column = pairs[row]
         if candidate.item.mode == "forbid":
             if column is not None and candidate.why_not is None:
-                extra.append(_because(candidate, f"must not appear: {table.hits[row][column].reason}"))
+                extra.append(
+                    _because(candidate, f"must not appear: {table.hits[row][column].reason}")
+                )
         elif column is None:
             extra.append(_because(candidate, table.unmatched(row)))
         elif candidate.why_not is not None:
             missing.append(_because(candidate, candidate.why_not))
         else:
-            fields = candidate.violation.model_dump(mode="python", exclude={"nearest", "severity", "reason"})
+            fields = candidate.violation.model_dump(
+                mode="python", exclude={"nearest", "severity", "reason"}
+            )
             found.append(CheckedItem(**fields, reason=table.hits[row][column].reason))
     silent = [candidate.violation for candidate in candidates if candidate.entry is None]
     missing += table.left_over(used, silent)
@@ -79,12 +88,15 @@ async def compare(
 
 
 def _refuse_toothless(items: Sequence[ValidationItem], patterns: Sequence[Pattern]) -> None:
-    """`regex:a|b` compares with literal texts. Where a match is a violation it would pass whatever is there."""
+    """`regex:a|b` compares with literal texts. Where a match is a violation it would pass
+    whatever is there.
+    """
     if any(item.mode == "forbid" for item in items):
         for pattern in patterns:
             if any(is_split_regex(part) for part in parts(pattern)):
                 raise InputError(
-                    f"the pattern {str(pattern)!r} is compared as literal texts and would forbid nothing",
+                    f"the pattern {str(pattern)!r} is compared as literal texts and would forbid"
+                    " nothing",
                     hint='write any_of: ["regex:...", "regex:..."]',
                 )
 
@@ -96,7 +108,9 @@ async def _hits(
     every = [part for pattern in patterns for part in parts(pattern)]
     entries = [candidate.entry for candidate in candidates if candidate.entry is not None]
     answers = iter(await logic.match([(entry, part) for entry in entries for part in every]))
-    return [[_any([next(answers) for _ in parts(pattern)]) for pattern in patterns] for _ in candidates]
+    return [
+        [_any([next(answers) for _ in parts(pattern)]) for pattern in patterns] for _ in candidates
+    ]
 
 
 def _any(answers: Sequence[Answer]) -> Answer:
@@ -117,12 +131,16 @@ class _Table:
         return next((column for column in among if self.hits[row][column].is_match), None)
 
     def pairs(self) -> tuple[list[int | None], set[int]]:
-        """For each candidate the pattern that it matches, and all patterns that something matches."""
+        """For each candidate the pattern that it matches, and all patterns that something
+        matches.
+        """
         every, rows = range(len(self.patterns)), range(len(self.candidates))
         if self.matching == "one_to_one":
             pairs: list[int | None] = []
             for row in rows:
-                pairs.append(self.first_hit(row, (column for column in every if column not in pairs)))
+                pairs.append(
+                    self.first_hit(row, (column for column in every if column not in pairs))
+                )
             return pairs, {column for column in pairs if column is not None}
         ordered = self.matching == "ordered"
         own = [[self.items.index(one.item)] if ordered else every for one in self.candidates]
@@ -134,11 +152,18 @@ class _Table:
         count = len(self.patterns)
         if self.matching == "one_to_one" and self.first_hit(row, range(count)) is not None:
             return "the pattern that it matches is taken by an earlier entry"
-        return self.hits[row][0].reason if count == 1 else f"it matches none of the {count} patterns"
+        return (
+            self.hits[row][0].reason if count == 1 else f"it matches none of the {count} patterns"
+        )
 
     def left_over(self, used: set[int], silent: Sequence[Violation]) -> list[Violation]:
-        """A missing entry for each pattern that nothing matched, told together with a file that was silent, if any."""
-        required, ordered = [item for item in self.items if item.mode == "require"], self.matching == "ordered"
+        """A missing entry for each pattern that nothing matched, told together with a file that
+        was silent, if any.
+        """
+        required, ordered = (
+            [item for item in self.items if item.mode == "require"],
+            self.matching == "ordered",
+        )
         if not required:
             return []
         spare = list(silent)
@@ -150,14 +175,19 @@ class _Table:
                 if about is not None:
                     spare.remove(about)
                 missing.append(self.missing(item, index, about))
-        # A file that had nothing to compare is no reason to pass, even if the other files' entries fit every pattern.
+        # A file that had nothing to compare is no reason to pass, even if the other files' entries
+        # fit every pattern.
         return missing + spare
 
     def missing(self, item: ValidationItem, index: int, silent: Violation | None) -> Violation:
         pattern = self.patterns[index]
         if silent is not None:
-            return silent.model_copy(update={"value": str(pattern), "reason": f"nothing matches it: {silent.reason}"})
-        rows = [row for row, candidate in enumerate(self.candidates) if candidate.item.mode == "require"]
+            return silent.model_copy(
+                update={"value": str(pattern), "reason": f"nothing matches it: {silent.reason}"}
+            )
+        rows = [
+            row for row, candidate in enumerate(self.candidates) if candidate.item.mode == "require"
+        ]
         entries = [entry for row in rows if (entry := self.candidates[row].entry) is not None]
         nearest = nearest_entry(pattern, entries, [self.hits[row][index].reason for row in rows])
         reason = f"nothing matches it among {len(entries)} compared"

@@ -1,7 +1,8 @@
 """From entries to what is found, missing and extra.
 
-Validation items marked `existence` are judged by their fields alone. Those marked `pattern` are, in a run with
-patterns, compared with them (`compare`), and without patterns judged like the others. Nothing here reads a file.
+Validation items marked `existence` are judged by their fields alone. Those marked `pattern` are, in
+a run with patterns, compared with them (`compare`), and without patterns judged like the others.
+Nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from transom.canonical import Json
-from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, ValidationItem, checker_type
+from transom.checklist.atoms import (
+    CheckerConfig,
+    Count,
+    Entry,
+    Operator,
+    ValidationItem,
+    checker_type,
+)
 from transom.checklist.run.compare import Candidate, blank, compare
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import achievement, field_of, is_empty, judge_count, shortfall
@@ -24,7 +32,9 @@ from transom.errors import InputError
 
 @dataclass(frozen=True)
 class Case:
-    """One judgement to be made about a file: entries that hold, and those that do not, each with why."""
+    """One judgement to be made about a file: entries that hold, and those that do not, each with
+    why.
+    """
 
     item: ValidationItem
     holding: tuple[Entry, ...] = ()
@@ -44,8 +54,14 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     cases = [case for item in asked if item not in patterned for case in _cases(item, evidence)]
     answers = await logic.exist([case.holding for case in cases])
     candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
-    compared = await compare(patterned, candidates, config.requirements.pattern_items, config.matching, logic)
-    found, missing, extra = list(compared.found_items), list(compared.missing_items), list(compared.extra_items)
+    compared = await compare(
+        patterned, candidates, config.requirements.pattern_items, config.matching, logic
+    )
+    found, missing, extra = (
+        list(compared.found_items),
+        list(compared.missing_items),
+        list(compared.extra_items),
+    )
     forbidden = extra if checker_type(config.requirements.value, None) == 2 else missing
     for case, answer in zip(cases, answers, strict=True):
         judged = _conclude(case, answer, evidence)
@@ -68,8 +84,11 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     )
 
 
-def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[list[ValidationItem], tuple[Note, ...]]:
-    """The items that these files can be asked, and a warning for each other one; all of them where none would be left.
+def asked_items(
+    items: Sequence[ValidationItem], evidence: Evidence
+) -> tuple[list[ValidationItem], tuple[Note, ...]]:
+    """The items that these files can be asked, and a warning for each other one; all of them where
+    none would be left.
 
     A file whose name says no kind may be of any.
     """
@@ -78,14 +97,17 @@ def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[li
     if not asked:
         return list(items), ()
     left = [item for item in items if item not in asked]
-    return asked, tuple(Note(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left)
+    return asked, tuple(
+        Note(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left
+    )
 
 
 def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
     """The items that this run compares with patterns.
 
     Raises:
-        InputError: there are patterns but nothing to compare them with, or with `ordered` too many of them.
+        InputError: there are patterns but nothing to compare them with, or with `ordered` too many
+            of them.
     """
     count = len(config.requirements.pattern_items)
     if config.requirements.value is None or not count:
@@ -94,9 +116,12 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
     ordered = config.matching == "ordered"
     if not items or (ordered and count > len(items)):
         raise InputError(
-            f"{count} pattern_items for {len(items)} validation items that are compared with patterns",
+            f"{count} pattern_items for {len(items)} validation items that are compared with"
+            " patterns",
             where=config.item_id,
-            hint="write fewer, or requirements.value: N/A, or build the checker again from this item",
+            hint=(
+                "write fewer, or requirements.value: N/A, or build the checker again from this item"
+            ),
         )
     return items[:count] if ordered else items
 
@@ -108,23 +133,33 @@ def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
     about = subjects(item, evidence)
     if item.quantifier == "exists":
         speaking = [subject for subject in about if subject.entries] or about
-        cases = [_case(item, [entry for one in about for entry in one.entries], one) for one in speaking[:1]]
+        cases = [
+            _case(item, [entry for one in about for entry in one.entries], one)
+            for one in speaking[:1]
+        ]
     elif item.quantifier == "each":
         cases = [_case(item, [entry], one) for one in about for entry in one.entries or (None,)]
     else:
         cases = [_case(item, one.answers, one) for one in about]
-    if item.mode == "forbid":  # each entry that fulfils the item is a violation of its own; else it is found once
+    # each entry that fulfils the item is a violation of its own; else it is found once
+    if item.mode == "forbid":
         hits = [Case(item, (entry,), (), case.subject) for case in cases for entry in case.holding]
         return hits or [Case(item)]
     if item.quantifier == "per_file" and not item.count:
-        # A file holds by all of its entries. Each that does not is a violation of its own, which is waived by itself.
-        apart = ([replace(case, holding=(), failing=(one,)) for one in case.failing] or [case] for case in cases)
+        # A file holds by all of its entries. Each that does not is a violation of its own, which is
+        # waived by itself.
+        apart = (
+            [replace(case, holding=(), failing=(one,)) for one in case.failing] or [case]
+            for case in cases
+        )
         cases = list(chain.from_iterable(apart))
     return cases or [Case(item)]
 
 
 def _case(item: ValidationItem, entries: Sequence[Entry | None], subject: Subject) -> Case:
-    judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries if entry is not None]
+    judged = [
+        (entry, shortfall(item, entry.parsed_fields)) for entry in entries if entry is not None
+    ]
     holding = tuple(entry for entry, why in judged if why is None)
     failing = tuple((entry, why) for entry, why in judged if why is not None)
     return Case(item, holding, failing, subject)
@@ -166,16 +201,27 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
 
 
 def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
-    """Number of entries that fulfil the item, in one file or in all. It is the value, so no entry's waiver fits."""
+    """Number of entries that fulfil the item, in one file or in all. It is the value, so no
+    entry's waiver fits.
+    """
     item, counted = case.item, case.holding
     empty = nothing_seen(item, case.subject, evidence)
     place = counted[0] if counted else empty
     reason, holds = judge_count(item, count, len(counted))
     fields = blank(
-        item, reason, value=str(len(counted)), source_file=place.source_file, line_number=place.line_number,
-        matched_content=place.matched_content, decided_by=_places(counted),
-    )  # fmt: skip
-    return CheckedItem(**fields) if holds else Violation(**fields, nearest=None if counted else empty.nearest)
+        item,
+        reason,
+        value=str(len(counted)),
+        source_file=place.source_file,
+        line_number=place.line_number,
+        matched_content=place.matched_content,
+        decided_by=_places(counted),
+    )
+    return (
+        CheckedItem(**fields)
+        if holds
+        else Violation(**fields, nearest=None if counted else empty.nearest)
+    )
 
 
 def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
@@ -183,7 +229,9 @@ def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
 
 
 def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
-    """The fields of an entry as they are reported, with a file that cannot be had marked as such."""
+    """The fields of an entry as they are reported, with a file that cannot be had marked as
+    such.
+    """
     fields = dict(entry.parsed_fields)
     subject = evidence.by_name.get(evidence.subject(entry))
     category = fields.get(item.category)
@@ -206,15 +254,30 @@ def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
 
 
 def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Evidence) -> Violation:
-    """A missing entry where the atoms emitted none: on the file that should have had one, else on the first input."""
+    """A missing entry where the atoms emitted none: on the file that should have had one, else
+    on the first input.
+    """
     file, fields = subject.file if subject else None, {"parsed_fields": _empty_fields(item)}
     if file is not None and file.absent is not None:
         named = file.named_at
-        at = named.model_dump(include={"source_file", "line_number", "matched_content"}) if named else {}
-        nearest = line_of(named, file.absent) if named else Nearest(source_file=file.shown, why_not=file.absent)
-        return Violation(**blank(item, file.absent, value=file.shown, **at, **fields), nearest=nearest)
+        at = (
+            named.model_dump(include={"source_file", "line_number", "matched_content"})
+            if named
+            else {}
+        )
+        nearest = (
+            line_of(named, file.absent)
+            if named
+            else Nearest(source_file=file.shown, why_not=file.absent)
+        )
+        return Violation(
+            **blank(item, file.absent, value=file.shown, **at, **fields), nearest=nearest
+        )
     looked_at = file or (evidence.files[0] if evidence.files else None)
-    reason, source = f"no {item.category} with {item.select} was seen", looked_at.shown if looked_at else None
+    reason, source = (
+        f"no {item.category} with {item.select} was seen",
+        looked_at.shown if looked_at else None,
+    )
     found = nearest_line(item, looked_at) if looked_at else None
     nearest = found or Nearest(source_file=source or "", why_not=reason)
     return Violation(**blank(item, reason, source_file=source, **fields), nearest=nearest)
@@ -224,10 +287,17 @@ def _empty_fields(item: ValidationItem) -> dict[str, Json]:
     """The item's fields as absent; one that should have been true (`loaded`) is false."""
     names = [item.select, *item.required, *([item.condition.field] if item.condition else [])]
     fields: dict[str, Json] = {
-        name.split(".", 1)[1]: None for name in names if name.count(".") == 1 and name.startswith(f"{item.category}.")
+        name.split(".", 1)[1]: None
+        for name in names
+        if name.count(".") == 1 and name.startswith(f"{item.category}.")
     }
     wanted = item.condition
-    if wanted is not None and wanted.op is Operator.EQUALS and wanted.value is True and "." in wanted.field:
+    if (
+        wanted is not None
+        and wanted.op is Operator.EQUALS
+        and wanted.value is True
+        and "." in wanted.field
+    ):
         fields[wanted.field.split(".", 1)[1]] = False
     return {item.category: fields}
 
@@ -236,7 +306,9 @@ def _empty_fields(item: ValidationItem) -> dict[str, Json]:
 
 
 def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
-    """Candidates of a pattern item: one answer per file, or every entry; a silent file is a candidate without one."""
+    """Candidates of a pattern item: one answer per file, or every entry; a silent file is a
+    candidate without one.
+    """
     found: list[Candidate] = []
     about = subjects(item, evidence)
     for subject in about:
@@ -249,5 +321,11 @@ def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
         if not subject.entries and item.quantifier != "exists":
             found.append(Candidate(item, None, None, nothing_seen(item, subject, evidence)))
     if not found:
-        found.append(Candidate(item, None, None, nothing_seen(item, about[0] if about else None, evidence)))
-    return found if item.mode == "require" else [candidate for candidate in found if candidate.entry is not None]
+        found.append(
+            Candidate(item, None, None, nothing_seen(item, about[0] if about else None, evidence))
+        )
+    return (
+        found
+        if item.mode == "require"
+        else [candidate for candidate in found if candidate.entry is not None]
+    )

@@ -21,7 +21,8 @@ class File:
     Attributes:
         shown: its name in entries and reports, unique in a run.
         kind, rank: by `SOURCES`; a file that no glob fits has no kind and is a fallback.
-        pieces: its text as the atom got it, in pieces of whole lines, read anew at each call; none where the file is
+        pieces: its text as the atom got it, in pieces of whole lines, read anew at each call; none
+            where the file is
             not available.
         given: it stands in `input_files`; otherwise a reference led to it.
         absent: why its contents cannot be had, None if they can.
@@ -44,9 +45,11 @@ class File:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that the evaluation may look at: files, given ones first; entries in the order of atom A.
+    """Everything that the evaluation may look at: files, given ones first; entries in the order of
+    atom A.
 
-    `targets` maps `(source_file, kind, path as written)` of a reference to the `File.shown` of what it means.
+    `targets` maps `(source_file, kind, path as written)` of a reference to the `File.shown` of what
+    it means.
     """
 
     files: tuple[File, ...]
@@ -62,7 +65,9 @@ class Evidence:
         reference = reference_of(entry)
         if reference is None:
             return entry.source_file
-        return self.targets.get((entry.source_file, reference.kind, reference.path), entry.source_file)
+        return self.targets.get(
+            (entry.source_file, reference.kind, reference.path), entry.source_file
+        )
 
     def rank(self, entry: Entry) -> Rank:
         file = self.by_name.get(entry.source_file)

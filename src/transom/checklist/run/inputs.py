@@ -1,4 +1,6 @@
-"""From `input_files` to evidence: variables, compressed files, atom A, and the files that logs name in turn."""
+"""From `input_files` to evidence: variables, compressed files, atom A, and the files that logs
+name in turn.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,11 @@ class Inputs:
     @property
     def paths(self) -> list[tuple[str, Path]]:
         """Each file with its name as written; a glob or a folder is as many as it has."""
-        return [one for name in self.names for one in self.roots.spread(name.written, f"{self.where}:{name.line}")]
+        return [
+            one
+            for name in self.names
+            for one in self.roots.spread(name.written, f"{self.where}:{name.line}")
+        ]
 
 
 async def gather(
@@ -53,12 +59,16 @@ async def gather(
     """
     done = _Gatherer(inputs, worker, scope, sources)
     await done.run()
-    outcome = Outcome(errors=tuple(done.errors), warnings=tuple(done.warnings), inputs=tuple(done.read))
+    outcome = Outcome(
+        errors=tuple(done.errors), warnings=tuple(done.warnings), inputs=tuple(done.read)
+    )
     return Evidence(tuple(done.files.values()), tuple(done.entries), done.targets), outcome
 
 
 class _Gatherer:
-    def __init__(self, inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]) -> None:
+    def __init__(
+        self, inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
+    ) -> None:
         self.inputs, self.worker, self.scope, self.sources = inputs, worker, scope, sources
         self.roots = inputs.roots
         self.files: dict[str, File] = {}
@@ -76,7 +86,11 @@ class _Gatherer:
         if not self.inputs.names:
             self.trouble(None, "input_files is empty: there is nothing to read")
         found = self.inputs.paths
-        around = [folder for _, path in found for folder in (real_path(path).parent, real_path(path.parent))]
+        around = [
+            folder
+            for _, path in found
+            for folder in (real_path(path).parent, real_path(path.parent))
+        ]
         self.folders = [*self.roots.folders(), *around]
         for written, path in found:
             shown = self.names.of(path, written)
@@ -108,7 +122,10 @@ class _Gatherer:
         self.entries += entries
         for entry in entries:
             reference = reference_of(entry)
-            if reference and (entry.source_file, reference.kind, reference.path) not in self.targets:
+            if (
+                reference
+                and (entry.source_file, reference.kind, reference.path) not in self.targets
+            ):
                 self.follow(entry, reference, path, depth)
 
     def follow(self, entry: Entry, reference: Reference, log: Path, depth: int) -> None:
@@ -121,49 +138,70 @@ class _Gatherer:
         if shown in self.files:
             return
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
-            self.trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")
+            self.trouble(
+                shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files"
+            )
             return
         blank = self.open(path, shown)
         if blank is None:
             return
         absent = f"{shown} is empty" if blank else None
-        self.files[shown] = replace(self.referenced(entry, reference, shown, absent), pieces=self.texts[shown].pieces)
+        self.files[shown] = replace(
+            self.referenced(entry, reference, shown, absent), pieces=self.texts[shown].pieces
+        )
         self.queue += [] if blank else [(path, shown, depth + 1)]
 
     def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
-        """Beside the log, under the roots, then compressed; never outside of the inputs' folders and the roots."""
+        """Beside the log, under the roots, then compressed; never outside of the inputs' folders
+        and the roots.
+        """
         try:
             written = self.roots.expand(reference.path, "")
         except InputError as error:
             return None, error.what
         relative = Path(reference.path.strip())
         fixed = relative.is_absolute() or "${" in reference.path
-        places = [written] if fixed else [folder / relative for folder in (log.parent, *self.roots.folders())]
+        places = (
+            [written]
+            if fixed
+            else [folder / relative for folder in (log.parent, *self.roots.folders())]
+        )
         ways = [Path(f"{place}{ending}") for ending in ("", ".gz") for place in places]
         there = [path for path in ways if os.path.isfile(path)]  # noqa: PTH113  unlike Path.is_file it never raises
         for path in there:
             if any(real_path(path).is_relative_to(folder) for folder in self.folders):
                 return path, ""
         if there:
-            return None, "it lies outside of the input's folder and of the roots, so it is not read (add --var)"
+            return (
+                None,
+                (
+                    "it lies outside of the input's folder and of the roots, so it is not read (add"
+                    " --var)"
+                ),
+            )
         return None, "it cannot be found beside the file that names it, nor under the roots"
 
     def unavailable(self, entry: Entry, reference: Reference, why: str) -> str:
         shown = reference.path.strip()
         if shown in self.files and self.files[shown].absent is None:
-            shown = f"{shown} (of {entry.source_file})"  # a file of that name is there, but it is not this one
+            # a file of that name is there, but it is not this one
+            shown = f"{shown} (of {entry.source_file})"
         if shown not in self.files:
             absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {why}"
             self.files[shown] = self.referenced(entry, reference, shown, absent)
             self.warn(f"{shown} is named here, but {why}", entry.source_file, entry.line_number)
         return shown
 
-    def referenced(self, entry: Entry, reference: Reference, shown: str, absent: str | None) -> File:
+    def referenced(
+        self, entry: Entry, reference: Reference, shown: str, absent: str | None
+    ) -> File:
         rank = rank_of_kind(reference.kind, self.sources)
         return File(shown, reference.kind, rank, given=False, absent=absent, named_at=entry)
 
     def open(self, path: Path, shown: str) -> bool | None:
-        """Open a file; whether it is blank, or None, with the reason recorded, where it cannot be had."""
+        """Open a file; whether it is blank, or None, with the reason recorded, where it cannot
+        be had.
+        """
         text = self.texts[shown] = self.scope.open(path)
         try:
             blank = text.is_blank()
@@ -178,7 +216,9 @@ class _Gatherer:
         """Facts and notes of the pass that came to the end of a file."""
         facts = text.facts
         if facts is not None:
-            self.read.append(InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines))
+            self.read.append(
+                InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines)
+            )
             if facts.note:
                 self.warn(facts.note, shown)
 
@@ -190,7 +230,9 @@ class _Gatherer:
 
 
 def _refusal(error: AtomFailed) -> tuple[int | None, str]:
-    """The line and the words of an atom that will not judge a file: it says so with a ValueError. Else it failed."""
+    """The line and the words of an atom that will not judge a file: it says so with a
+    ValueError. Else it failed.
+    """
     said = _REFUSED.fullmatch(error.what) if error.kind == "crash" else None
     if said is None:
         return None, f"atom A failed ({error.kind}): {error}"

@@ -22,7 +22,12 @@ _UNMET = {
     Operator.GT: ("not greater than", "more than"),
     Operator.GE: ("not at least", "at least"),
 }
-_SIGNS = {Operator.LT: operator.lt, Operator.LE: operator.le, Operator.GT: operator.gt, Operator.GE: operator.ge}
+_SIGNS = {
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+}
 
 
 def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
@@ -60,7 +65,9 @@ def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | 
 
 
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
-    """Meaning of a number of entries for an item that counts them, one clause, and whether it holds."""
+    """Meaning of a number of entries for an item that counts them, one clause, and whether it
+    holds.
+    """
     seen = f"{number} {'entry' if number == 1 else 'entries'} with {item.select}"
     asked = f"{_UNMET[count.op][1]} {count.value}"
     holds = _holds(count.op, number, count.value)
@@ -103,7 +110,12 @@ def _holds(op: Operator, value: Json, wanted: Json) -> bool:
     if op is Operator.IN:
         return isinstance(wanted, list) and any(_same(value, one) for one in wanted)
     if op is Operator.MATCHES:
-        return re.search(str(wanted).removeprefix(REGEX), value if isinstance(value, str) else show(value)) is not None
+        return (
+            re.search(
+                str(wanted).removeprefix(REGEX), value if isinstance(value, str) else show(value)
+            )
+            is not None
+        )
     left, right = _number(value), _number(wanted)
     return left is not None and right is not None and bool(_SIGNS[op](left, right))
 

@@ -14,14 +14,25 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.patterns import config_problems
 from transom.checklist.results import BuildRecord
 from transom.checklist.run.approval import SignOff, sign_off
-from transom.checklist.run.hand_written import ATOM_A, complete_atoms, complete_config, item_of_files
+from transom.checklist.run.hand_written import (
+    ATOM_A,
+    complete_atoms,
+    complete_config,
+    item_of_files,
+)
 from transom.checklist.run.verdict import Doubt
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_bytes, read_text
 from transom.formats.yaml_models import validate_yaml
 
 _TOLD = {"provider", "model", "mutation"}
-ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
+ATOMS, CONFIG, BUILD, ITEM, SPEC = (
+    "atoms.py",
+    "checker.yaml",
+    "build.json",
+    "item.yaml",
+    "ItemSpec.md",
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +69,12 @@ class LoadedChecker:
         """Doubts that the gates of its build left and no person has taken since."""
         if self.build is None or self.build.status != "needs_review" or self.approved.by:
             return ()
-        doubts = tuple(Doubt(gate=row.gate, line=row.line, message=row.message) for row in self.build.findings)
-        return doubts or (Doubt(gate="build", line=None, message="the gates did not pass this checker"),)
+        doubts = tuple(
+            Doubt(gate=row.gate, line=row.line, message=row.message) for row in self.build.findings
+        )
+        return doubts or (
+            Doubt(gate="build", line=None, message="the gates did not pass this checker"),
+        )
 
     @property
     def edited(self) -> tuple[str, ...]:
@@ -69,7 +84,9 @@ class LoadedChecker:
 
     @property
     def unreviewed(self) -> bool:
-        """Whether its verdicts wait: it was changed by hand, and neither the gates nor a person looked since."""
+        """Whether its verdicts wait: it was changed by hand, and neither the gates nor a person
+        looked since.
+        """
         return bool(self.edited) and self.approved.by is None
 
 
@@ -77,10 +94,13 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     """Read a checker folder; where it is `strict`, warnings on its copy of the item are errors.
 
     Raises:
-        InputError: no such folder, a file of it missing or damaged, a regular expression that does not compile.
+        InputError: no such folder, a file of it missing or damaged, a regular expression that does
+            not compile.
     """
     if not folder.is_dir():
-        raise InputError("is no checker folder", where=str(folder), hint="make one with: transom check build")
+        raise InputError(
+            "is no checker folder", where=str(folder), hint="make one with: transom check build"
+        )
     if not any((folder / name).exists() for name in (ATOMS, ATOM_A, CONFIG)):
         raise InputError(
             f"is no checker folder: it holds no {ATOMS} and no {CONFIG}",
@@ -90,12 +110,19 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     name = ATOMS if (folder / ATOMS).exists() or not (folder / ATOM_A).exists() else ATOM_A
     atoms = complete_atoms(read_text(folder / name))
     spec = read_bytes(folder / SPEC) if (folder / SPEC).exists() else None
-    file = complete_config(load_yaml(folder / CONFIG), spec.decode("utf-8", "replace") if spec is not None else None)
+    file = complete_config(
+        load_yaml(folder / CONFIG), spec.decode("utf-8", "replace") if spec is not None else None
+    )
     config = validate_yaml(CheckerConfig, file)
-    for problem, *keys in config_problems(config):  # before anything runs: an invalid one is never just no match
+    # before anything runs: an invalid one is never just no match
+    for problem, *keys in config_problems(config):
         raise InputError(problem, where=file.where(*keys))
     own = (folder / ITEM).exists()
-    item = load_item(folder / ITEM, strict=strict) if own else item_of_files(folder, config.description)
+    item = (
+        load_item(folder / ITEM, strict=strict)
+        if own
+        else item_of_files(folder, config.description)
+    )
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
     digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}
@@ -103,7 +130,9 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     if spec is not None:
         digests[SPEC] = digest(spec)
     build = _build(folder / BUILD)
-    if build:  # what a verdict tells of it; the rest may change when the same checker is held to the gates again
+    # what a verdict tells of it; the rest may change when the same checker is held to the gates
+    # again
+    if build:
         digests[BUILD] = digest(build.model_dump(mode="json", include=_TOLD))
     approved = sign_off(folder, digests)
     return LoadedChecker(folder, atoms, config, build, item, sha256, digests, approved, file.text)

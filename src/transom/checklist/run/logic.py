@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, FailFast, StrictBool, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    StrictBool,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from transom.checklist.atoms import Entry
 from transom.checklist.run.runner import AtomWorker
@@ -18,7 +26,8 @@ _STANDARD: Final[Mapping[str, Callable[..., Any]]] = {
     "check_existence": check_existence,
 }
 
-# Appended to a checker's own atoms, so that a report with ten thousand entries takes a few calls and not as many.
+# Appended to a checker's own atoms, so that a report with ten thousand entries takes a few calls
+# and not as many.
 BATCH_SOURCE = """
 
 def transom_batch(function, calls):
@@ -41,7 +50,9 @@ _ANSWERS = TypeAdapter(Annotated[list[Answer], FailFast()])
 
 
 class Logic:
-    """Atoms B and C: a checker's own in the sandbox, behind `BATCH_SOURCE`, else the standard ones in this process."""
+    """Atoms B and C: a checker's own in the sandbox, behind `BATCH_SOURCE`, else the standard
+    ones in this process.
+    """
 
     def __init__(self, worker: AtomWorker | None = None) -> None:
         self._worker = worker
@@ -52,13 +63,19 @@ class Logic:
         Raises:
             AtomFailed: an own atom failed, or answered something else.
         """
-        calls = [{"text": one.value, "pattern": text, "parsed_fields": one.parsed_fields} for one, text in questions]
+        calls = [
+            {"text": one.value, "pattern": text, "parsed_fields": one.parsed_fields}
+            for one, text in questions
+        ]
         return await self._ask("validate_logic", calls)
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
         """Atom C: whether each group has what it should; raises as `match` does."""
         own = self._worker is not None  # the standard one looks at nothing but the length
-        told = [[entry.model_dump(mode="json") for entry in group] if own else list(group) for group in groups]
+        told = [
+            [entry.model_dump(mode="json") for entry in group] if own else list(group)
+            for group in groups
+        ]
         return await self._ask("check_existence", [{"items": items} for items in told])
 
     async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
@@ -74,5 +91,7 @@ class Logic:
                 what = f"{function} answered something else than is_match and reason"
                 raise AtomFailed(what, kind="schema", where="atoms.py") from error
         if len(answers) != len(calls):
-            raise AtomFailed(f"{function} left questions unanswered", kind="schema", where="atoms.py")
+            raise AtomFailed(
+                f"{function} left questions unanswered", kind="schema", where="atoms.py"
+            )
         return answers

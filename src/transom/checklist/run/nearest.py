@@ -16,14 +16,17 @@ _CONTENT_CHARS = 300
 
 
 def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
-    """The line of a file that comes nearest to what an item looks for: the first with its best hint, else the first.
+    """The line of a file that comes nearest to what an item looks for: the first with its best
+    hint, else the first.
 
     One pass, nothing is kept, so that a long log can be looked through.
     """
     if file.absent is not None:
         return None
     hints = [
-        re.compile(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else re.compile(re.escape(hint), re.IGNORECASE)
+        re.compile(hint.removeprefix(REGEX))
+        if hint.startswith(REGEX)
+        else re.compile(re.escape(hint), re.IGNORECASE)
         for hint in item.hints
     ]
     found: dict[
@@ -53,8 +56,12 @@ def line_of(entry: Entry, why_not: str) -> Nearest:
     return Nearest(source_file=entry.source_file, line_number=at, content=content, why_not=why_not)
 
 
-def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[str]) -> Nearest | None:
-    """The entry whose value is most like a pattern that nothing matched; `why` tells of each that it does not match."""
+def nearest_entry(
+    pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[str]
+) -> Nearest | None:
+    """The entry whose value is most like a pattern that nothing matched; `why` tells of each
+    that it does not match.
+    """
     if not entries:
         return None
     values = [entry.value for entry in entries]

@@ -6,9 +6,9 @@ import re
 
 from transom.checklist.atoms import LOCKED_LAYER
 
-# Appended to a checker's atoms. It gives a piece of whole lines to what atom A has begun for the file, or cuts it into
-# lines or records and asks atom A about each. This is done there and not here, because RECORD_START is the atoms' own
-# expression: it could keep this process busy.
+# Appended to a checker's atoms. It gives a piece of whole lines to what atom A has begun for the
+# file, or cuts it into lines or records and asks atom A about each. This is done there and not
+# here, because RECORD_START is the atoms' own expression: it could keep this process busy.
 _PIECES = (
     '''
 
@@ -17,7 +17,7 @@ TRANSOM_BEGUN = []  # what atom A has begun for the file
 
 
 def transom_piece(text, source_file, record_start, at, last, most):
-    """Atom A over the lines (no record_start) or the records of a piece; `at` lines of the file went before."""
+    """Run atom A on the lines or the records of a piece that begins after line `at`."""
     import re
     if record_start is None and "begin_context" in globals():
         return transom_further(text, source_file, at, last)
@@ -39,7 +39,8 @@ def transom_piece(text, source_file, record_start, at, last, most):
             found.append(one)
 
     def see(held, end):
-        keep(extract_context(text="\\n".join(held), source_file=source_file), end - len(held), len(held))
+        made = extract_context(text="\\n".join(held), source_file=source_file)
+        keep(made, end - len(held), len(held))
 
     if record_start is None:
         for before, line in enumerate(lines, at):
@@ -71,7 +72,8 @@ def transom_further(text, source_file, at, last):
     strange = [type(one).__name__ for one in made if not isinstance(one, list)]
     if strange:
         return {"entries": [], "problems": [f"feed or finish returned {strange[0]}, not a list"]}
-    return {"entries": transom_layer([one for some in made for one in some], source_file), "problems": []}
+    entries = [one for some in made for one in some]
+    return {"entries": transom_layer(entries, source_file), "problems": []}
 
 
 def transom_layer(results, source_file):
@@ -80,7 +82,8 @@ def transom_layer(results, source_file):
 )
 
 _BEGINS = re.compile(
-    r'^def extract_context\(.*\n(?: +""".*"""\n)? +(\w+) = begin_context\((?:source_file=)?source_file\)\n'
+    r'^def extract_context\(.*\n(?: +""".*"""\n)? +(\w+) ='
+    r" begin_context\((?:source_file=)?source_file\)\n"
     r" +results = \1\.feed\(text\) \+ \1\.finish\(\)\n+" + re.escape(LOCKED_LAYER),
     re.MULTILINE,
 )
@@ -89,8 +92,10 @@ _BEGINS = re.compile(
 def with_pieces(atoms: str) -> str:
     """The atoms as a worker loads them.
 
-    What atom A begins stands for its `extract_context` only as long as that does nothing else; what a person wrote
-    into it counts, so such an atom gets its files whole.
+    What atom A begins stands for its `extract_context` only as long as that does nothing else; what
+    a person wrote into it counts, so such an atom gets its files whole.
     """
-    whole = "begin_context" in atoms and (atoms.count("def extract_context") > 1 or not _BEGINS.search(atoms))
+    whole = "begin_context" in atoms and (
+        atoms.count("def extract_context") > 1 or not _BEGINS.search(atoms)
+    )
     return atoms + _PIECES + ('\n\nSCOPE = "file"\n' if whole else "")

@@ -1,7 +1,8 @@
 """Regular expressions of items and checkers, tried in the sandbox on the texts that they will meet.
 
-A backtracking expression may run for ages, and nothing can stop it within a process. So each is first run where it can
-be killed, on the very texts; one that comes to an end there comes to an end here, as soon.
+A backtracking expression may run for ages, and nothing can stop it within a process. So each is
+first run where it can be killed, on the very texts; one that comes to an end there comes to an end
+here, as soon.
 """
 
 from __future__ import annotations
@@ -52,11 +53,15 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence
                         else f"finds no end within {SECONDS:g} s"
                     )
                     what = f"the regular expression '{REGEX}{expression}' {why}"
-                    raise RegexFailed(what, hint="write it without repetitions inside of repetitions") from error
+                    raise RegexFailed(
+                        what, hint="write it without repetitions inside of repetitions"
+                    ) from error
 
 
 async def _in_time(trying: asyncio.Future[object]) -> None:
-    """Wait for an answer; while this process itself is busy, as with other items, nobody can say that it is late."""
+    """Wait for an answer; while this process itself is busy, as with other items, nobody can say
+    that it is late.
+    """
     try:
         while not trying.done():
             spent = time.process_time()
@@ -69,12 +74,21 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
         await asyncio.wait([trying])
 
 
-def _trials(config: CheckerConfig, evidence: Evidence) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
+def _trials(
+    config: CheckerConfig, evidence: Evidence
+) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
     """Each expression, how it is used (`search` or `match`), and on what, in batches."""
-    matched = [one.condition for one in config.items if one.condition and one.condition.op is Operator.MATCHES]
+    matched = [
+        one.condition
+        for one in config.items
+        if one.condition and one.condition.op is Operator.MATCHES
+    ]
     wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
     wanted += [
-        (part, "search") for one in config.requirements.pattern_items for part in parts(one) if not is_split_regex(part)
+        (part, "search")
+        for one in config.requirements.pattern_items
+        for part in parts(one)
+        if not is_split_regex(part)
     ]
     wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
     fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
@@ -101,4 +115,9 @@ def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> 
 
 def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
     """All that a hint may be looked for in, piece by piece."""
-    return (tuple(piece.split("\n")) for file in evidence.files if file.absent is None for piece in file.pieces())
+    return (
+        tuple(piece.split("\n"))
+        for file in evidence.files
+        if file.absent is None
+        for piece in file.pieces()
+    )

@@ -6,15 +6,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
 from transom.checklist.results import WordsRow
-from transom.checklist.run.verdict import CheckedItem, Note, Verdict, Verdicts, Violation, WaivedItem
-from transom.formats.report_page import SHOWN, Entry, Part, Section, Style, Tone, place, plain, text_of
+from transom.checklist.run.verdict import (
+    CheckedItem,
+    Note,
+    Verdict,
+    Verdicts,
+    Violation,
+    WaivedItem,
+)
+from transom.formats.report_page import (
+    SHOWN,
+    Entry,
+    Part,
+    Section,
+    Style,
+    Tone,
+    place,
+    plain,
+    text_of,
+)
 
 NEXT_DOUBTED = (
-    "compare the lines below with the item; if they are right: transom check approve CHECKER --by NAME; "
-    "else correct atoms.py or checker.yaml there and build again"
+    "compare the lines below with the item; if they are right: transom check approve CHECKER --by"
+    " NAME; else correct atoms.py or checker.yaml there and build again"
 )
 _TEACH = "teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
-_SAID = ("description", "analysis", "section", "reads_as")  # where words of a person stand; all else is in files
+# where words of a person stand; all else is in files
+_SAID = ("description", "analysis", "section", "reads_as")
 _TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
 _KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
 _STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
@@ -24,7 +42,10 @@ def next_words(rows: Sequence[WordsRow]) -> str:
     """What a person can do about words that are not understood; other words do not change a log."""
     if any(row.where.startswith(_SAID) for row in rows):
         return f"ask a model (--model), reword it, or {_TEACH}"
-    return f"{_TEACH}; or ask a model (--model); or write the checker by hand, see the page `Teach it a log`"
+    return (
+        f"{_TEACH}; or ask a model (--model); or write the checker by hand, see the page `Teach it"
+        " a log`"
+    )
 
 
 def text_report(verdict: Verdict, style: Style = plain) -> str:
@@ -41,7 +62,9 @@ def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
 def summary(verdicts: Verdicts, style: Style = plain) -> str:
     """Count of each status, in one line."""
     counts = verdicts.summary.items()
-    told = ", ".join(style(_STATUS.get(name, "warn"), f"{count} {name}") for name, count in counts if count)
+    told = ", ".join(
+        style(_STATUS.get(name, "warn"), f"{count} {name}") for name, count in counts if count
+    )
     many = len(verdicts.checks)
     return f"{many} check{'' if many == 1 else 's'}: {told}"
 
@@ -52,7 +75,8 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
     counts = [(len(by_word[word]), word) for word in words if by_word[word]]
     shown = ", ".join(
-        f"{count} {'violation' if (count, word) == (1, 'violations') else word}" for count, word in counts
+        f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
+        for count, word in counts
     )
     tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
     more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
@@ -63,16 +87,27 @@ def part_of(verdict: Verdict) -> Part:
     """Contents of a page of one verdict."""
     status, tail = headline(verdict)
     kind = (
-        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})" if verdict.checker_type else ""
+        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
+        if verdict.checker_type
+        else ""
     )
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     lead = f"{tail or '0 found'}{kind}" if judged else ""
     sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
-    return Part(verdict.item_id, status, _TONES[verdict.exit_code], lead, sections, tuple(_provenance(verdict)))
+    return Part(
+        verdict.item_id,
+        status,
+        _TONES[verdict.exit_code],
+        lead,
+        sections,
+        tuple(_provenance(verdict)),
+    )
 
 
 def _sections(verdict: Verdict) -> Iterator[Section]:
-    words = (Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model)
+    words = (
+        Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model
+    )
     yield Section(
         "",
         (*_notes("error", verdict.errors), *words),
@@ -83,16 +118,28 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
     for word in ("violations", "missing", "not wanted", "known", "waived"):
         yield _judged(word, by_word[word], lines)
-    comments = (f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments)
+    comments = (
+        f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments
+    )
     yield Section("Global waiver", text=tuple(comments))
-    yield Section("Unused waivers", tuple(Entry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers))
+    yield Section(
+        "Unused waivers",
+        tuple(Entry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers),
+    )
     for word in ("holds", "found"):
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
-    differences = (f"{one.key}: {one.item}, checker {one.checker}" for one in verdict.config_differences)
-    yield Section("Taken from the item (the checker was built with other values)", text=tuple(differences))
-    read = ((one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}") for one in verdict.inputs)
+    differences = (
+        f"{one.key}: {one.item}, checker {one.checker}" for one in verdict.config_differences
+    )
+    yield Section(
+        "Taken from the item (the checker was built with other values)", text=tuple(differences)
+    )
+    read = (
+        (one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}")
+        for one in verdict.inputs
+    )
     yield Section("Inputs", tuple(Entry(told, file=path) for path, told in read), closed=True)
 
 
@@ -100,15 +147,22 @@ def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[Entry, ...]:
     return tuple(Entry(row.message, tone, row.source_file, row.line_number) for row in rows)
 
 
-def _judged(word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False) -> Section:
+def _judged(
+    word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False
+) -> Section:
     tone = _KINDS.get(word, "fail")
     rows = [
         Entry(
-            title_of(one), tone, one.source_file, one.line_number, one.reason, tuple(_facts(one, lines)),
+            title_of(one),
+            tone,
+            one.source_file,
+            one.line_number,
+            one.reason,
+            tuple(_facts(one, lines)),
             one.matched_content,
         )
         for one in entries
-    ]  # fmt: skip
+    ]
     return Section(word.capitalize(), tuple(rows), closed=closed)
 
 
@@ -118,10 +172,16 @@ def title_of(one: CheckedItem) -> str:
 
 
 def _facts(one: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    if one.mode == "forbid" and one.line_number is None and (count := lines.get(one.source_file or "")):
+    if (
+        one.mode == "forbid"
+        and one.line_number is None
+        and (count := lines.get(one.source_file or ""))
+    ):
         yield "none in its", f"{count} line{'' if count == 1 else 's'}"
     if one.decided_by:  # the places of all entries that decided, where they were several
-        places = list(dict.fromkeys(place(row.source_file, row.line_number) for row in one.decided_by))
+        places = list(
+            dict.fromkeys(place(row.source_file, row.line_number) for row in one.decided_by)
+        )
         more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
         yield "decided by", f"{', '.join(places[:SHOWN])}{more}"
     near = one.nearest if isinstance(one, Violation) else None
@@ -154,6 +214,11 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         parts.append(f"run {verdict.run_id}")
     yield " · ".join(parts)
     if level in ("L1", "L2", "L3"):
-        yield f"  sandbox {level}: the checker's code ran without files, network and other processes"
+        yield (
+            f"  sandbox {level}: the checker's code ran without files, network and other processes"
+        )
     if made.mutation_score is not None:
-        yield "  mutation score: of the altered lines of evidence that it was tried on, the share that it noticed"
+        yield (
+            "  mutation score: of the altered lines of evidence that it was tried on, the share"
+            " that it noticed"
+        )

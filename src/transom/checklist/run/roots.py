@@ -32,10 +32,14 @@ class Roots:
     base: Path = Path()
 
     @classmethod
-    def with_defaults(cls, given: Mapping[str, Path], search_root: Path | None, base: Path) -> Roots:
+    def with_defaults(
+        cls, given: Mapping[str, Path], search_root: Path | None, base: Path
+    ) -> Roots:
         """The usual variables under `paths.search_root`, where that is set."""
         usual = {"CHECKLIST_ROOT": "", "DESIGN_ROOT": "", "LOG_ROOT": "logs"} if search_root else {}
-        return cls(given, {name: Path(search_root or "", folder) for name, folder in usual.items()}, base)
+        return cls(
+            given, {name: Path(search_root or "", folder) for name, folder in usual.items()}, base
+        )
 
     def expand(self, written: str, where: str) -> Path:
         """A path with its variables replaced.
@@ -46,11 +50,12 @@ class Roots:
         return self.base / self._replaced(written, where, str)
 
     def spread(self, written: str, where: str) -> list[tuple[str, Path]]:
-        """Files that an entry of `input_files` names: name and path of one, or of all that a glob or a folder has.
+        """Files that an entry of `input_files` names: name and path of one, or of all that a glob
+        or a folder has.
 
-        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain character. A folder
-        is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there. A
-        file that lies there compressed alone is that one.
+        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain
+        character. A folder is read with the folders in it. Hidden files are left out. What fits no
+        file is a path that is not there. A file that lies there compressed alone is that one.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
@@ -61,21 +66,35 @@ class Roots:
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
             found = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
-            pattern = Path(escape(str(self.base)), self._replaced(home.replace("[", "[[]"), where, escape))
+            pattern = Path(
+                escape(str(self.base)), self._replaced(home.replace("[", "[[]"), where, escape)
+            )
             found = {*glob(str(pattern), recursive=True), *glob(f"{pattern}.gz", recursive=True)}  # noqa: PTH207  as above
-        named = (name for name in found if not name.endswith(".gz") or name.removesuffix(".gz") not in found)
+        named = (
+            name
+            for name in found
+            if not name.endswith(".gz") or name.removesuffix(".gz") not in found
+        )
         files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
         if len(files) > MOST_FILES:
-            raise InputError(f"{written} names {len(files)} files, more than {MOST_FILES}", where=where)
+            raise InputError(
+                f"{written} names {len(files)} files, more than {MOST_FILES}", where=where
+            )
         packed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
-        return [(name, Path(name)) for name in files] or [(written, Path(f"{path}.gz") if packed else path)]
+        return [(name, Path(name)) for name in files] or [
+            (written, Path(f"{path}.gz") if packed else path)
+        ]
 
     def _replaced(self, written: str, where: str, quoted: Callable[[str], str]) -> str:
         def value(found: re.Match[str]) -> str:
             name = found.group(1)
             root = self.given.get(name, self.defaults.get(name))
             if root is None:
-                raise InputError(f"the variable ${{{name}}} is not defined", where=where, hint=f"add --var {name}=PATH")
+                raise InputError(
+                    f"the variable ${{{name}}} is not defined",
+                    where=where,
+                    hint=f"add --var {name}=PATH",
+                )
             return quoted(str(root))
 
         if "\0" in written:
@@ -85,28 +104,46 @@ class Roots:
     def folders(self) -> list[Path]:
         """All roots that exist, the given ones first."""
         names = {**self.defaults, **self.given}
-        ordered = [*self.given.values(), *(path for name, path in names.items() if name not in self.given)]
+        ordered = [
+            *self.given.values(),
+            *(path for name, path in names.items() if name not in self.given),
+        ]
         return list(dict.fromkeys(real_path(path) for path in ordered if path.is_dir()))
 
     def shown(self, path: Path, written: str) -> str:
-        """A path for reports: relative to the outermost `--var` root above it, else as it was written."""
+        """A path for reports: relative to the outermost `--var` root above it, else as it was
+        written.
+        """
         # A link is shown where it stands, if that is under a root; else where it leads.
         for place in (_absolute(path), real_path(path)):
             for roots in (self.given, self.defaults):
-                folders = {_absolute(root) for root in roots.values()} | {real_path(r) for r in roots.values()}
+                folders = {_absolute(root) for root in roots.values()} | {
+                    real_path(r) for r in roots.values()
+                }
                 above = [folder for folder in folders if place.is_relative_to(folder)]
                 if above:
-                    return place.relative_to(min(above, key=lambda folder: len(folder.parts))).as_posix()
-        for place, base in ((_absolute(path), _absolute(self.base)), (real_path(path), real_path(self.base))):
+                    return place.relative_to(
+                        min(above, key=lambda folder: len(folder.parts))
+                    ).as_posix()
+        for place, base in (
+            (_absolute(path), _absolute(self.base)),
+            (real_path(path), real_path(self.base)),
+        ):
             if place.is_relative_to(base):
                 return place.relative_to(base).as_posix()
         return written
 
     def qualified(self, path: Path) -> list[str]:
-        """Names with the variable in them, for a file whose plain name is taken by one under another root."""
+        """Names with the variable in them, for a file whose plain name is taken by one under
+        another root.
+        """
         real = real_path(path)
         roots = {**self.defaults, **self.given}
-        above = [(name, real_path(root)) for name, root in roots.items() if real.is_relative_to(real_path(root))]
+        above = [
+            (name, real_path(root))
+            for name, root in roots.items()
+            if real.is_relative_to(real_path(root))
+        ]
         return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
 
 
@@ -132,5 +169,7 @@ def _absolute(path: Path) -> Path:
 
 
 def real_path(path: Path) -> Path:
-    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is too long."""
+    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is
+    too long.
+    """
     return Path(os.path.realpath(path))

@@ -1,4 +1,6 @@
-"""Running atom A: how a text is handed to it, what is asked of a sandbox, and what is believed of its answers."""
+"""Running atom A: how a text is handed to it, what is asked of a sandbox, and what is believed
+of its answers.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,17 @@ class AtomRunner(Protocol):
 
 @dataclass(frozen=True)
 class Scope:
-    """Portion that atom A is given at a time; a record begins at each line in which `record_start` is found."""
+    """Portion that atom A is given at a time; a record begins at each line in which
+    `record_start` is found.
+    """
 
     unit: Unit = "file"
     record_start: str | None = None
 
     def open(self, path: Path) -> TextFile:
-        """The file with the limits that fit: a text that is handed over at once must fit into memory."""
+        """The file with the limits that fit: a text that is handed over at once must fit into
+        memory.
+        """
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
         return TextFile(path, limit=_STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
@@ -59,7 +65,9 @@ class Scope:
 
 @dataclass(frozen=True)
 class Seen:
-    """Answer of atom A for a text or a piece of it: unchecked, and the last line that it may speak of."""
+    """Answer of atom A for a text or a piece of it: unchecked, and the last line that it may
+    speak of.
+    """
 
     entries: list[object]
     lines: int
@@ -69,7 +77,8 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
     """Portion that the atoms want at a time, and the kinds of file that they declare.
 
     Raises:
-        AtomFailed: `SCOPE` is none of the three, a record has no `RECORD_START`, or `SOURCES` has not its shape.
+        AtomFailed: `SCOPE` is none of the three, a record has no `RECORD_START`, or `SOURCES` has
+            not its shape.
     """
     told = await worker.constants(["SCOPE", "RECORD_START", "SOURCES"])
     unit, start = told.get("SCOPE", "file"), told.get("RECORD_START")
@@ -87,11 +96,14 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
     return Scope(cast("Unit", unit), cast("str", start) if unit == "record" else None), sources
 
 
-async def extract(worker: AtomWorker, scope: Scope, text: TextFile, source_file: str) -> list[Entry]:
+async def extract(
+    worker: AtomWorker, scope: Scope, text: TextFile, source_file: str
+) -> list[Entry]:
     """Entries that atom A sees in a file.
 
     Raises:
-        AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or point outside of
+        AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or
+            point outside of
             the file.
         InputError: the file cannot be read.
     """
@@ -100,7 +112,11 @@ async def extract(worker: AtomWorker, scope: Scope, text: TextFile, source_file:
     def take(seen: Seen) -> None:
         entries.extend(_checked(seen, source_file))
         if len(entries) > MAX_ENTRIES:
-            raise AtomFailed(f"it sees more than {MAX_ENTRIES} things in one file", kind="output", where="atoms.py")
+            raise AtomFailed(
+                f"it sees more than {MAX_ENTRIES} things in one file",
+                kind="output",
+                where="atoms.py",
+            )
 
     while True:
         try:
@@ -112,7 +128,11 @@ async def extract(worker: AtomWorker, scope: Scope, text: TextFile, source_file:
 
 
 async def hand_over(
-    worker: AtomWorker, scope: Scope, pieces: Iterator[str], source_file: str, take: Callable[[Seen], None]
+    worker: AtomWorker,
+    scope: Scope,
+    pieces: Iterator[str],
+    source_file: str,
+    take: Callable[[Seen], None],
 ) -> None:
     """Give a text to atom A as the scope wants it, and each answer to `take`.
 
@@ -138,7 +158,9 @@ async def hand_over(
             take(seen)
 
 
-async def _see(worker: AtomWorker, scope: Scope, piece: str, source_file: str, at: int, *, last: bool) -> Seen:
+async def _see(
+    worker: AtomWorker, scope: Scope, piece: str, source_file: str, at: int, *, last: bool
+) -> Seen:
     """One piece through `transom_piece`."""
     answer = await worker.call(
         "transom_piece",
@@ -153,7 +175,9 @@ async def _see(worker: AtomWorker, scope: Scope, piece: str, source_file: str, a
     )
     match answer:
         case {"entries": list() as entries, "problems": []}:
-            return Seen(entries, at + piece.count("\n") + (0 if piece.endswith("\n") or not piece else 1))
+            return Seen(
+                entries, at + piece.count("\n") + (0 if piece.endswith("\n") or not piece else 1)
+            )
         case {"problems": [str() as problem]}:
             raise AtomFailed(problem, kind="schema", where="atoms.py")
     raise AtomFailed("the answer has not its shape", kind="schema", where="atoms.py")
@@ -186,12 +210,18 @@ def _checked(seen: Seen, source_file: str) -> list[Entry]:
     try:
         entries = _ENTRIES.validate_python(seen.entries, strict=True)
     except ValidationError as error:
-        raise AtomFailed(f"an entry has not its shape: {_first(error)}", kind="schema", where="atoms.py") from error
+        raise AtomFailed(
+            f"an entry has not its shape: {_first(error)}", kind="schema", where="atoms.py"
+        ) from error
     for entry in entries:
         if entry.source_file != source_file:
-            raise AtomFailed(f"an entry names another source_file ({entry.source_file!r})", kind="schema")
+            raise AtomFailed(
+                f"an entry names another source_file ({entry.source_file!r})", kind="schema"
+            )
         if entry.line_number is not None and entry.line_number > seen.lines:
-            raise AtomFailed(f"an entry points to line {entry.line_number} of {seen.lines}", kind="schema")
+            raise AtomFailed(
+                f"an entry points to line {entry.line_number} of {seen.lines}", kind="schema"
+            )
     return entries
 
 

@@ -1,4 +1,6 @@
-"""The verdict: the shapes of `transom.check/1` and `transom.checks/1`, their bytes and their exit codes."""
+"""The verdict: the shapes of `transom.check/1` and `transom.checks/1`, their bytes and their
+exit codes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from transom.checklist.results import WordsRow
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
-EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3, "NEEDS_REVIEW": 3}
+EXIT_CODES: dict[Status, int] = {
+    "PASS": 0,
+    "FAIL": 1,
+    "ERROR": 2,
+    "NEEDS_MODEL": 3,
+    "NEEDS_REVIEW": 3,
+}
 _GRAVITY = (2, 3, 1, 0)
 VERDICT_FILE = "verdict.json"
 
@@ -43,10 +51,12 @@ class CheckedItem(Shape):
 
     Attributes:
         id, name: of the validation item.
-        value: what was seen; for a pattern that nothing matched, the pattern; empty where nothing was seen.
+        value: what was seen; for a pattern that nothing matched, the pattern; empty where nothing
+            was seen.
         source_file: None only where no file can be named.
         reason: why it was judged so, one clause.
-        decided_by: every entry that decided, where it was not the one that is shown alone; absent otherwise.
+        decided_by: every entry that decided, where it was not the one that is shown alone; absent
+            otherwise.
         mode: `forbid` where the item says what must not appear; absent otherwise.
     """
 
@@ -59,7 +69,9 @@ class CheckedItem(Shape):
     parsed_fields: dict[str, Json] = Field(default_factory=dict)
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
-    mode: Annotated[Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")] = "require"
+    mode: Annotated[
+        Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")
+    ] = "require"
     decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
 
@@ -111,7 +123,9 @@ class UnusedWaiver(Shape):
 
 
 class Note(Shape):
-    """Why a check has no answer, or what a reader should know and does not decide; of a file, a line or neither."""
+    """Why a check has no answer, or what a reader should know and does not decide; of a file, a
+    line or neither.
+    """
 
     source_file: str | None = None
     line_number: int | None = None
@@ -119,7 +133,9 @@ class Note(Shape):
 
 
 class Compared(Shape):
-    """How a verdict compares with an earlier one of its item: findings that are new, known, and gone since."""
+    """How a verdict compares with an earlier one of its item: findings that are new, known, and
+    gone since.
+    """
 
     new: int
     known: int
@@ -163,7 +179,8 @@ class MadeBy(Shape):
     """Who and what stands behind the verdict.
 
     Attributes:
-        mutation_score: 0..1, how much of what the gates tried on the checker had to change its result and did.
+        mutation_score: 0..1, how much of what the gates tried on the checker had to change its
+            result and did.
         mutation_kinds: what they tried; absent where nobody recorded it.
     """
 
@@ -181,9 +198,10 @@ class MadeBy(Shape):
 class Verdict(Shape):
     """One check's outcome.
 
-    Where the gates left a doubt of the checker that no person took, `doubted` says which: the status is what was found,
-    and waits for a person all the same. With a `baseline` the `known_items` are violations that stood in the earlier
-    result, too: the status stays what it is, and the exit code counts only what is new. `run_id`, `seconds` and
+    Where the gates left a doubt of the checker that no person took, `doubted` says which: the
+    status is what was found, and waits for a person all the same. With a `baseline` the
+    `known_items` are violations that stood in the earlier result, too: the status stays what it is,
+    and the exit code counts only what is new. `run_id`, `seconds` and
     `applied_at` belong to the printed form alone, so that equal inputs give equal files.
     """
 
@@ -225,9 +243,13 @@ class Verdict(Shape):
 
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
-        """Entries by the word for them, the gravest first; what a forbidding item found is a violation."""
+        """Entries by the word for them, the gravest first; what a forbidding item found is a
+        violation.
+        """
         return {
-            "violations": tuple(one for one in (*self.missing_items, *self.extra_items) if _is_found(one)),
+            "violations": tuple(
+                one for one in (*self.missing_items, *self.extra_items) if _is_found(one)
+            ),
             "missing": tuple(one for one in self.missing_items if not _is_found(one)),
             "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
             "known": self.known_items,
@@ -259,12 +281,16 @@ class Outcome:
 
 
 def _is_found(one: CheckedItem) -> bool:
-    """Whether a violation is a line that must not be there; else something is not there, or not as it should be."""
+    """Whether a violation is a line that must not be there; else something is not there, or not
+    as it should be.
+    """
     return one.mode == "forbid" and one.line_number is not None
 
 
 class Verdicts(Shape):
-    """Several checks in one document. `summary` says how many ended with each status; a doubted one needs review."""
+    """Several checks in one document. `summary` says how many ended with each status; a doubted
+    one needs review.
+    """
 
     schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
     summary: dict[Status, int]
@@ -283,13 +309,19 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
-    """The verdict as it is shown: with the run, its duration and the moment at which waivers were applied, else now."""
+    """The verdict as it is shown: with the run, its duration and the moment at which waivers
+    were applied, else now.
+    """
     applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(
-        entry.model_copy(update={"waiver": entry.waiver.model_copy(update={"applied_at": applied_at})})
+        entry.model_copy(
+            update={"waiver": entry.waiver.model_copy(update={"applied_at": applied_at})}
+        )
         for entry in verdict.waived
     )
-    return verdict.model_copy(update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived})
+    return verdict.model_copy(
+        update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived}
+    )
 
 
 def artifact_bytes(verdict: Verdict) -> bytes:
@@ -297,6 +329,10 @@ def artifact_bytes(verdict: Verdict) -> bytes:
     data = verdict.model_dump(
         mode="json",
         by_alias=True,
-        exclude={"run_id": True, "seconds": True, "waived": {"__all__": {"waiver": {"applied_at"}}}},
+        exclude={
+            "run_id": True,
+            "seconds": True,
+            "waived": {"__all__": {"waiver": {"applied_at"}}},
+        },
     )
     return pretty_json(data).encode("utf-8", "surrogatepass")

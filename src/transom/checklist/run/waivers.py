@@ -1,8 +1,9 @@
-"""Waivers: which violations are accepted, by which waiver and why; and which waivers were not needed.
+"""Waivers: which violations are accepted, by which waiver and why; and which waivers were not
+needed.
 
-A waiver is tried as exact text, wildcard, `regex:` (from the beginning of the text) and keyword, in that order. The
-first waiver of the list that fits a violation moves it; every waiver is tried on every violation, so that one that
-others have made superfluous still counts as used.
+A waiver is tried as exact text, wildcard, `regex:` (from the beginning of the text) and keyword, in
+that order. The first waiver of the list that fits a violation moves it; every waiver is tried on
+every violation, so that one that others have made superfluous still counts as used.
 """
 
 from __future__ import annotations
@@ -29,15 +30,20 @@ from transom.checklist.standard_atoms import validate_logic
 
 Kind = Literal["exact", "wildcard", "regex", "keyword"]
 
-# A keyword must not begin or end inside of a name: `data_out` is no word of `data_out[15]`, `2` none of `2.3`,
-# `layout` none of `pre-layout`. A full stop at the end of a sentence is no part of a name.
+# A keyword must not begin or end inside of a name: `data_out` is no word of `data_out[15]`, `2`
+# none of `2.3`, `layout` none of `pre-layout`. A full stop at the end of a sentence is no part of a
+# name.
 _BEFORE = r"(?<![\w.\-/\\\[\]$])"
 _AFTER = r"(?![\w\-/\\\[\]$]|\.\w)"
 _FILE_LIKE = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 
-def apply_waivers(outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str) -> Outcome:
-    """Move what is waived by the waivers that count in this run. One applies through the day on which it expires."""
+def apply_waivers(
+    outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str
+) -> Outcome:
+    """Move what is waived by the waivers that count in this run. One applies through the day on
+    which it expires.
+    """
     if waivers.value is None:
         return outcome
     if waivers.value == 0:
@@ -52,14 +58,20 @@ def _expired(waiver: Waiver, as_of: str) -> bool:
 
 
 def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outcome:
-    listed = tuple(WaiverComment(text=comment.pattern, reason=comment.reason) for comment in comments)
+    listed = tuple(
+        WaiverComment(text=comment.pattern, reason=comment.reason) for comment in comments
+    )
     outcome = replace(outcome, waiver_comments=listed)
     if comments and all(_expired(comment, as_of) for comment in comments):
         latest = max(comment.expires or "" for comment in comments)
         warned = Note(message=f"the global waiver expired {latest} and does not apply")
         return replace(outcome, warnings=(*outcome.warnings, warned))
     first = comments[0] if comments else None
-    why = {"reason": first.reason or first.pattern, "owner": first.owner, "expires": first.expires} if first else {}
+    why = (
+        {"reason": first.reason or first.pattern, "owner": first.owner, "expires": first.expires}
+        if first
+        else {}
+    )
 
     def use(one: Violation) -> WaiverUse:
         return WaiverUse(pattern="*", match="global", matched_text=one.value or one.name, **why)
@@ -68,12 +80,16 @@ def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outc
 
 
 def _move(
-    outcome: Outcome, tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"], use: Callable[[Violation], WaiverUse | None]
+    outcome: Outcome,
+    tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"],
+    use: Callable[[Violation], WaiverUse | None],
 ) -> Outcome:
     """The outcome with every violation among `waived` for which there is a waiver."""
     waived: list[WaivedItem] = []
 
-    def left(violations: Sequence[Violation], origin: Literal["missing", "extra"]) -> tuple[Violation, ...]:
+    def left(
+        violations: Sequence[Violation], origin: Literal["missing", "extra"]
+    ) -> tuple[Violation, ...]:
         found = [(one, use(one)) for one in violations]
         for one, waiver in found:
             if waiver:
@@ -89,7 +105,12 @@ class _Selective:
     """Tries each waiver on each violation."""
 
     def __init__(
-        self, outcome: Outcome, waivers: Sequence[Waiver], config: CheckerConfig, evidence: Evidence, as_of: str
+        self,
+        outcome: Outcome,
+        waivers: Sequence[Waiver],
+        config: CheckerConfig,
+        evidence: Evidence,
+        as_of: str,
     ) -> None:
         self.outcome, self.waivers, self.evidence, self.as_of = outcome, waivers, evidence, as_of
         self.items = {item.id: item for item in config.items}
@@ -106,9 +127,13 @@ class _Selective:
             if hit:
                 self.used.add(index)
                 first = first or WaiverUse(
-                    pattern=one.pattern, match=hit[0], matched_text=hit[1], reason=one.reason, owner=one.owner,
+                    pattern=one.pattern,
+                    match=hit[0],
+                    matched_text=hit[1],
+                    reason=one.reason,
+                    owner=one.owner,
                     expires=one.expires,
-                )  # fmt: skip
+                )
         return first
 
     def hit(self, pattern: str, entry: CheckedItem) -> tuple[Kind, str] | None:
@@ -124,7 +149,9 @@ class _Selective:
         return None if keyword is None else ("keyword", keyword)
 
     def keyword(self, pattern: str, entry: CheckedItem) -> str | None:
-        """The text that a word of a waiver stands in: the entry's, the item's, or a keyword of the item."""
+        """The text that a word of a waiver stands in: the entry's, the item's, or a keyword of
+        the item.
+        """
         item = self.items.get(entry.id)
         said = _name(entry, item) or entry.value
         for word in () if pattern.startswith(REGEX) else _alternatives(pattern):
@@ -134,7 +161,9 @@ class _Selective:
                 return said
             texts = [text for text in (entry.id, entry.name) if _has_word(word, text, fold=True)]
             texts += [one for one in (item.keywords if item else ()) if one.lower() == word.lower()]
-            if texts and (texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)):
+            if texts and (
+                texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)
+            ):
                 return texts[0]
         return None
 
@@ -143,14 +172,19 @@ class _Selective:
         if item is None or word.lower() not in {stage.lower() for stage in item.stages}:
             return False
         if word not in self.stages:
-            pieces = (piece for file in self.evidence.files if file.given for piece in file.pieces())
+            pieces = (
+                piece for file in self.evidence.files if file.given for piece in file.pieces()
+            )
             self.stages[word] = any(_has_word(word, piece, fold=True) for piece in pieces)
         return not self.stages[word]
 
     def unused(self) -> list[UnusedWaiver]:
         """The waivers that no violation needed, and why."""
         left = [one for index, one in enumerate(self.waivers) if index not in self.used]
-        return [UnusedWaiver(pattern=one.pattern, reason=one.reason, why=self.why_unused(one)) for one in left]
+        return [
+            UnusedWaiver(pattern=one.pattern, reason=one.reason, why=self.why_unused(one))
+            for one in left
+        ]
 
     def why_unused(self, waiver: Waiver) -> str:
         pattern = waiver.pattern
@@ -160,13 +194,22 @@ class _Selective:
             return f"no log shows the stage {pattern!r}"
         for one in (*self.outcome.missing_items, *self.outcome.extra_items):
             item = self.items.get(one.id)
-            if self.keywords and item and not item.waivable and self.keyword(pattern, one) is not None:
+            if (
+                self.keywords
+                and item
+                and not item.waivable
+                and self.keyword(pattern, one) is not None
+            ):
                 return f"{one.id} {one.name} is not to be waived by a keyword"
         passed = next((one for one in self.outcome.found_items if self.hit(pattern, one)), None)
         if passed is not None:
-            return f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
+            return (
+                f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
+            )
         if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
-            names = [text for file in self.evidence.files for text in (file.shown, _base(file.shown))]
+            names = [
+                text for file in self.evidence.files for text in (file.shown, _base(file.shown))
+            ]
             if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
                 return "file not there"
         return "no such text"
@@ -191,7 +234,9 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
-    """Texts that a waiver is compared with; empty texts are left out, `*` alone must not fit for their sake."""
+    """Texts that a waiver is compared with; empty texts are left out, `*` alone must not fit for
+    their sake.
+    """
     source = entry.source_file or ""
     texts = (entry.id, entry.name, _name(entry, item), entry.value, source, _base(source))
     return [text for text in dict.fromkeys(texts) if text]

@@ -1,7 +1,7 @@
 """An ItemSpec as text and as values: reading, cutting into sections, putting together.
 
-Markdown is parsed once by `transom.formats.markdown`; sections are found by the number in their headings, never by a
-pattern over the text, so a heading inside a code fence is not one.
+Markdown is parsed once by `transom.formats.markdown`; sections are found by the number in their
+headings, never by a pattern over the text, so a heading inside a code fence is not one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def parse_spec(text: str, *, artifact: str = "ItemSpec") -> SpecDocument:
         raise _missing(missing, artifact)
     check = read_check(found["2"])
     title = next((part.title for part in parts if part.level == 1), "")
-    told = find(labels(parts[: next(i for i, p in enumerate(parts) if p is found["1"][0])]), "Description")
+    told = find(
+        labels(parts[: next(i for i, p in enumerate(parts) if p is found["1"][0])]), "Description"
+    )
     return SpecDocument(
         item_id=title.partition(":")[2].strip(" `"),
         description=_raw(text, told.line) if told else "",
@@ -116,7 +118,8 @@ def parse_analysis(text: str) -> Analysis:
 
 
 def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
-    """The Markdown of sections 1, 2, 3, 4.1, 4.2 and 4.3, byte for byte, each from its heading to the next section's.
+    """The Markdown of sections 1, 2, 3, 4.1, 4.2 and 4.3, byte for byte, each from its heading to
+    the next section's.
 
     Raises:
         InputError: one of them is missing or has nothing under its heading; the message names it.
@@ -138,7 +141,8 @@ def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
 def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str:
     """The ItemSpec of an item from its four sections, keyed `"1"` to `"4"`.
 
-    What precedes a section's heading in its text is dropped; a section without a heading of its own is given one.
+    What precedes a section's heading in its text is dropped; a section without a heading of its own
+    is given one.
     """
     told = " ".join(description.split())
     chunks = [f"# ItemSpec: {item_id}", f"**Description**: {told}"]
@@ -147,16 +151,28 @@ def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str
 
 
 def needs_review(text: str, findings: Sequence[Finding]) -> str:
-    """The text under a comment that lists the findings. Their lines are those of the result, header included."""
-    rows = (f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings))
+    """The text under a comment that lists the findings. Their lines are those of the result,
+    header included.
+    """
+    rows = (
+        f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings)
+    )
     said = [row.replace("--", "- -").replace("\n", " ") for row in rows]
-    header = ["<!--", f"{REVIEW_MARK}: {len(said)} finding{'s' if len(said) != 1 else ''}", *said, "-->", ""]
+    header = [
+        "<!--",
+        f"{REVIEW_MARK}: {len(said)} finding{'s' if len(said) != 1 else ''}",
+        *said,
+        "-->",
+        "",
+    ]
     return "\n".join(header) + "\n" + text
 
 
 def shifted(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with the lines that they have below that comment."""
-    return [replace(one, line=one.line + len(findings) + 4) if one.line else one for one in findings]
+    return [
+        replace(one, line=one.line + len(findings) + 4) if one.line else one for one in findings
+    ]
 
 
 def clean(text: str) -> str:
@@ -173,7 +189,9 @@ def is_marked(text: str) -> bool:
 
 
 def _raw(text: str, line: int) -> str:
-    """Text behind the colon on a line, as it was written: a description may hold Markdown of its own."""
+    """Text behind the colon on a line, as it was written: a description may hold Markdown of its
+    own.
+    """
     return source_lines(text)[line - 1].partition(":")[2].strip(" *")
 
 

@@ -1,8 +1,10 @@
-"""Excerpts by which a round sees the earlier ones: their texts as written, without what it does not need.
+"""Excerpts by which a round sees the earlier ones: their texts as written, without what it does not
+need.
 
-A round does not see what another part of its window says again, nor what it must not lean on: a parser or a check that
-knows the waivers would anticipate them. A cut counts only where the same names are read from what is left, else the
-text is given whole: a window that is too long costs money, a name that is missing costs the check.
+A round does not see what another part of its window says again, nor what it must not lean on: a
+parser or a check that knows the waivers would anticipate them. A cut counts only where the same
+names are read from what is left, else the text is given whole: a window that is too long costs
+money, a name that is missing costs the check.
 """
 
 from __future__ import annotations
@@ -12,7 +14,12 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from transom.checklist.atoms import ENTRY_KEYS
-from transom.checklist.spec.document import parse_analysis, parse_section1, parse_section2, parse_section3
+from transom.checklist.spec.document import (
+    parse_analysis,
+    parse_section1,
+    parse_section2,
+    parse_section3,
+)
 from transom.formats.labels import labels, normal
 from transom.formats.markdown import fences, parse
 from transom.formats.markdown_cut import source_lines, without
@@ -50,8 +57,16 @@ EARLIER: Final[Mapping[str, tuple[Excerpt, ...]]] = MappingProxyType(
         ),
         "checklist.section4": (
             Excerpt("previous_sections_summary", "section1", (*_FIELDS, "purpose")),
-            Excerpt("previous_sections_summary", "section2", (*_TEXTS, "pattern matching", "validation sequence")),
-            Excerpt("previous_sections_summary", "section3", (*_MODES, "waiver scenario", "business justification")),
+            Excerpt(
+                "previous_sections_summary",
+                "section2",
+                (*_TEXTS, "pattern matching", "validation sequence"),
+            ),
+            Excerpt(
+                "previous_sections_summary",
+                "section3",
+                (*_MODES, "waiver scenario", "business justification"),
+            ),
         ),
     }
 )
@@ -66,13 +81,18 @@ DETAILS: Final = (
     "matching keywords",
     "data structure",
 )
-"""Parts that the last round is not shown for want of room, in this order. Names, ids, types and conditions stay."""
+"""Parts that the last round is not shown for want of room, in this order. Names, ids, types and
+conditions stay.
+"""
 
 
-def earlier_blocks(role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS) -> list[Block]:
+def earlier_blocks(
+    role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS
+) -> list[Block]:
     """The blocks by which a round sees the earlier ones, from their texts by tag.
 
-    `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given alone.
+    `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
+    alone.
     """
     for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
         shown: dict[str, list[str]] = {}
@@ -80,7 +100,9 @@ def earlier_blocks(role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY
             text = _excerpt(one.of, texts[one.of], {*one.without, *DETAILS[:dropped]})
             shown.setdefault(one.block, []).append(text.strip("\n") + "\n")
         if dropped:
-            shown[EARLIER[role][0].block].append(f"(Left out for want of room: {', '.join(DETAILS[:dropped])}.)\n")
+            shown[EARLIER[role][0].block].append(
+                f"(Left out for want of room: {', '.join(DETAILS[:dropped])}.)\n"
+            )
         blocks = [Block(name, "\n".join(pieces)) for name, pieces in shown.items()]
         if sum(estimate_tokens(block.text) for block in blocks) <= tokens:
             break
@@ -93,8 +115,14 @@ def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
 
 
 def _cut(text: str, names: Collection[str]) -> str:
-    """The text without the parts below headings that begin with one of the names, and without those labels."""
-    text = without(text, lambda part: any(f"{normal(part.title)} ".startswith(f"{n} ") for n in names), lambda _: True)
+    """The text without the parts below headings that begin with one of the names, and without
+    those labels.
+    """
+    text = without(
+        text,
+        lambda part: any(f"{normal(part.title)} ".startswith(f"{n} ") for n in names),
+        lambda _: True,
+    )
     lines = source_lines(text)
     gone: set[int] = set()
     for label in labels(parse(text)):
@@ -119,16 +147,33 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
     """The names, ids and decisions of a text, which an excerpt without those parts must hold."""
     if tag == "analysis":
         analysis = parse_analysis(text)
-        told = {"notation": analysis.reading, "capability type": analysis.capability_type, "reason": analysis.reason}
+        told = {
+            "notation": analysis.reading,
+            "capability type": analysis.capability_type,
+            "reason": analysis.reason,
+        }
         return [value for label, value in told.items() if label not in names]
     if tag == "section1":
         parsing = parse_section1(text)
-        own = [field.name for one in parsing.categories for field in one.fields if field.name not in ENTRY_KEYS]
+        own = [
+            field.name
+            for one in parsing.categories
+            for field in one.fields
+            if field.name not in ENTRY_KEYS
+        ]
         return parsing.keys(), own
     if tag == "section2":
         check = parse_section2(text)
         items = [
-            (one.id, one.name, one.required, one.condition_text, one.validation, one.mode, one.quantifier)
+            (
+                one.id,
+                one.name,
+                one.required,
+                one.condition_text,
+                one.validation,
+                one.mode,
+                one.quantifier,
+            )
             for one in check.items
         ]
         return check.capability_type, items

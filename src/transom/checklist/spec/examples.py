@@ -1,4 +1,6 @@
-"""Examples of an ItemSpec: lines or blocks that hold and that fail, with the fields that they must yield."""
+"""Examples of an ItemSpec: lines or blocks that hold and that fail, with the fields that they
+must yield.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _WRITTEN = TypeAdapter(list[_Written])
 
 
 def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], str]:
-    """The examples under the heading `Examples`, and why they cannot be read, "" where they can or are not there."""
+    """The examples under the heading `Examples`, and why they cannot be read, "" where they can
+    or are not there.
+    """
     part = _part(parts)
     fence = next(iter(fences(part.blocks)), None) if part else None
     if fence is None:
@@ -51,7 +55,9 @@ def left_out(parts: Sequence[Part]) -> tuple[str, ...]:
     """The items of which the text says that there is no example: `No example for item 2.1: ...`."""
     part = _part(parts)
     lines = [line.text for line in iter_lines(part.blocks)] if part else []
-    return words.item_ids(" ".join(line for line in lines if line.strip().lower().startswith("no example")))
+    return words.item_ids(
+        " ".join(line for line in lines if line.strip().lower().startswith("no example"))
+    )
 
 
 def _part(parts: Sequence[Part]) -> Part | None:
@@ -60,8 +66,12 @@ def _part(parts: Sequence[Part]) -> Part | None:
 
 def _example(written: _Written, line: int) -> SpecExample:
     told = written.fields or {}
-    fields = tuple(dict(_dotted(one)) for one in (told if isinstance(told, list) else [told]) if one)
-    return SpecExample(written.item, written.outcome, written.text.strip("\n"), fields, written.file, line)
+    fields = tuple(
+        dict(_dotted(one)) for one in (told if isinstance(told, list) else [told]) if one
+    )
+    return SpecExample(
+        written.item, written.outcome, written.text.strip("\n"), fields, written.file, line
+    )
 
 
 def _dotted(fields: dict[str, Any], above: str = "") -> Iterator[tuple[str, Json]]:

@@ -10,7 +10,14 @@ from transom.checklist.atoms import Rank
 from transom.checklist.spec import words
 from transom.checklist.spec.examples import left_out, read_examples
 from transom.checklist.spec.readers import body, entries, is_sub
-from transom.checklist.spec.shapes import Extraction, GuideSection, MatrixRow, SpecialScenario, SpecPattern, SpecSource
+from transom.checklist.spec.shapes import (
+    Extraction,
+    GuideSection,
+    MatrixRow,
+    SpecialScenario,
+    SpecPattern,
+    SpecSource,
+)
 from transom.formats.labels import Label, find, labels, normal
 from transom.formats.markdown import Part, Table, iter_nodes, region
 
@@ -32,7 +39,9 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
         no_examples=left_out(points),
         references=entries(find(found, "References to Other Files", "References", "Reference")),
         error_tolerance=entries(find(found, "Error Tolerance")),
-        steps=entries(find(found, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps")),
+        steps=entries(
+            find(found, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps")
+        ),
         scenarios=tuple(_scenarios(special, known)),
         matrix=tuple(_matrix(testing)),
         line=parts[0].line if parts else 1,
@@ -41,11 +50,15 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
 
 
 def subregion(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
-    """Parts under the heading with this number, up to the next one of the same section; empty if it is absent."""
+    """Parts under the heading with this number, up to the next one of the same section; empty if
+    it is absent.
+    """
     section = number.partition(".")[0]
     for index, part in enumerate(parts):
         if part.number == number:
-            stop = next((i for i in range(index + 1, len(parts)) if is_sub(parts[i], section)), len(parts))
+            stop = next(
+                (i for i in range(index + 1, len(parts)) if is_sub(parts[i], section)), len(parts)
+            )
             return tuple(parts[index:stop])
     return ()
 
@@ -53,19 +66,32 @@ def subregion(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
 def _sources(found: Sequence[Label]) -> Iterator[SpecSource]:
     for label in found:
         rank = next(
-            (rank for rank in _RANKS if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name))), None
+            (
+                rank
+                for rank in _RANKS
+                if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name))
+            ),
+            None,
         )
         if rank is None or not label.text():
             continue
         text = label.text()
         kind = _KIND.match(text)
-        files = tuple(code for code in label.codes() if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code))
-        yield SpecSource(rank, kind[1] if kind else None, tuple(dict.fromkeys(files)), text, label.line)
+        files = tuple(
+            code
+            for code in label.codes()
+            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code)
+        )
+        yield SpecSource(
+            rank, kind[1] if kind else None, tuple(dict.fromkeys(files)), text, label.line
+        )
 
 
 def _extractions(parts: Sequence[Part]) -> Iterator[Extraction]:
     for index, part in enumerate(parts):
-        match = re.match(r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE)
+        match = re.match(
+            r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE
+        )
         found = labels(region(parts, index))[1:] if part.level > 3 else []
         key = find(found, "Category key", "Key")
         if match is None and key is None:
@@ -78,7 +104,11 @@ def _extractions(parts: Sequence[Part]) -> Iterator[Extraction]:
             name=name,
             location=body(find(found, "Location", "Where")),
             keywords=words.keywords(find(found, "Keywords", "Search keywords")),
-            patterns=tuple(_patterns(find(found, "Patterns", "Pattern", "Extraction pattern", "Parsing pattern"))),
+            patterns=tuple(
+                _patterns(
+                    find(found, "Patterns", "Pattern", "Extraction pattern", "Parsing pattern")
+                )
+            ),
             method=body(find(found, "Method", "Strategy")),
             line=part.line,
         )
@@ -116,7 +146,10 @@ def _matrix(parts: Sequence[Part]) -> Iterator[MatrixRow]:
     blocks = [block for part in parts for block in part.blocks]
     for table in (node for node in iter_nodes(blocks) if isinstance(node, Table)):
         heads = [normal(cell.text) for cell in table.header]
-        columns = {name: _column(heads, name) for name in ("requirements", "waivers", "applicable", "objective")}
+        columns = {
+            name: _column(heads, name)
+            for name in ("requirements", "waivers", "applicable", "objective")
+        }
         if columns["requirements"] is None or columns["waivers"] is None:
             continue
         for position, row in enumerate(table.rows, 1):

@@ -18,9 +18,23 @@ from transom.checklist.spec.shapes import (
     WaiverSection,
 )
 from transom.formats.labels import Label, find, labels
-from transom.formats.markdown import Bullets, Fence, Node, Part, Table, Text, fences, items, iter_nodes, region
+from transom.formats.markdown import (
+    Bullets,
+    Fence,
+    Node,
+    Part,
+    Table,
+    Text,
+    fences,
+    items,
+    iter_nodes,
+    region,
+)
 
-_FIELD = re.compile(r"[`\s]*(?P<name>[A-Za-z_][\w.]*)`?\s*(?:\((?P<type>[^)]*)\))?\s*[:–—-]?\s*(?P<rest>.*)", re.DOTALL)
+_FIELD = re.compile(
+    r"[`\s]*(?P<name>[A-Za-z_][\w.]*)`?\s*(?:\((?P<type>[^)]*)\))?\s*[:–—-]?\s*(?P<rest>.*)",
+    re.DOTALL,
+)
 
 
 def subsections(parts: Sequence[Part], section: str) -> Iterator[tuple[Part, ...]]:
@@ -56,7 +70,13 @@ def read_parsing(parts: Sequence[Part]) -> ParsingSection:
     """Section 1."""
     found = labels(parts)
     shown = find(found, "parsed_fields Example", "parsed fields")
-    output = find(found, "Output Example", "Complete Output Structure", "Output Structure Example", "Output Structure")
+    output = find(
+        found,
+        "Output Example",
+        "Complete Output Structure",
+        "Output Structure Example",
+        "Output Structure",
+    )
     return ParsingSection(
         categories=tuple(_category(sub) for sub in subsections(parts, "1")),
         fields_example=words.example(_first_fence(shown)),
@@ -73,7 +93,8 @@ def read_check(parts: Sequence[Part]) -> CheckSection:
     tail = [label for label in found if label.line > max((i.line for i in listed), default=0)]
     kind = find(found, "Capability type", "Checker type", "Type")
     overall = find(tail, "Overall Pass/Fail Logic", "Overall logic")
-    # The items have PASS and FAIL conditions of their own; only what stands after the overall label counts.
+    # The items have PASS and FAIL conditions of their own; only what stands after the overall label
+    # counts.
     after = [label for label in tail if overall and label.line >= overall.line]
     pattern = find(tail, "Items requiring pattern matching", "Items requiring pattern match")
     existence = find(tail, "Items with existence check only", "Items with existence check")
@@ -90,7 +111,9 @@ def read_check(parts: Sequence[Part]) -> CheckSection:
         edge_cases=entries(find(tail, "Edge Cases")),
         sequence=entries(find(tail, "Validation Sequence")),
         line=_line(parts),
-        pattern_line=(find(tail, "Pattern Matching") or pattern or Label("", Text("", (), _line(parts)))).line,
+        pattern_line=(
+            find(tail, "Pattern Matching") or pattern or Label("", Text("", (), _line(parts)))
+        ).line,
     )
 
 
@@ -102,7 +125,9 @@ def read_waiver(parts: Sequence[Part], known: Sequence[str] = ()) -> WaiverSecti
         scenarios=tuple(_scenario(sub, known) for sub in subsections(parts, "3")),
         global_mode=body(find(found, "Global Waiver Mode", "Global Mode")),
         selective_mode=body(find(found, "Selective Waiver Mode", "Selective Mode")),
-        decisions=tuple(_decisions(find(found, "Waiver Decisions", "Waiver Decision", "Waiver-to-Item Mapping"))),
+        decisions=tuple(
+            _decisions(find(found, "Waiver Decisions", "Waiver Decision", "Waiver-to-Item Mapping"))
+        ),
         line=_line(parts),
     )
 
@@ -127,11 +152,22 @@ def _category(parts: Sequence[Part]) -> Category:
     listed = find(found[1:], "Key Fields", "Fields")
     key = _key(find([label for label in found[1:] if label is not listed], "Category key", "Key"))
     fields = tuple(_fields(listed.body if listed else (), key))
-    return Category(parts[0].number, parts[0].title, key, body(find(found[1:], "Purpose")), fields, parts[0].line)
+    return Category(
+        parts[0].number,
+        parts[0].title,
+        key,
+        body(find(found[1:], "Purpose")),
+        fields,
+        parts[0].line,
+    )
 
 
 def _key(label: Label | None) -> str | None:
-    codes = words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes()) if label else ()
+    codes = (
+        words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
+        if label
+        else ()
+    )
     match = re.match(r"[\"']?([A-Za-z_]\w*)", body(label))
     return codes[0] if codes else match[1] if match and not words.is_none(body(label)) else None
 
@@ -143,7 +179,9 @@ def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
                 if row and row[0].text:
                     kind = row[1].text if len(row) > 1 else ""
                     meaning = " ".join(cell.text for cell in row[2:])
-                    yield SpecField(row[0].text.strip("`"), words.field_type(kind) or kind, meaning, row[0].line)
+                    yield SpecField(
+                        row[0].text.strip("`"), words.field_type(kind) or kind, meaning, row[0].line
+                    )
     for block in blocks:
         if isinstance(block, Bullets):
             for item in block.items:
@@ -176,7 +214,9 @@ def _item(parts: Sequence[Part]) -> SpecItem:
         purpose=body(find(found, "Purpose")),
         required=_required(required) if required else words.dotted_fields([body(completeness)]),
         completeness=body(completeness),
-        validation=words.choice(body(find(found, "Validation type", "Validation")), words.VALIDATIONS),
+        validation=words.choice(
+            body(find(found, "Validation type", "Validation")), words.VALIDATIONS
+        ),
         condition=_condition(condition),
         condition_text=body(condition),
         mode=words.choice(body(find(found, "Mode")), words.MODES),
@@ -201,7 +241,9 @@ def _required(label: Label) -> tuple[str, ...]:
 
 
 def _condition(label: Label | None) -> Condition | None:
-    """Several comparisons cannot be one condition; the gate says so, since the text is not "none"."""
+    """Several comparisons cannot be one condition; the gate says so, since the text is not
+    "none".
+    """
     codes = label.codes() if label else ()
     return words.condition(codes[0] if codes else body(label)) if len(codes) < 2 else None
 
@@ -209,7 +251,9 @@ def _condition(label: Label | None) -> Condition | None:
 def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
     found = labels(parts)[1:]
     title = parts[0].title
-    listed = words.item_ids(f"{title} {body(find(found, 'Applies to', 'Affected items', 'Items', 'Item'))}", known)
+    listed = words.item_ids(
+        f"{title} {body(find(found, 'Applies to', 'Affected items', 'Items', 'Item'))}", known
+    )
     return WaiverScenario(
         id=parts[0].number,
         name=re.sub(r"\s*\((?:all )?items?\b[^)]*\)\s*$", "", title, flags=re.IGNORECASE),
@@ -226,7 +270,12 @@ def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
 def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
     """One for each row of a table or item of a list: the items, yes or no, and why."""
     blocks = label.body if label else ()
-    rows = [([cell.text for cell in row], row[0].line) for one in blocks if isinstance(one, Table) for row in one.rows]
+    rows = [
+        ([cell.text for cell in row], row[0].line)
+        for one in blocks
+        if isinstance(one, Table)
+        for row in one.rows
+    ]
     for item in items(blocks):
         head, _, rest = " ".join(line.text for line in item.lines).partition(":")
         rows.append(([head, rest], item.line))

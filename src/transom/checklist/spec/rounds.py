@@ -1,4 +1,6 @@
-"""Description -> ItemSpec, in five rounds. Each round is one stage and one call that sees its own slice."""
+"""Description -> ItemSpec, in five rounds. Each round is one stage and one call that sees its
+own slice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from transom.checklist.spec.document import (
     parse_section4,
 )
 from transom.checklist.spec.earlier import earlier_blocks
-from transom.checklist.spec.gate import check_analysis, check_section1, check_section2, check_section3, check_section4
+from transom.checklist.spec.gate import (
+    check_analysis,
+    check_section1,
+    check_section2,
+    check_section3,
+    check_section4,
+)
 from transom.checklist.spec.similar import SIMILAR, recall_similar
 from transom.checklist.spec.views import make_role
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
@@ -41,9 +49,11 @@ class Round:
     Attributes:
         number: 1..5.
         tag: the reply's tag, and what later rounds know its text by.
-        inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier rounds. `earlier.py`
+        inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier
+            rounds. `earlier.py`
             says what of an earlier text it sees.
-        gate: the text written, texts of the inputs by name -> what the substance gate holds against it.
+        gate: the text written, texts of the inputs by name -> what the substance gate holds against
+            it.
         accept: whether a reply without any tag is nevertheless what was asked for.
     """
 
@@ -75,7 +85,9 @@ class Round:
 
 
 def simplified(item: Item) -> str:
-    """Description and what it means, requirements and waivers; of the input files only how many there are."""
+    """Description and what it means, requirements and waivers; of the input files only how many
+    there are.
+    """
     requirements, waivers = item.requirements, item.waivers
     count = len(item.input_files)
     return dump_yaml(
@@ -89,14 +101,18 @@ def simplified(item: Item) -> str:
             "input_files": f"{count} file{'' if count == 1 else 's'} configured",
             "waivers": {
                 "value": _value(waivers.value if waivers else None),
-                "waive_items": [waiver.pattern for waiver in waivers.waive_items] if waivers else [],
+                "waive_items": (
+                    [waiver.pattern for waiver in waivers.waive_items] if waivers else []
+                ),
             },
         }
     )
 
 
 def input_details(item: Item, sizes: Mapping[str, int]) -> str:
-    """Base names, endings and sizes (where the file was found) of the input files; never a path or a content."""
+    """Base names, endings and sizes (where the file was found) of the input files; never a path
+    or a content.
+    """
     rows = []
     for name in item.input_files:
         path = PurePosixPath(name.written)
@@ -116,7 +132,8 @@ async def write_sections(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> dict[str, Artifact[str]]:
-    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See `write_spec`.
+    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See
+    `write_spec`.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.
@@ -132,7 +149,10 @@ async def write_sections(
     similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
     given: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
     beyond = BEYOND[complexity_of(item.description)]
-    roles = {each.tag: make_role(each.role, (settings or {}).get(each.tag), beyond=beyond) for each in ROUNDS}
+    roles = {
+        each.tag: make_role(each.role, (settings or {}).get(each.tag), beyond=beyond)
+        for each in ROUNDS
+    }
     written: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
         inputs = [given[name] if name in given else written[name] for name in each.inputs]
@@ -142,19 +162,30 @@ async def write_sections(
     if seen.is_file():
         last = ROUNDS[-1]
         inputs = [given[name] if name in given else written[name] for name in last.inputs]
-        written["section4"] = await _once_more(run, last, roles[last.tag], inputs, section4, seen.read_text("utf-8"))
+        written["section4"] = await _once_more(
+            run, last, roles[last.tag], inputs, section4, seen.read_text("utf-8")
+        )
     return written
 
 
 def observed_file(run: Run, section4: str) -> Path:
-    """File that says what the real files showed against this text of Section 4; it is corrected by that once."""
+    """File that says what the real files showed against this text of Section 4; it is corrected
+    by that once.
+    """
     return run.folder / "spec" / "observed" / f"{digest(section4)[:16]}.md"
 
 
 async def _once_more(
-    run: Run, each: Round, role: Role, inputs: Sequence[object], before: Artifact[str], observed: str
+    run: Run,
+    each: Round,
+    role: Role,
+    inputs: Sequence[object],
+    before: Artifact[str],
+    observed: str,
 ) -> Artifact[str]:
-    """Section 4 corrected by what real files showed; the text before where the answer is worse or none."""
+    """Section 4 corrected by what real files showed; the text before where the answer is worse
+    or none.
+    """
 
     async def step(stage: Stage, before: str, observed: str, *texts: str) -> str:
         def read(reply: str) -> str:
@@ -171,7 +202,9 @@ async def _once_more(
 
     run.progress(f"{each.stage}: the real files show something else; it is asked once more")
     out = text_file(each.file)
-    return await run.stage(f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=out, uses=[role])
+    return await run.stage(
+        f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=out, uses=[role]
+    )
 
 
 async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
@@ -185,19 +218,29 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
 
     async def step(stage: Stage, *texts: str) -> str:
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
-            return [f"line {finding.line}: {finding.message}" for finding in each.findings(written[0], texts)]
+            return [
+                f"line {finding.line}: {finding.message}"
+                for finding in each.findings(written[0], texts)
+            ]
 
         try:
             answer = await call(stage, role, _blocks(each, texts), read, review=review)
         except ReplyError as error:
             kept = stage.note("unreadable.md", last)
             said = " ".join(last.split())
-            quoted = f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in {kept})'
+            quoted = (
+                f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in'
+                f" {kept})"
+            )
             hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
-            raise ReplyError(f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare) from error
+            raise ReplyError(
+                f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare
+            ) from error
         shown = render(answer.request)
         stage.note(f"{each.stem}_system_prompt.md", shown.system)
-        stage.note(f"{each.stem}_prompt.md", "\n\n".join(text for text in (shown.user, shown.tail) if text))
+        stage.note(
+            f"{each.stem}_prompt.md", "\n\n".join(text for text in (shown.user, shown.tail) if text)
+        )
         stage.note(f"{each.stem}_response.md", answer.reply.text)
         text, warnings = answer.value
         for warning in warnings:
@@ -219,8 +262,18 @@ def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:
     """Section 3, which cannot do without waivers where the item has some."""
     check = parse_section2(given["section2"])
     config: Any = parse_yaml(given["config"], Path("configuration")).data
-    if parse_section3(text, check.item_ids()).supported is False and config["waivers"]["value"] != "N/A":
-        return [Finding("spec.waiver.support", "section3", 1, "the item has waivers; Waiver support must be yes")]
+    if (
+        parse_section3(text, check.item_ids()).supported is False
+        and config["waivers"]["value"] != "N/A"
+    ):
+        return [
+            Finding(
+                "spec.waiver.support",
+                "section3",
+                1,
+                "the item has waivers; Waiver support must be yes",
+            )
+        ]
     return check_section3(text, check)
 
 
@@ -238,7 +291,11 @@ def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]
 
 ROUNDS = (
     Round(
-        1, "analysis", ("config", "similar"), lambda text, _: check_analysis(text), _accepts(parse_analysis, "steps")
+        1,
+        "analysis",
+        ("config", "similar"),
+        lambda text, _: check_analysis(text),
+        _accepts(parse_analysis, "steps"),
     ),
     Round(
         2,
@@ -265,7 +322,9 @@ ROUNDS = (
         5,
         "section4",
         ("config", "files", "section1", "section2", "section3"),
-        lambda text, given: check_section4(text, parse_section1(given["section1"]), parse_section2(given["section2"])),
+        lambda text, given: check_section4(
+            text, parse_section1(given["section1"]), parse_section2(given["section2"])
+        ),
         _accepts(parse_section4, "sources"),
     ),
 )

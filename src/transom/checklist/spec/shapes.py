@@ -1,6 +1,8 @@
-"""Contents of an ItemSpec as typed values. `document.py` reads them from Markdown; every shape knows its line.
+"""Contents of an ItemSpec as typed values. `document.py` reads them from Markdown; every shape
+knows its line.
 
-A part that is not there is an empty text, an empty tuple or None, never an error: the gate names what is missing.
+A part that is not there is an empty text, an empty tuple or None, never an error: the gate names
+what is missing.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ class SpecField:
 
 @dataclass(frozen=True)
 class Category:
-    """Section 1: one category of information; without a key its fields are those of the entry itself."""
+    """Section 1: one category of information; without a key its fields are those of the entry
+    itself.
+    """
 
     number: str
     name: str
@@ -74,7 +78,8 @@ class SpecItem:
         validation: None where the label is missing or cannot be read.
         condition: None where there is none, or `condition_text` cannot be read as one comparison.
         condition_text: as written, "" where the label is missing.
-        take, count: None where the label is missing or says none; `take_text` and `count_text` are as written.
+        take, count: None where the label is missing or says none; `take_text` and `count_text` are
+        as written.
         only_with: the kind of file without which the item is not asked.
     """
 
@@ -99,7 +104,9 @@ class SpecItem:
 
     @property
     def select(self) -> str | None:
-        """The field that an entry of this item carries: the condition's, else the first required one."""
+        """The field that an entry of this item carries: the condition's, else the first required
+        one.
+        """
         if self.condition:
             return self.condition.field
         return self.required[0] if self.required else None
@@ -110,7 +117,8 @@ class CheckSection:
     """Section 2.
 
     Attributes:
-        pattern_ids, existence_ids: what the part on pattern matching says; None where the label is missing.
+        pattern_ids, existence_ids: what the part on pattern matching says; None where the label is
+        missing.
         correspondence: item ids in the order of `pattern_items`; None where the label is missing.
     """
 
@@ -148,7 +156,9 @@ class WaiverScenario:
 
 @dataclass(frozen=True)
 class WaiverDecision:
-    """Whether an item may be waived at all. `waivable` is None where the text says neither yes nor no."""
+    """Whether an item may be waived at all. `waivable` is None where the text says neither yes
+    nor no.
+    """
 
     item: str
     waivable: bool | None
@@ -169,7 +179,9 @@ class WaiverSection:
 
     def keywords_of(self, item: str) -> tuple[str, ...]:
         """Keywords of every scenario that covers the item, each once, in order."""
-        return tuple(dict.fromkeys(word for scenario in self._of(item) for word in scenario.keywords))
+        return tuple(
+            dict.fromkeys(word for scenario in self._of(item) for word in scenario.keywords)
+        )
 
     def stages_of(self, item: str) -> tuple[str, ...]:
         """Stage words of the same scenarios."""
@@ -181,7 +193,9 @@ class WaiverSection:
 
 @dataclass(frozen=True)
 class SpecSource:
-    """Section 4.1: where data comes from. A fallback may have no kind of its own; then `note` says what is read."""
+    """Section 4.1: where data comes from. A fallback may have no kind of its own; then `note`
+    says what is read.
+    """
 
     rank: Rank
     kind: str | None
@@ -192,7 +206,9 @@ class SpecSource:
 
 @dataclass(frozen=True)
 class SpecPattern:
-    """A regular expression of Section 4.1 as written. `note` is what the line says of it: its groups, its purpose."""
+    """A regular expression of Section 4.1 as written. `note` is what the line says of it: its
+    groups, its purpose.
+    """
 
     regex: str
     line: int
@@ -245,7 +261,9 @@ class SpecialScenario:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """Section 4.3: one cell of the test matrix. `requirements` is `N/A` or `>0`, `waivers` `N/A`, `0` or `>0`."""
+    """Section 4.3: one cell of the test matrix. `requirements` is `N/A` or `>0`, `waivers`
+    `N/A`, `0` or `>0`.
+    """
 
     number: int
     requirements: str
@@ -259,7 +277,8 @@ class MatrixRow:
 class GuideSection:
     """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there.
 
-    `examples_problem` says why examples that are there cannot be read, `no_examples` of which items there are none.
+    `examples_problem` says why examples that are there cannot be read, `no_examples` of which items
+    there are none.
     """
 
     sources: tuple[SpecSource, ...] = ()
@@ -300,7 +319,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Round 1: seven steps and what follows; `reading` is how slash, "or", "(waive ...)" and the like were read."""
+    """Round 1: seven steps and what follows; `reading` is how slash, "or", "(waive ...)" and the
+    like were read.
+    """
 
     steps: tuple[Step, ...]
     capability_type: int | None

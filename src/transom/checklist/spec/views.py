@@ -1,8 +1,8 @@
 """The checklist's seats at a model, and the table of which role sees which blocks, as data.
 
-A prompt file holds one named block. Blocks that differ from run to run are listed by name; whoever assembles a call
-supplies them. A role is never given a block that is not in its row. The common blocks come first and in one order, so
-that the rounds share the longest possible prefix.
+A prompt file holds one named block. Blocks that differ from run to run are listed by name; whoever
+assembles a call supplies them. A role is never given a block that is not in its row. The common
+blocks come first and in one order, so that the rounds share the longest possible prefix.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Prompt(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """Blocks that one role sees, ours and those of the run, and its answer's tags; the first tag is mandatory."""
+    """Blocks that one role sees, ours and those of the run, and its answer's tags; the first tag
+    is mandatory.
+    """
 
     prompt: tuple[Prompt, ...]
     dynamic: tuple[str, ...]
@@ -47,7 +49,9 @@ def load_prompt(name: str) -> str:
 
 
 def _view(files: str, dynamic: str, *tags: str) -> View:
-    return View(tuple(Prompt(_block(file), file) for file in files.split()), tuple(dynamic.split()), tags)
+    return View(
+        tuple(Prompt(_block(file), file) for file in files.split()), tuple(dynamic.split()), tags
+    )
 
 
 def _block(file: str) -> str:
@@ -61,22 +65,26 @@ _COMMON: Final = "role principles type_system data_structure important_notes"
 ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "checklist.analysis": _view(
-            f"{_COMMON} description_patterns example_reasoning many_questions task_round1 instructions_round1",
+            f"{_COMMON} description_patterns example_reasoning many_questions task_round1"
+            " instructions_round1",
             "configuration similar_items retry",
             "analysis",
         ),
         "checklist.section1": _view(
-            f"{_COMMON} output_format parsing_rules task_round2 template_section1 instructions_round2",
+            f"{_COMMON} output_format parsing_rules task_round2 template_section1"
+            " instructions_round2",
             "configuration previous_analysis retry",
             "section1",
         ),
         "checklist.section2": _view(
-            f"{_COMMON} output_format check_rules task_round3 template_section2 instructions_round3",
+            f"{_COMMON} output_format check_rules task_round3 template_section2"
+            " instructions_round3",
             "configuration section1_parsing_logic analysis_reference retry",
             "section2",
         ),
         "checklist.section3": _view(
-            f"{_COMMON} output_format waiver_rules task_round4 template_section3 instructions_round4",
+            f"{_COMMON} output_format waiver_rules task_round4 template_section3"
+            " instructions_round4",
             "configuration previous_sections analysis_reference retry",
             "section3",
         ),
@@ -92,7 +100,8 @@ ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
 BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "checklist.parser": _view(
-            "parser_role data_structure parsing_rules parser_contract parser_tools parser_instructions",
+            "parser_role data_structure parsing_rules parser_contract parser_tools"
+            " parser_instructions",
             "section_1 section_4_1 available_files log_snippets playbook retry",
             "atom_a",
         ),
@@ -102,10 +111,13 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
             "checker",
             "atoms",
         ),
-        # A repair sees what the writer of the artifact saw, and beside it what was written and what is wrong with it.
+        # A repair sees what the writer of the artifact saw, and beside it what was written and what
+        # is wrong with it.
         "checklist.repair_a": _view(
-            "parser_role data_structure parsing_rules parser_contract parser_tools instructions_repair_a",
-            "section_1 section_4_1 available_files log_snippets previous_code findings tried guidance playbook retry",
+            "parser_role data_structure parsing_rules parser_contract parser_tools"
+            " instructions_repair_a",
+            "section_1 section_4_1 available_files log_snippets previous_code findings tried"
+            " guidance playbook retry",
             "atom_a",
         ),
         "checklist.answers": _view(
@@ -115,7 +127,8 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
         ),
         "checklist.repair_b": _view(
             "logic_role type_system logic_contract yaml_template instructions_repair_b",
-            "section_2 section_3 section_4_2 atom_a_code previous_checker findings tried guidance playbook retry",
+            "section_2 section_3 section_4_2 atom_a_code previous_checker findings tried guidance"
+            " playbook retry",
             "checker",
             "atoms",
         ),
@@ -126,9 +139,14 @@ VIEWS: Final[Mapping[str, View]] = MappingProxyType({**ROUND_VIEWS, **BUILD_VIEW
 
 
 def make_role(
-    name: str, settings: CallSettings | None = None, tools: tuple[ToolSpec, ...] = (), beyond: Collection[str] = ()
+    name: str,
+    settings: CallSettings | None = None,
+    tools: tuple[ToolSpec, ...] = (),
+    beyond: Collection[str] = (),
 ) -> Role:
-    """The role of a name of `VIEWS`: its prompt blocks but those `beyond` it, and what it may see beside them."""
+    """The role of a name of `VIEWS`: its prompt blocks but those `beyond` it, and what it may
+    see beside them.
+    """
     view = VIEWS[name]
     prompt = tuple(
         Block(prompt.block, load_prompt(prompt.file), Tier.STABLE)

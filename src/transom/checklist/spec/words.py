@@ -23,21 +23,45 @@ _DATA: Final[TypeAdapter[Json]] = TypeAdapter(JsonValue)
 FIELD_TYPES: Final = ("String", "Boolean", "Integer", "Number", "List", "Object")
 
 _TYPE_WORDS: Final = {
-    "string": "String", "str": "String", "text": "String", "date": "String", "datetime": "String", "path": "String",
-    "boolean": "Boolean", "bool": "Boolean", "flag": "Boolean",
-    "integer": "Integer", "int": "Integer",
-    "number": "Number", "float": "Number", "real": "Number", "decimal": "Number",
-    "list": "List", "array": "List", "object": "Object", "dict": "Object", "dictionary": "Object", "map": "Object",
-}  # fmt: skip
+    "string": "String",
+    "str": "String",
+    "text": "String",
+    "date": "String",
+    "datetime": "String",
+    "path": "String",
+    "boolean": "Boolean",
+    "bool": "Boolean",
+    "flag": "Boolean",
+    "integer": "Integer",
+    "int": "Integer",
+    "number": "Number",
+    "float": "Number",
+    "real": "Number",
+    "decimal": "Number",
+    "list": "List",
+    "array": "List",
+    "object": "Object",
+    "dict": "Object",
+    "dictionary": "Object",
+    "map": "Object",
+}
 VALIDATIONS: Final[Mapping[str, Literal["existence", "pattern"]]] = {
-    "existence": "existence", "pattern": "pattern", "completeness": "existence",
-}  # fmt: skip
+    "existence": "existence",
+    "pattern": "pattern",
+    "completeness": "existence",
+}
 MODES: Final[Mapping[str, Literal["require", "forbid"]]] = {
-    "requires?": "require", "required": "require", "forbids?": "forbid", "forbidden": "forbid",
-}  # fmt: skip
+    "requires?": "require",
+    "required": "require",
+    "forbids?": "forbid",
+    "forbidden": "forbid",
+}
 QUANTIFIERS: Final[Mapping[str, Literal["exists", "each", "per_file"]]] = {
-    "per file": "per_file", "each file": "per_file", "exists?": "exists", "each": "each",
-}  # fmt: skip
+    "per file": "per_file",
+    "each file": "per_file",
+    "exists?": "exists",
+    "each": "each",
+}
 TAKES: Final[Mapping[str, Literal["first", "last"]]] = {"first": "first", "last": "last"}
 """Meanings of the words behind a label; a text may say more than the word."""
 
@@ -46,21 +70,37 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ITEM_ID = re.compile(r"(?<![\d.])2\.(\d+)(?![\d]|\.\d)")
 _ITEM_RANGE = re.compile(r"(?<![\d.])2\.(\d+)\s*(?:-|–|—|to|through)\s*2\.(\d+)(?![\d]|\.\d)")
 _QUOTED = re.compile(r"[\"“”]([^\"“”]+)[\"“”]")
-_NONE = re.compile(r"(?:none|no|n/a|not applicable|not needed|nothing|never|-|—)\b[\s.:;,(]*|(?:-|—)$", re.IGNORECASE)
+_NONE = re.compile(
+    r"(?:none|no|n/a|not applicable|not needed|nothing|never|-|—)\b[\s.:;,(]*|(?:-|—)$",
+    re.IGNORECASE,
+)
 _COMPARISON = re.compile(
     r"(?P<field>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*"
-    r"(?P<op>==|!=|<=|>=|<|>|=|\bis not\b|\bis\b|\bin\b|\bmatches\b|\bequals\b|\bexists\b)\s*(?P<value>.*)",
+    r"(?P<op>==|!=|<=|>=|<|>|=|\bis"
+    r" not\b|\bis\b|\bin\b|\bmatches\b|\bequals\b|\bexists\b)\s*(?P<value>.*)",
     re.DOTALL,
 )
 _COUNT = re.compile(r"(?P<op>==|!=|<=|>=|<|>|=)\s*(?P<value>\d{1,9})")
-_NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")  # JSON's, in an otherwise Python literal
+# JSON's, in an otherwise Python literal
+_NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")
 _OPERATORS: Final = {
-    "==": Operator.EQUALS, "=": Operator.EQUALS, "is": Operator.EQUALS, "equals": Operator.EQUALS,
-    "!=": Operator.NOT_EQUALS, "is not": Operator.NOT_EQUALS,
-    "<": Operator.LT, "<=": Operator.LE, ">": Operator.GT, ">=": Operator.GE,
-    "in": Operator.IN, "matches": Operator.MATCHES, "exists": Operator.EXISTS,
-}  # fmt: skip
-SIGNS: Final[Mapping[Operator, str]] = {operator: sign for sign, operator in reversed(_OPERATORS.items())}
+    "==": Operator.EQUALS,
+    "=": Operator.EQUALS,
+    "is": Operator.EQUALS,
+    "equals": Operator.EQUALS,
+    "!=": Operator.NOT_EQUALS,
+    "is not": Operator.NOT_EQUALS,
+    "<": Operator.LT,
+    "<=": Operator.LE,
+    ">": Operator.GT,
+    ">=": Operator.GE,
+    "in": Operator.IN,
+    "matches": Operator.MATCHES,
+    "exists": Operator.EXISTS,
+}
+SIGNS: Final[Mapping[Operator, str]] = {
+    operator: sign for sign, operator in reversed(_OPERATORS.items())
+}
 """Sign of each operator."""
 
 
@@ -77,7 +117,9 @@ def field_type(word: str) -> str | None:
 
 def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
     """Dotted names in the texts, each once, without a leading `parsed_fields.`."""
-    found = [name.removeprefix("parsed_fields.") for text in texts for name in _DOTTED.findall(text)]
+    found = [
+        name.removeprefix("parsed_fields.") for text in texts for name in _DOTTED.findall(text)
+    ]
     return tuple(dict.fromkeys(found))
 
 
@@ -90,7 +132,10 @@ def item_ids(text: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Item ids named in a text, ranges written out; `all items` means the known ones."""
     found: list[tuple[int, str]] = []
     for match in _ITEM_RANGE.finditer(text):
-        found += [(match.start(), f"2.{n}") for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1)]
+        found += [
+            (match.start(), f"2.{n}")
+            for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1)
+        ]
     found += [(match.start(), match[0]) for match in _ITEM_ID.finditer(text)]
     ids = tuple(dict.fromkeys(name for _, name in sorted(found)))
     if not ids and re.search(r"\b(?:all|every|each)\b[^.]{0,20}\bitems?\b", text, re.IGNORECASE):
@@ -110,7 +155,9 @@ def keywords(label: Label | None) -> tuple[str, ...]:
 
 
 def choice(text: str, words: Mapping[str, V]) -> V | None:
-    """The value of the word with which the text begins, or of the only one that it contains; longer words first."""
+    """The value of the word with which the text begins, or of the only one that it contains;
+    longer words first.
+    """
     plain = re.sub(r"[`*_\s-]+", " ", text.casefold()).strip()
     for word, value in words.items():
         if re.match(rf"{word}\b", plain):
@@ -126,7 +173,11 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
 def count(text: str) -> Count | None:
     """Count: `<= 5`, `== 3`; None where it is no such comparison."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
-    return Count.model_validate({"op": _OPERATORS[match["op"]], "value": int(match["value"])}) if match else None
+    return (
+        Count.model_validate({"op": _OPERATORS[match["op"]], "value": int(match["value"])})
+        if match
+        else None
+    )
 
 
 def yes_no(text: str) -> bool | None:
@@ -146,7 +197,9 @@ def capability(text: str) -> int | None:
 
 
 def condition(text: str) -> Condition | None:
-    """One comparison: `netlist.loaded == True`, `x.slack >= 0`, `x.mode in ["a", "b"]`. None if it is none."""
+    """One comparison: `netlist.loaded == True`, `x.slack >= 0`, `x.mode in ["a", "b"]`. None if
+    it is none.
+    """
     match = _COMPARISON.fullmatch(text.strip().strip("`").strip())
     if match is None:
         return None
@@ -167,22 +220,27 @@ def condition(text: str) -> Condition | None:
 
 
 def literal(text: str) -> Json:
-    """A JSON or Python literal as JSON data; an assignment (`parsed_fields = {...}`) counts as its value.
+    """A JSON or Python literal as JSON data; an assignment (`parsed_fields = {...}`) counts as its
+    value.
 
     Raises:
         ValueError: it is neither, with the reason.
     """
     bare, reason = re.sub(r"^\s*\w+\s*=(?!=)", "", text).strip(), ""
-    python = _NAMES.sub(lambda found: {"true": "True", "false": "False", "null": "None"}[found[0]], bare)
+    python = _NAMES.sub(
+        lambda found: {"true": "True", "false": "False", "null": "None"}[found[0]], bare
+    )
     for read, written in ((json.loads, bare), (ast.literal_eval, bare), (ast.literal_eval, python)):
         try:
             with warnings.catch_warnings():
-                # A pattern in a plain string has escapes that Python warns of; the text is data, not code of ours.
+                # A pattern in a plain string has escapes that Python warns of; the text is data,
+                # not code of ours.
                 warnings.simplefilter("ignore")
                 return _DATA.validate_python(read(written))
         except SyntaxError as error:
             reason = f"{error.msg}, line {error.lineno}"
-        except (ValueError, TypeError, MemoryError, RecursionError) as error:  # a set of dictionaries is a TypeError
+        # a set of dictionaries is a TypeError
+        except (ValueError, TypeError, MemoryError, RecursionError) as error:
             reason = str(error).split(" on line")[0].split("\n")[-1].strip()
     raise ValueError(f"neither a Python nor a JSON literal ({reason})")
 

@@ -47,9 +47,11 @@ async def write_spec(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> WrittenSpec:
-    """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the name as written.
+    """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the
+    name as written.
 
-    The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in the run.
+    The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in
+    the run.
 
     Raises:
         NeedsModel: the embedded rules do not understand the description.
@@ -71,9 +73,15 @@ async def write_spec(
     ]
     path, twin = reversed(copies) if findings else copies
     shown = needs_review(document.value, findings) if findings else document.value
-    await export(run.store, path, shown.encode("utf-8"), artifact=document.path, progress=run.progress)
+    await export(
+        run.store, path, shown.encode("utf-8"), artifact=document.path, progress=run.progress
+    )
     retract(run.store, twin)
-    if twin in edited and twin.is_file() and clean(twin.read_text(encoding="utf-8")) == document.value:
+    if (
+        twin in edited
+        and twin.is_file()
+        and clean(twin.read_text(encoding="utf-8")) == document.value
+    ):
         twin.unlink()  # what a person changed in it is in the file of the other name
     result = SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
@@ -93,14 +101,21 @@ async def write_spec(
 
 
 def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
-    """Leave word of what real files showed against Section 4, so that `write_spec` has it corrected, once.
+    """Leave word of what real files showed against Section 4, so that `write_spec` has it
+    corrected, once.
 
     Returns:
-        False where nobody may: a person or the embedded rules wrote it, or it was corrected already.
+        False where nobody may: a person or the embedded rules wrote it, or it was corrected
+        already.
     """
     section, seen = spec.section4, observed_file(run, spec.section4.value)
     mended = section.path.parent.name.endswith(OBSERVED) or seen.exists()
-    if not findings or mended or A_PERSON in (section.by, spec.document.by) or section.by in ("", "rules"):
+    if (
+        not findings
+        or mended
+        or A_PERSON in (section.by, spec.document.by)
+        or section.by in ("", "rules")
+    ):
         return False
     write_file(seen, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
     return True

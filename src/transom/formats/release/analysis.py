@@ -28,8 +28,8 @@ from transom.formats.xml_paths import child_path, read_xml, tag_of, value_at
 
 MOST_BYTES = 64 << 20
 _IDENTITY = word_set(
-    "id feature key type schema version date timestamp created updated author generated project issue "
-    "title name environment file review reviewer contact format"
+    "id feature key type schema version date timestamp created updated author generated project"
+    " issue title name environment file review reviewer contact format"
 )
 _MOST_REMARKS = 40
 
@@ -39,7 +39,9 @@ def read_analysis_file(path: Path, source: str, analysis_type: str) -> Reading:
     try:
         data = load_bytes(path)
     except InputError as error:
-        return Reading(source=source, kind="analysis", name=analysis_type, state="unreadable", why=error.what)
+        return Reading(
+            source=source, kind="analysis", name=analysis_type, state="unreadable", why=error.what
+        )
     return read_analysis(data, source, analysis_type)
 
 
@@ -52,16 +54,24 @@ def load_bytes(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise InputError(f"is {size} bytes long, the limit is {MOST_BYTES}", where=str(path), hint="split it")
+            raise InputError(
+                f"is {size} bytes long, the limit is {MOST_BYTES}", where=str(path), hint="split it"
+            )
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path), hint="check its permissions") from error
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="check its permissions"
+        ) from error
 
 
 def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
     """Read the bytes of a file of analysis data."""
     base = Reading(
-        source=source, kind="analysis", name=analysis_type, sha256=hashlib.sha256(data).hexdigest(), size=len(data)
+        source=source,
+        kind="analysis",
+        name=analysis_type,
+        sha256=hashlib.sha256(data).hexdigest(),
+        size=len(data),
     )
     text = data.decode("utf-8-sig", "replace").strip()
     if not text:
@@ -75,14 +85,20 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
             if not root.children:
                 return base.model_copy(update={"state": "empty", "why": "holds no data"})
             if _is_hollow(root):
-                return base.model_copy(update={"state": "placeholder", "why": "is a placeholder that nobody filled in"})
+                return base.model_copy(
+                    update={"state": "placeholder", "why": "is a placeholder that nobody filled in"}
+                )
             found, remarks = _of_json(root.inner, analysis_type)
             remarks = [*remarks, *steering(root)]
             unread = not found
     except InputError as error:
-        return base.model_copy(update={"state": "unreadable", "why": f"{error.what} ({error.where})"})
+        return base.model_copy(
+            update={"state": "unreadable", "why": f"{error.what} ({error.where})"}
+        )
     why = "holds nothing that is known of such data" if unread else ""
-    return base.model_copy(update={"observations": tuple(found), "remarks": tuple(remarks[:_MOST_REMARKS]), "why": why})
+    return base.model_copy(
+        update={"observations": tuple(found), "remarks": tuple(remarks[:_MOST_REMARKS]), "why": why}
+    )
 
 
 def _of_json(root: Node, analysis_type: str) -> tuple[list[Observation], list[Remark]]:
@@ -130,9 +146,21 @@ def _scan(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
     found = read_performance(root)
-    plans = [node for node in root.walk() if node.nature in ("planned", "estimate")] if not found else []
+    plans = (
+        [node for node in root.walk() if node.nature in ("planned", "estimate")]
+        if not found
+        else []
+    )
     if plans:
-        found = [observe("performance.plan", plans[0], "pending", label=plans[0].label, nature=plans[0].nature)]
+        found = [
+            observe(
+                "performance.plan",
+                plans[0],
+                "pending",
+                label=plans[0].label,
+                nature=plans[0].nature,
+            )
+        ]
     return found, []
 
 
@@ -176,7 +204,9 @@ def _checks(root: Node) -> list[Observation]:
         people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
         if people & set(node.words) or any(case_status(one) == "pending" for one in node.children):
             continue
-        found.append(observe("review.checks", node, float(len(node.children)), formula="count of checks"))
+        found.append(
+            observe("review.checks", node, float(len(node.children)), formula="count of checks")
+        )
         found += [observe("review.check", one, "fail", label=one.label) for one in bad[:5]]
     return found
 
@@ -193,7 +223,9 @@ def _informs(node: Node) -> bool:
     if not isinstance(node.value, str) or not node.value.strip():
         return False
     vocabulary = words()
-    if vocabulary.placeholders.match(node.value) or vocabulary.placeholder_lines.match(node.value.strip()):
+    if vocabulary.placeholders.match(node.value) or vocabulary.placeholder_lines.match(
+        node.value.strip()
+    ):
         return False
     return not _IDENTITY & set(node.words)
 
@@ -216,7 +248,9 @@ def _of_scan(findings: list[ScanFinding], root: Node) -> tuple[list[Observation]
     found: list[Observation] = []
     where = "/runs" if isinstance(root.value, dict) and "runs" in root.value else "/Results"
     for severity, unsuppressed in open_by_severity(findings):
-        shown = tuple(Operand(value="1", locator=one.locator, quote=one.id) for one in unsuppressed[:5])
+        shown = tuple(
+            Operand(value="1", locator=one.locator, quote=one.id) for one in unsuppressed[:5]
+        )
         found.append(
             Observation(
                 measure=f"vulnerabilities.{severity}",
@@ -231,10 +265,18 @@ def _of_scan(findings: list[ScanFinding], root: Node) -> tuple[list[Observation]
             label = f"{one.id} {one.text}".strip()[:120]
             quote = _quote_in(root, one.locator)
             measure = f"vulnerabilities.{severity}.entry"
-            found.append(Observation(measure=measure, value="fail", locator=one.locator, label=label, quote=quote))
+            found.append(
+                Observation(
+                    measure=measure, value="fail", locator=one.locator, label=label, quote=quote
+                )
+            )
     hidden = [one for one in findings if one.suppressed and one.severity in ("critical", "high")]
     remarks = [
-        Remark(kind="suppressed", text=f"{one.id} ({one.severity}) is {one.suppressed}", locator=one.locator)
+        Remark(
+            kind="suppressed",
+            text=f"{one.id} ({one.severity}) is {one.suppressed}",
+            locator=one.locator,
+        )
         for one in hidden
     ]
     return found, remarks
@@ -245,7 +287,9 @@ def _of_load(load: LoadSummary, root: Node) -> Iterator[Observation]:
         return
     for statistic, (value, at) in load.durations.items():
         if statistic in ("avg", "p(90)", "p(95)", "p(99)", "med"):
-            name = {"avg": "average", "med": "p50"}.get(statistic, statistic.replace("(", "").replace(")", ""))
+            name = {"avg": "average", "med": "p50"}.get(
+                statistic, statistic.replace("(", "").replace(")", "")
+            )
             label = f"all requests latency {name}"
             yield Observation(
                 measure="performance.latency",
@@ -271,7 +315,9 @@ def _of_load(load: LoadSummary, root: Node) -> Iterator[Observation]:
         status = "fail" if one.crossed else "pass"
         label = f"{one.metric} {one.expression}"
         quote = _quote_in(root, one.locator)
-        yield Observation(measure="performance.flag", value=status, locator=one.locator, label=label, quote=quote)
+        yield Observation(
+            measure="performance.flag", value=status, locator=one.locator, label=label, quote=quote
+        )
 
 
 def _of_xml(root: Element, text: str, source: str) -> tuple[list[Observation], list[Remark]]:
@@ -285,13 +331,17 @@ def _of_xml(root: Element, text: str, source: str) -> tuple[list[Observation], l
 
 def _of_coverage(coverage: Coverage, quote: Callable[[str], str]) -> list[Observation]:
     found = []
-    for measure, share in (("coverage.line", coverage.statements), ("coverage.branch", coverage.branches)):
+    for measure, share in (
+        ("coverage.line", coverage.statements),
+        ("coverage.branch", coverage.branches),
+    ):
         if share is None:
             continue
         at = (share.locator, share.over) if share.over else (share.locator,)
         quotes = [quote(one) for one in at]
         operands = tuple(
-            Operand(value=_last_number(part), locator=one, quote=part) for one, part in zip(at, quotes, strict=True)
+            Operand(value=_last_number(part), locator=one, quote=part)
+            for one, part in zip(at, quotes, strict=True)
         )
         formula = "100 * a / b" if share.over else "100 * a"
         value = round(share.percent, 6)
@@ -321,16 +371,24 @@ def _of_junit(text: str, root: Element, source: str) -> tuple[list[Observation],
     top = f"/{tag_of(root)}"
     paths = _case_paths(root, top)
     executed = len(report.cases) - len(skipped)
-    shown = tuple(Operand(value="1", locator=paths.get(case.name, top), quote=case.name) for case in bad[:5])
+    shown = tuple(
+        Operand(value="1", locator=paths.get(case.name, top), quote=case.name) for case in bad[:5]
+    )
     counted = (
         ("failed", len(bad), "count of failing cases", shown),
         ("executed", executed, "count of cases that ran", ()),
     )
     found = [
-        Observation(measure=f"tests.{measure}", value=float(value), locator=top, formula=formula, operands=operands,
-                    quote=f"{value} {measure}")
+        Observation(
+            measure=f"tests.{measure}",
+            value=float(value),
+            locator=top,
+            formula=formula,
+            operands=operands,
+            quote=f"{value} {measure}",
+        )
         for measure, value, formula, operands in counted
-    ]  # fmt: skip
+    ]
     found += [
         Observation(
             measure="tests.case",
@@ -352,9 +410,17 @@ def _of_junit(text: str, root: Element, source: str) -> tuple[list[Observation],
 
 def _declared(root: Element) -> int | None:
     """Return the failures and errors in the attributes of the suites; None if they have none."""
-    suites = [root] if tag_of(root) == "testsuite" else [one for one in root if tag_of(one) == "testsuite"]
+    suites = (
+        [root]
+        if tag_of(root) == "testsuite"
+        else [one for one in root if tag_of(one) == "testsuite"]
+    )
     counts = [one.get(name, "") for one in suites for name in ("failures", "errors")]
-    return sum(int(one) for one in counts if one.isdigit()) if any(one.isdigit() for one in counts) else None
+    return (
+        sum(int(one) for one in counts if one.isdigit())
+        if any(one.isdigit() for one in counts)
+        else None
+    )
 
 
 def _case_paths(element: Element, path: str) -> dict[str, str]:
@@ -365,5 +431,8 @@ def _case_paths(element: Element, path: str) -> dict[str, str]:
         if tag_of(child) == "testsuite":
             found |= _case_paths(child, at)
         elif any(tag_of(one) in ("failure", "error") for one in child):
-            found[".".join(part for part in (child.get("classname"), child.get("name")) if part) or "unnamed"] = at
+            found[
+                ".".join(part for part in (child.get("classname"), child.get("name")) if part)
+                or "unnamed"
+            ] = at
     return found

@@ -21,11 +21,13 @@ _ROLES: dict[str, frozenset[str]] = {
     "total": frozenset({"total", "count", "overall", "run"}),
 }
 _NOISE = word_set(
-    "test case scenario count number num total unit check step of no uat result not yet run executed "
-    "overall acceptance integration e2e name list detail n out"
+    "test case scenario count number num total unit check step of no uat result not yet run"
+    " executed overall acceptance integration e2e name list detail n out"
 )
 _SUMS = {"summary", "total", "overall", "aggregate", "all", "result"}
-STATUS_KEYS = word_list("status result outcome state passed conclusion verdict execution_status success")
+STATUS_KEYS = word_list(
+    "status result outcome state passed conclusion verdict execution_status success"
+)
 _MOST_SHOWN = 5
 
 
@@ -73,7 +75,9 @@ class Group:
 
 
 def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark]]:
-    """Return observations `<prefix>.failed`, `.executed`, `.passed`, `.not_run`, `.pass_rate`, and contradictions."""
+    """Return observations `<prefix>.failed`, `.executed`, `.passed`, `.not_run`, `.pass_rate`,
+    and contradictions.
+    """
     groups = [group for group in _groups(root) if group.node.nature not in ("history", "limit")]
     listed = failing_cases(root)
     measured = [group for group in groups if group.node.nature == "measured"]
@@ -84,22 +88,49 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
         found += _of_group(group, prefix)
     if measured:
         found += _of_main(measured, prefix)
-    failed = max((one.number or 0 for one in found if one.measure == f"{prefix}.failed"), default=None)
+    failed = max(
+        (one.number or 0 for one in found if one.measure == f"{prefix}.failed"), default=None
+    )
     for cases, bad in listed:
         if failed is None:
             found += _of_cases(cases, bad, prefix)
         elif len(bad) > failed and cases.nature == "measured":
-            found.append(derived(f"{prefix}.failed", cases, float(len(bad)), "count of failing cases", _units(bad)))
+            found.append(
+                derived(
+                    f"{prefix}.failed",
+                    cases,
+                    float(len(bad)),
+                    "count of failing cases",
+                    _units(bad),
+                )
+            )
             text = f"{len(bad)} failing cases are listed, the summary counts {failed:g}"
-            remarks.append(Remark(kind="contradiction", text=text, locator=cases.pointer, measure=f"{prefix}.failed"))
-        found += [observe(f"{prefix}.case", one, "fail", label=one.label) for one in bad[:_MOST_SHOWN]]
+            remarks.append(
+                Remark(
+                    kind="contradiction",
+                    text=text,
+                    locator=cases.pointer,
+                    measure=f"{prefix}.failed",
+                )
+            )
+        found += [
+            observe(f"{prefix}.case", one, "fail", label=one.label) for one in bad[:_MOST_SHOWN]
+        ]
     for more, total in _parts_beyond(measured, failed):
         found.append(
-            derived(f"{prefix}.failed", more[0].node.parent or root, total, "sum of the parts", _failures(more))
+            derived(
+                f"{prefix}.failed",
+                more[0].node.parent or root,
+                total,
+                "sum of the parts",
+                _failures(more),
+            )
         )
         text = f"the parts count {total:g} failed, the summary {failed or 0:g}"
         place = (more[0].node.parent or root).pointer
-        remarks.append(Remark(kind="contradiction", text=text, locator=place, measure=f"{prefix}.failed"))
+        remarks.append(
+            Remark(kind="contradiction", text=text, locator=place, measure=f"{prefix}.failed")
+        )
     return [*found, *_rates(root, prefix)], remarks
 
 
@@ -108,14 +139,20 @@ def _units(nodes: Sequence[Node]) -> list[tuple[float, Node]]:
 
 
 def role_of(key: Sequence[str]) -> str | None:
-    """Return what a key counts: `total_failed` -> `failed`, `tests` -> `total`; None for any other key."""
+    """Return what a key counts: `total_failed` -> `failed`, `tests` -> `total`; None for any
+    other key.
+    """
     key_set = set(key)
     if {"not", "run"} <= key_set or {"not", "executed"} <= key_set:
         return "blocked" if key_set <= _NOISE else None
     for role, names in _ROLES.items():
         if key_set & names and key_set - names <= _NOISE:
             return role
-    return "total" if key_set and key_set <= word_set("test case scenario unit uat number of") else None
+    return (
+        "total"
+        if key_set and key_set <= word_set("test case scenario unit uat number of")
+        else None
+    )
 
 
 def _groups(root: Node) -> list[Group]:
@@ -125,7 +162,12 @@ def _groups(root: Node) -> list[Group]:
         for node in level:
             if isinstance(node.value, dict) and (group := _group(node, depth)):
                 found.append(group)
-        level = [child for node in level for child in node.children if isinstance(child.value, dict | list)]
+        level = [
+            child
+            for node in level
+            for child in node.children
+            if isinstance(child.value, dict | list)
+        ]
         depth += 1
     return found
 
@@ -139,11 +181,17 @@ def _group(node: Node, depth: int) -> Group | None:
         number = child.number
         if number is None and isinstance(child.value, list) and role == "failed":
             number = float(sum(1 for one in child.children if _is_open(one)))
-        if number is not None and (role not in group.counts or isinstance(group.counts[role][1].value, list)):
+        if number is not None and (
+            role not in group.counts or isinstance(group.counts[role][1].value, list)
+        ):
             group.counts[role] = (number, child)
     if "planned" in group.counts and not {"passed", "failed", "executed"} & group.counts.keys():
         return group
-    return group if {"failed", "passed"} & group.counts.keys() and len(group.counts) > 1 else _alone(group)
+    return (
+        group
+        if {"failed", "passed"} & group.counts.keys() and len(group.counts) > 1
+        else _alone(group)
+    )
 
 
 def _alone(group: Group) -> Group | None:
@@ -185,7 +233,9 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         if len(operands) == 1 and not isinstance(operands[0][1].value, list):
             found.append(observe(f"{prefix}.{measure}", operands[0][1], value))
         elif len(operands) == 1:
-            found.append(derived(f"{prefix}.{measure}", operands[0][1], value, "count of entries", []))
+            found.append(
+                derived(f"{prefix}.{measure}", operands[0][1], value, "count of entries", [])
+            )
         else:
             found.append(derived(f"{prefix}.{measure}", group.node, value, formula, operands))
     for role in ("passed", "skipped", "total", "planned", "blocked"):
@@ -198,20 +248,40 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         passed = executed[0] - failed[0]
         operands = [(failed[0], failed[2][0][1]), (executed[0], executed[2][0][1])]
         rate = 100 * passed / executed[0]
-        found.append(derived(f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"))
-    whole = max((group.counts[role] for role in ("total", "planned") if role in group.counts), default=None, key=_count)
-    if prefix == "uat" and executed and whole and whole[0] > executed[0]:  # only for UAT: a unit test may be skipped
+        found.append(
+            derived(
+                f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"
+            )
+        )
+    whole = max(
+        (group.counts[role] for role in ("total", "planned") if role in group.counts),
+        default=None,
+        key=_count,
+    )
+    # only for UAT: a unit test may be skipped
+    if prefix == "uat" and executed and whole and whole[0] > executed[0]:
         operands = [whole, (executed[0], executed[2][0][1])]
-        found.append(derived(f"{prefix}.not_run", group.node, whole[0] - executed[0], "a - b", operands))
+        found.append(
+            derived(f"{prefix}.not_run", group.node, whole[0] - executed[0], "a - b", operands)
+        )
     return found
 
 
 def _unaccounted(group: Group) -> Observation | None:
     """Return the number of cases of the total without an outcome."""
-    known = [one for one in group.node.children if role_of(one.words) not in (None, "total", "executed")]
-    operands = [group.counts["total"], *((one.number, one) for one in known if one.number is not None)]
+    known = [
+        one for one in group.node.children if role_of(one.words) not in (None, "total", "executed")
+    ]
+    operands = [
+        group.counts["total"],
+        *((one.number, one) for one in known if one.number is not None),
+    ]
     rest = operands[0][0] - sum(value for value, _ in operands[1:])
-    return derived("", group.node, rest, " - ".join("abcdefgh"[: len(operands)]), operands) if rest > 0 else None
+    return (
+        derived("", group.node, rest, " - ".join("abcdefgh"[: len(operands)]), operands)
+        if rest > 0
+        else None
+    )
 
 
 def _count(counted: tuple[float, Node]) -> float:
@@ -226,14 +296,22 @@ def failing_cases(root: Node) -> list[tuple[Node, list[Node]]]:
             continue
         rows = [(child, case_status(child)) for child in node.children]
         known = [(child, status) for child, status in rows if status is not None]
-        if known and len(known) == len(rows) and len(known) >= (1 if isinstance(node.value, list) else 2):
+        if (
+            known
+            and len(known) == len(rows)
+            and len(known) >= (1 if isinstance(node.value, list) else 2)
+        ):
             found.append((node, [child for child, status in known if status == "fail"]))
     return found
 
 
 def case_status(node: Node) -> Status | None:
     """Return the status of an entry of a list of cases; None if it is not a case."""
-    if not isinstance(node.value, dict) or _group(node, 0) is not None or node.get("severity", "priority"):
+    if (
+        not isinstance(node.value, dict)
+        or _group(node, 0) is not None
+        or node.get("severity", "priority")
+    ):
         return None
     status = node.get(*STATUS_KEYS)
     return words().status_of(status.value) if status is not None else None
@@ -241,9 +319,21 @@ def case_status(node: Node) -> Status | None:
 
 def _of_cases(cases: Node, bad: list[Node], prefix: str) -> list[Observation]:
     statuses = [case_status(child) for child in cases.children]
-    ran = [child for child, status in zip(cases.children, statuses, strict=True) if status in ("pass", "fail")]
+    ran = [
+        child
+        for child, status in zip(cases.children, statuses, strict=True)
+        if status in ("pass", "fail")
+    ]
     if not ran:
-        return [observe(f"{prefix}.planned", cases, float(len(statuses)), nature="planned", formula="count of cases")]
+        return [
+            observe(
+                f"{prefix}.planned",
+                cases,
+                float(len(statuses)),
+                nature="planned",
+                formula="count of cases",
+            )
+        ]
     failed, executed = float(len(bad)), float(len(ran))
     found = [
         derived(f"{prefix}.failed", cases, failed, "count of failing cases", _units(bad)),
@@ -251,13 +341,20 @@ def _of_cases(cases: Node, bad: list[Node], prefix: str) -> list[Observation]:
     ]
     rest = len(statuses) - len(ran)
     if rest:
-        found.append(derived(f"{prefix}.not_run", cases, float(rest), "count of cases that did not run", []))
+        found.append(
+            derived(f"{prefix}.not_run", cases, float(rest), "count of cases that did not run", [])
+        )
     rate = 100 * (executed - failed) / executed
-    return [*found, derived(f"{prefix}.pass_rate", cases, rate, "100 * passed / executed", [], unit="%")]
+    return [
+        *found,
+        derived(f"{prefix}.pass_rate", cases, rate, "100 * passed / executed", [], unit="%"),
+    ]
 
 
 def _failures(groups: Sequence[Group]) -> list[tuple[float, Node]]:
-    return [(part[0], part[2][0][1]) for group in groups if (part := group.failed()) and part[0] > 0][:_MOST_SHOWN]
+    return [
+        (part[0], part[2][0][1]) for group in groups if (part := group.failed()) and part[0] > 0
+    ][:_MOST_SHOWN]
 
 
 def _parts_beyond(groups: list[Group], failed: float | None) -> list[tuple[list[Group], float]]:
@@ -268,7 +365,9 @@ def _parts_beyond(groups: list[Group], failed: float | None) -> list[tuple[list[
             beside.setdefault(group.node.parent.pointer, []).append(group)
     found = []
     for parts in beside.values():
-        own = [group for group in parts if not _SUMS & set(group.node.words) or group.node.place >= 0]
+        own = [
+            group for group in parts if not _SUMS & set(group.node.words) or group.node.place >= 0
+        ]
         total = sum(part[0] for group in own if (part := group.failed()))
         if own and failed is not None and total > failed:
             found.append((own, total))
@@ -283,7 +382,9 @@ def _rates(root: Node, prefix: str) -> list[Observation]:
         if node.number is None or not {"rate", "percentage", "percent", "pct", "ratio"} & key:
             continue
         if key & _ROLES["passed"] and node.nature not in ("history", "limit"):
-            share = "ratio" in key or ("." in str(node.value) and "rate" in key and not {"percent", "pct"} & key)
+            share = "ratio" in key or (
+                "." in str(node.value) and "rate" in key and not {"percent", "pct"} & key
+            )
             value = node.number * 100 if node.number <= 1 and share else node.number
             found.append(observe(f"{prefix}.stated_pass_rate", node, value, unit="%"))
     return found[:1]

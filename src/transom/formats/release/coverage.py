@@ -10,18 +10,25 @@ from transom.formats.release.words import word_set
 _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}
 _OTHERS = word_set(
-    "function method class mutation requirement file feature scenario api doc documentation change delta "
-    "diff difference new changed patch"
+    "function method class mutation requirement file feature scenario api doc documentation change"
+    " delta diff difference new changed patch"
 )
 _WHOLE = word_set("overall total summary project all code test global combined aggregate unit")
-_PERCENT = word_set("percent pct percentage rate coverage covered value actual ratio current measured")
+_PERCENT = word_set(
+    "percent pct percentage rate coverage covered value actual ratio current measured"
+)
 _COVERED, _TOTAL = {"covered", "hit"}, {"total", "count", "valid", "statement", "all"}
 
 
 def read_coverage(root: Node) -> list[Observation]:
-    """Return observations `coverage.line` and `coverage.branch` of the whole, each with its limit."""
+    """Return observations `coverage.line` and `coverage.branch` of the whole, each with its
+    limit.
+    """
     found: list[Observation] = []
-    for measure, own, not_own in (("coverage.line", _LINES, _BRANCHES), ("coverage.branch", _BRANCHES, _LINES)):
+    for measure, own, not_own in (
+        ("coverage.line", _LINES, _BRANCHES),
+        ("coverage.branch", _BRANCHES, _LINES),
+    ):
         candidates = [
             (_rank(node, own), number, node)
             for number, node in enumerate(root.walk())
@@ -33,7 +40,9 @@ def read_coverage(root: Node) -> list[Observation]:
             limit = _limit(best, root, own)
             place = limit.pointer if limit is not None else ""
             bound = _percent(limit) if limit is not None else None
-            found.append(observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False))
+            found.append(
+                observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
+            )
         elif counts := _from_counts(root, measure, own):
             found.append(counts)
     return found
@@ -62,11 +71,17 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
         return False
     if own is _BRANCHES and not context & own:
         return False
-    if key & _TOTAL - _LINES - _WHOLE or (key & _COVERED and not key & {"percent", "pct", "percentage"}):
+    if key & _TOTAL - _LINES - _WHOLE or (
+        key & _COVERED and not key & {"percent", "pct", "percentage"}
+    ):
         return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
     beside = node.parent.children if node.parent is not None else ()
-    if "total" in key and not key & (_PERCENT - _COVERED) and any(_COVERED & set(one.words) for one in beside):
+    if (
+        "total" in key
+        and not key & (_PERCENT - _COVERED)
+        and any(_COVERED & set(one.words) for one in beside)
+    ):
         return False  # a count of lines, not a share
     return covers and bool(key & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= key
 
@@ -101,7 +116,9 @@ def _percent(node: Node) -> float:
     number = node.number or 0.0
     written = str(node.value)
     share = (
-        number <= 1 and not written.rstrip().endswith("%") and not {"percent", "pct", "percentage"} & set(node.words)
+        number <= 1
+        and not written.rstrip().endswith("%")
+        and not {"percent", "pct", "percentage"} & set(node.words)
     )
     return round(number * 100, 6) if share and ("." in written or number == 1) else number
 
@@ -110,14 +127,23 @@ def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
     limits = [
         node
         for node in root.walk()
-        if node.number is not None and node.nature == "limit" and 0 < node.number <= 100 and not _in_part(node)
+        if node.number is not None
+        and node.nature == "limit"
+        and 0 < node.number <= 100
+        and not _in_part(node)
     ]
     named = [node for node in limits if own & _context(node, 1)]
-    beside = [node for node in limits if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words)]
+    beside = [
+        node
+        for node in limits
+        if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words)
+    ]
     plain = [
         node
         for node in limits
-        if own is _LINES and not (_BRANCHES | _OTHERS) & _context(node, 1) and not _LINES & _context(node, 1)
+        if own is _LINES
+        and not (_BRANCHES | _OTHERS) & _context(node, 1)
+        and not _LINES & _context(node, 1)
     ]
     return next(iter([*beside, *named, *plain]), None)
 
@@ -125,10 +151,18 @@ def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
 def _from_counts(root: Node, measure: str, own: set[str]) -> Observation | None:
     """Compute a share from counts: `lines: {total: 200, covered: 164}`, `lines_covered: 164`."""
     for node in root.walk():
-        if not isinstance(node.value, dict) or node.nature in ("history", "limit") or _in_part(node):
+        if (
+            not isinstance(node.value, dict)
+            or node.nature in ("history", "limit")
+            or _in_part(node)
+        ):
             continue
         within = bool(own & set(node.words))
-        numbers = [child for child in node.children if child.number is not None and (within or own & set(child.words))]
+        numbers = [
+            child
+            for child in node.children
+            if child.number is not None and (within or own & set(child.words))
+        ]
         covered = [child for child in numbers if _COVERED & set(child.words)]
         total = [child for child in numbers if child not in covered and _TOTAL & set(child.words)]
         if covered and total and (of := total[0].number):

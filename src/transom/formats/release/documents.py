@@ -1,4 +1,6 @@
-"""Reads planning documents of any length line by line: substance, placeholders, claims, attempts to steer."""
+"""Reads planning documents of any length line by line: substance, placeholders, claims, attempts
+to steer.
+"""
 
 from __future__ import annotations
 
@@ -19,33 +21,54 @@ _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _RISKS = re.compile(
-    r"\b(?:risks?|open (?:questions?|issues?|points?|items?)|known (?:issues?|limitations?|problems?)|"
+    r"\b(?:risks?|open (?:questions?|issues?|points?|items?)|known"
+    r" (?:issues?|limitations?|problems?)|"
     r"unresolved|blockers?)\b",
     re.IGNORECASE,
 )
 _MITIGATED = re.compile(
-    r"\b(?:mitigat\w+|resolved|closed|accepted|none|no open|handled|covered by|addressed)\b", re.IGNORECASE
+    r"\b(?:mitigat\w+|resolved|closed|accepted|none|no open|handled|covered by|addressed)\b",
+    re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>\S.*)")
 _STAGE = re.compile(
-    r"\b(?:status|stage|phase|current stage)\b\s*(?:\*\*)?\s*[:|]\s*(?:\*\*)?\s*(?P<stage>[^|*\n]{2,60})", re.IGNORECASE
+    r"\b(?:status|stage|phase|current"
+    r" stage)\b\s*(?:\*\*)?\s*[:|]\s*(?:\*\*)?\s*(?P<stage>[^|*\n]{2,60})",
+    re.IGNORECASE,
 )
 _KINDS_OF_COVERAGE = r"(?:test |code |line |statement |unit )*coverage\b"
 _CLAIMS = tuple(
     (measure, unit, re.compile(pattern, re.IGNORECASE))
     for measure, unit, pattern in (
-        ("coverage.line", "%", rf"\b{_KINDS_OF_COVERAGE}[^.\n|]{{0,40}}?(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?%"),
-        ("coverage.line", "%", rf"(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?% (?:of )?{_KINDS_OF_COVERAGE}"),
-        ("tests.failed", "", r"(?<![\d.,])(\d[\d,]*) (?:unit )?tests? (?:are |is |still |currently )*fail"),
+        (
+            "coverage.line",
+            "%",
+            rf"\b{_KINDS_OF_COVERAGE}[^.\n|]{{0,40}}?(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?%",
+        ),
+        (
+            "coverage.line",
+            "%",
+            rf"(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?% (?:of )?{_KINDS_OF_COVERAGE}",
+        ),
+        (
+            "tests.failed",
+            "",
+            r"(?<![\d.,])(\d[\d,]*) (?:unit )?tests? (?:are |is |still |currently )*fail",
+        ),
     )
 )
 _HOPED = re.compile(
-    r"[<>≥≤]|\b(?:target|goal|at least|minimum|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
+    r"[<>≥≤]|\b(?:target|goal|at"
+    r" least|minimum|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
     re.IGNORECASE,
 )
-_GOALS = re.compile(r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE)
+_GOALS = re.compile(
+    r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE
+)
 _DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
-_COMPONENTS = re.compile(r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE)
+_COMPONENTS = re.compile(
+    r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE
+)
 _LONGEST_NAME, _MOST_NAMES = 80, 12
 _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # first lines, in which a document may state its own stage
@@ -63,17 +86,34 @@ def read_document(path: Path, source: str, name: str) -> Reading:
         _read(file, reader)
     except InputError as error:
         return Reading(
-            source=source, kind="document", name=name, state="unreadable", why=error.what, sha256=_digest(path)
+            source=source,
+            kind="document",
+            name=name,
+            state="unreadable",
+            why=error.what,
+            sha256=_digest(path),
         )
     size = path.stat().st_size
     if reader.binary:
-        return Reading(source=source, kind="document", name=name, state="unreadable", why="is binary, not text",
-                       sha256=_digest(path), size=size)  # fmt: skip
+        return Reading(
+            source=source,
+            kind="document",
+            name=name,
+            state="unreadable",
+            why="is binary, not text",
+            sha256=_digest(path),
+            size=size,
+        )
     if reader.stopped:
-        state, why = "in_part", f"is longer than {MOST_BYTES >> 20} MiB; read up to line {reader.line}"
+        state, why = (
+            "in_part",
+            f"is longer than {MOST_BYTES >> 20} MiB; read up to line {reader.line}",
+        )
     elif not reader.words and not reader.hollow:
         state, why = (
-            ("empty", "is empty") if not reader.line or not reader.title else ("placeholder", "has no text of its own")
+            ("empty", "is empty")
+            if not reader.line or not reader.title
+            else ("placeholder", "has no text of its own")
         )
     return Reading(
         source=source,
@@ -177,7 +217,9 @@ class _Reader:
     def _look_for_binary(self, line: str) -> None:
         if line.isascii() and line.isprintable():
             return
-        self._controls += sum(1 for sign in line[:_LONGEST_LINE] if (sign < " " and sign != "\t") or sign == "\ufffd")
+        self._controls += sum(
+            1 for sign in line[:_LONGEST_LINE] if (sign < " " and sign != "\t") or sign == "\ufffd"
+        )
         self.binary = self.binary or "\0" in line or self._controls > max(20, self.size // 10)
 
     def _weigh(self, text: str) -> None:
@@ -186,7 +228,9 @@ class _Reader:
             return
         vocabulary, lower = words(), stripped.lower()
         maybe = any(word in lower for word in vocabulary.triggers.hollow)
-        if maybe and (vocabulary.placeholders.match(stripped) or vocabulary.placeholder_lines.search(stripped)):
+        if maybe and (
+            vocabulary.placeholders.match(stripped) or vocabulary.placeholder_lines.search(stripped)
+        ):
             self.hollow += 1
         else:
             self.words += len(_WORD.findall(stripped))
@@ -197,7 +241,10 @@ class _Reader:
             place = f"line:{self.line}"
             self.claims.append(
                 Observation(
-                    measure="document.stage", value=stage["stage"].strip(), locator=place, quote=text.strip()[:240]
+                    measure="document.stage",
+                    value=stage["stage"].strip(),
+                    locator=place,
+                    quote=text.strip()[:240],
                 )
             )
         for measure, unit, pattern in _CLAIMS if "overage" in text or "fail" in text else ():
@@ -208,7 +255,13 @@ class _Reader:
                 place = f"line:{self.line}"
                 quote = sentence(text, match.start())
                 self.claims.append(
-                    Observation(measure=f"claim.{measure}", value=value, unit=unit, locator=place, quote=quote)
+                    Observation(
+                        measure=f"claim.{measure}",
+                        value=value,
+                        unit=unit,
+                        locator=place,
+                        quote=quote,
+                    )
                 )
 
     def _depend(self, text: str) -> None:
@@ -217,15 +270,22 @@ class _Reader:
             return
         row = re.match(r"\s*\|\s*([^|]+?)\s*\|", text)
         bullet = _BULLET.match(text)
-        name = row[1] if row else re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0] if bullet else ""
+        name = (
+            row[1] if row else re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0] if bullet else ""
+        )
         name = name.strip("`* ")
         if name and not re.fullmatch(r"[-: ]+", name) and not _DEPENDENCIES.search(name):
             self._name("document.depends", name)
 
     def _name(self, measure: str, name: str) -> None:
-        if len(name) <= _LONGEST_NAME and sum(one.measure == measure for one in self.claims) < _MOST_NAMES:
+        if (
+            len(name) <= _LONGEST_NAME
+            and sum(one.measure == measure for one in self.claims) < _MOST_NAMES
+        ):
             quote = " ".join(name.split())
-            self.claims.append(Observation(measure=measure, value=quote, locator=f"line:{self.line}", quote=quote))
+            self.claims.append(
+                Observation(measure=measure, value=quote, locator=f"line:{self.line}", quote=quote)
+            )
 
     def _risk(self, text: str) -> None:
         bullet = _BULLET.match(text) if self._risky else None
@@ -234,7 +294,9 @@ class _Reader:
         if bullet["box"] in ("x", "X") or _MITIGATED.search(text) or len(bullet["text"]) < 12:
             return
         said = " ".join(bullet["text"].split())[:240]
-        self.remarks.append(Remark(kind="risk", text=said, locator=f"line:{self.line}", quote=said, severity="low"))
+        self.remarks.append(
+            Remark(kind="risk", text=said, locator=f"line:{self.line}", quote=said, severity="low")
+        )
 
 
 def found_in_text(text: str, locator: str) -> Iterator[Remark]:
@@ -247,9 +309,15 @@ def found_in_text(text: str, locator: str) -> Iterator[Remark]:
         if match := pattern.search(text):
             quote = sentence(text, match.start())
             yield Remark(
-                kind="injection", text="text that addresses the reader", locator=locator, quote=quote, severity="high"
+                kind="injection",
+                text="text that addresses the reader",
+                locator=locator,
+                quote=quote,
+                severity="high",
             )
             break
     if match := vocabulary.waiver_claims.search(text):
         quote = sentence(text, match.start())
-        yield Remark(kind="waiver_claim", text="the data claims a waiver", locator=locator, quote=quote)
+        yield Remark(
+            kind="waiver_claim", text="the data claims a waiver", locator=locator, quote=quote
+        )

@@ -10,24 +10,42 @@ from transom.formats.release.tree import Node
 from transom.formats.release.words import Status, word_set, words
 
 _HEAD = word_set(
-    "status result outcome conclusion verdict state success successful passed pass ok gate meet met complete completed"
+    "status result outcome conclusion verdict state success successful passed pass ok gate meet met"
+    " complete completed"
 )
-_REST = word_set("overall final latest last build pipeline run scan test report quality execution threshold target sla")
+_REST = word_set(
+    "overall final latest last build pipeline run scan test report quality execution threshold"
+    " target sla"
+)
 
 
 def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
-    """Return the statuses of an object as a whole: `status`, `conclusion`, `success`, `quality_gate`."""
+    """Return the statuses of an object as a whole: `status`, `conclusion`, `success`,
+    `quality_gate`.
+    """
     return [
         (child, status)
-        for child in (node.children if isinstance(node.value, dict) and node.nature not in ("history", "limit") else ())
+        for child in (
+            node.children
+            if isinstance(node.value, dict) and node.nature not in ("history", "limit")
+            else ()
+        )
         if _HEAD & set(child.words) and set(child.words) <= _HEAD | _REST
         if (status := words().status_of(child.value)) is not None
     ]
 
 
 def own_doubts(root: Node) -> Iterator[Observation]:
-    """Yield observations `source.outcome` of a report, or a part of it, that states that it did not end well."""
+    """Yield observations `source.outcome` of a report, or a part of it, that states that it did
+    not end well.
+    """
     for node in (root, *(child for child in root.children if child.place < 0)):
         for child, status in outcomes_of(node):
             if status == "fail" or (node is root and status != "pass"):
-                yield observe("source.outcome", child, status, label=f"{node.label}: {child.key}", nature=node.nature)
+                yield observe(
+                    "source.outcome",
+                    child,
+                    status,
+                    label=f"{node.label}: {child.key}",
+                    nature=node.nature,
+                )

@@ -22,8 +22,8 @@ _AVERAGE = {
 }
 _TRANSPARENT = word_set("value actual measured current observed result achieved latest")
 _LIMIT_KEYS = word_list(
-    "target threshold limit sla slo goal requirement required expected budget acceptance objective max "
-    "min maximum minimum"
+    "target threshold limit sla slo goal requirement required expected budget acceptance objective"
+    " max min maximum minimum"
 )
 _AMOUNT = re.compile(
     r"\s*(?P<sign><=|>=|<|>|≤|≥|under|below|over|above|at least|at most|max\.?|min\.?)?\s*"
@@ -31,8 +31,17 @@ _AMOUNT = re.compile(
     r"(?:req|requests?|transactions?)(?:/s(?:ec)?| per second)|/s|mb|gb)?\s*(?:\(.*\))?\s*",
     re.IGNORECASE,
 )
-_MILLISECONDS = {"ms": 1.0, "millisecond": 1.0, "s": 1000.0, "sec": 1000.0, "second": 1000.0, "us": 0.001, "µs": 0.001,
-                 "min": 60_000.0, "minute": 60_000.0}  # fmt: skip
+_MILLISECONDS = {
+    "ms": 1.0,
+    "millisecond": 1.0,
+    "s": 1000.0,
+    "sec": 1000.0,
+    "second": 1000.0,
+    "us": 0.001,
+    "µs": 0.001,
+    "min": 60_000.0,
+    "minute": 60_000.0,
+}
 RATIO, UNKNOWN = "ratio", "?"
 _AT_LEAST = {"throughput", "availability", "success_rate"}
 
@@ -51,7 +60,9 @@ class Quantity:
 
 
 def read_performance(root: Node) -> list[Observation]:
-    """Return observations `performance.<kind>` in ms, % and /s, each with its limit if the source has one."""
+    """Return observations `performance.<kind>` in ms, % and /s, each with its limit if the
+    source has one.
+    """
     found: list[Observation] = []
     for node in root.walk():
         quantity = None if node.nature in ("limit", "history") else quantity_of(node)
@@ -83,10 +94,16 @@ def read_performance(root: Node) -> list[Observation]:
 
 
 def _failed_share(node: Node) -> list[Observation]:
-    """Compute the error rate from counts of requests: `total_requests: 1000, failed_requests: 20`."""
+    """Compute the error rate from counts of requests: `total_requests: 1000, failed_requests:
+    20`.
+    """
     if not isinstance(node.value, dict) or node.nature != "measured":
         return []
-    counts = {frozenset(one.words) - {"count", "number", "of"}: one for one in node.children if one.number is not None}
+    counts = {
+        frozenset(one.words) - {"count", "number", "of"}: one
+        for one in node.children
+        if one.number is not None
+    }
     failed = counts.get(frozenset({"failed", "request"}))
     total = counts.get(frozenset({"total", "request"})) or counts.get(frozenset({"request"}))
     if failed is None or total is None or not total.number:
@@ -98,25 +115,52 @@ def _failed_share(node: Node) -> list[Observation]:
 
 
 def quantity_of(node: Node) -> Quantity | None:
-    """Return the quantity by the words of the key; for `value` and `actual` by the words around it."""
+    """Return the quantity by the words of the key; for `value` and `actual` by the words around
+    it.
+    """
     if isinstance(node.value, dict | list | bool) or node.value is None:
         return None
     key = set(node.words)
     if not key - _TRANSPARENT - {"ms", "s", "second", "percent", "pct"}:
-        beside = [one for one in (node.parent.get("metric", "name", "measure", "kpi") if node.parent else None,) if one]
-        key = set(key_words(str(beside[0].value))) if beside else set(node.parent.words if node.parent else ())
+        beside = [
+            one
+            for one in (
+                node.parent.get("metric", "name", "measure", "kpi") if node.parent else None,
+            )
+            if one
+        ]
+        key = (
+            set(key_words(str(beside[0].value)))
+            if beside
+            else set(node.parent.words if node.parent else ())
+        )
         statistic = _statistic(key)
-        return _named(key) or (Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) else None)
+        return _named(key) or (
+            Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) else None
+        )
     quantity = _named(key)
     if quantity is not None:
         return quantity
     statistic = _statistic(key)
-    if statistic and key - {"ms", "s", "second", "sec", "time"} <= {statistic, *_AVERAGE} and node.parent is not None:
-        outer = {word for one in (node.parent, node.parent.parent) if one is not None for word in one.words}
+    if (
+        statistic
+        and key - {"ms", "s", "second", "sec", "time"} <= {statistic, *_AVERAGE}
+        and node.parent is not None
+    ):
+        outer = {
+            word
+            for one in (node.parent, node.parent.parent)
+            if one is not None
+            for word in one.words
+        }
         inner = _named(outer)
         if inner is not None:
             return Quantity(inner.kind, statistic)
-        return Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) or {"ms"} & key else None
+        return (
+            Quantity("latency", statistic)
+            if _STATISTIC.fullmatch(statistic) or {"ms"} & key
+            else None
+        )
     return None
 
 
@@ -133,7 +177,12 @@ def _named(key: set[str]) -> Quantity | None:
         return Quantity("throughput")
     if {"availability", "uptime"} & key:
         return Quantity("availability")
-    if {"latency"} & key or {"response", "time"} <= key or {"render", "time"} <= key or {"load", "time"} <= key:
+    if (
+        {"latency"} & key
+        or {"response", "time"} <= key
+        or {"render", "time"} <= key
+        or {"load", "time"} <= key
+    ):
         return Quantity("latency", statistic)
     if {"cpu"} & key and not {"core", "count", "limit"} & key:
         return Quantity("cpu", statistic)
@@ -149,7 +198,9 @@ def _statistic(key: set[str]) -> str:
 
 def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     """Return the value in ms, % or /s, with its unit; `?` for a share without a unit."""
-    match = _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
+    match = (
+        _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
+    )
     if match is None:
         return None
     unit = (match["unit"] or _unit_beside(node)).lower()
@@ -157,7 +208,9 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     number = float(match["number"].replace(",", ""))
     if quantity.kind == "latency":
         key = set(node.words)
-        named = next((word for word in ("ms", "millisecond", "second", "sec", "minute") if word in key), "")
+        named = next(
+            (word for word in ("ms", "millisecond", "second", "sec", "minute") if word in key), ""
+        )
         factor = _MILLISECONDS.get(unit or named, 1.0)
         return round(number * factor, 6), "ms"
     if quantity.kind == "throughput":
@@ -166,7 +219,9 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     return number, "%" if in_percent else RATIO if "ratio" in node.words else UNKNOWN
 
 
-def _in_percent(amount: tuple[float, str], quantity: Quantity, limit: tuple[float, str] | None) -> tuple[float, str]:
+def _in_percent(
+    amount: tuple[float, str], quantity: Quantity, limit: tuple[float, str] | None
+) -> tuple[float, str]:
     """Convert a share to percent. Without a unit, its limit shows whether both are shares of 1."""
     number, unit = amount
     if unit == RATIO:
@@ -181,7 +236,10 @@ def _in_percent(amount: tuple[float, str], quantity: Quantity, limit: tuple[floa
     if share:
         return round(number * 100, 6), "%"
     # Without a limit 0.02 may be 2 % or 0.02 %.
-    return number, UNKNOWN if limit is None and 0 < number < 1 and quantity.kind == "error_rate" else "%"
+    return (
+        number,
+        UNKNOWN if limit is None and 0 < number < 1 and quantity.kind == "error_rate" else "%",
+    )
 
 
 def _unit_beside(node: Node) -> str:
@@ -206,13 +264,24 @@ def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None,
 
 def _is_bound(child: Node, node: Node) -> bool:
     """Whether `max` or `min` beside a plain `value` are bounds, not statistics."""
-    return bool(set(child.words) <= {"max", "min", "maximum", "minimum"} and set(node.words) <= _TRANSPARENT)
+    return bool(
+        set(child.words) <= {"max", "min", "maximum", "minimum"} and set(node.words) <= _TRANSPARENT
+    )
 
 
 def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float, str], Node] | None:
-    rest = {word for word in child.words if word not in _LIMIT_KEYS} - {"ms", "second", "s", "percent", "pct"}
+    rest = {word for word in child.words if word not in _LIMIT_KEYS} - {
+        "ms",
+        "second",
+        "s",
+        "percent",
+        "pct",
+    }
     if not isinstance(child.value, dict | list):
-        own = _named(rest | ({"latency"} if _STATISTIC.search(" ".join(rest)) and not _named(rest) else set()))
+        own = _named(
+            rest
+            | ({"latency"} if _STATISTIC.search(" ".join(rest)) and not _named(rest) else set())
+        )
         beside = child.parent is node.parent
         # A bare `target` belongs to the figure beside it; a named one to the figure that it names.
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
@@ -242,7 +311,9 @@ def _names(node: Node, within: Node | None = None) -> set[str]:
 def _fits(own: Quantity | None, quantity: Quantity) -> bool:
     if own is None or own.kind != quantity.kind:
         return False
-    return own.statistic == quantity.statistic or (not own.statistic and quantity.statistic in ("", "p95", "average"))
+    return own.statistic == quantity.statistic or (
+        not own.statistic and quantity.statistic in ("", "p95", "average")
+    )
 
 
 def _is_only_figure(node: Node) -> bool:
@@ -255,10 +326,26 @@ def _flag(node: Node) -> list[Observation]:
     said = set(node.words)
     if node.nature in ("history", "planned", "estimate"):
         return []
-    if isinstance(node.value, bool) and {"meet", "within", "met", "passed", "pass", "ok", "crossed", "exceeded"} & said:
+    if (
+        isinstance(node.value, bool)
+        and {"meet", "within", "met", "passed", "pass", "ok", "crossed", "exceeded"} & said
+    ):
         good = node.value != bool({"crossed", "exceeded"} & said)
-        return [observe("performance.flag", node, "pass" if good else "fail", label=_label(node), nature="measured")]
-    if isinstance(node.value, str) and node.words in (("status",), ("result",), ("verdict",), ("outcome",)):
+        return [
+            observe(
+                "performance.flag",
+                node,
+                "pass" if good else "fail",
+                label=_label(node),
+                nature="measured",
+            )
+        ]
+    if isinstance(node.value, str) and node.words in (
+        ("status",),
+        ("result",),
+        ("verdict",),
+        ("outcome",),
+    ):
         status = words().status_of(node.value)
         if status is not None:
             return [observe("performance.flag", node, status, label=_label(node))]
@@ -274,5 +361,7 @@ def _label(node: Node, quantity: Quantity | None = None) -> str:
         if not name and around.key and around.parent is not None and around.place < 0 and not own:
             name = around.key
         around = around.parent
-    what = f"{quantity.kind.replace('_', ' ')} {quantity.statistic}".strip() if quantity else node.key
+    what = (
+        f"{quantity.kind.replace('_', ' ')} {quantity.statistic}".strip() if quantity else node.key
+    )
     return f"{name} {what}".strip()

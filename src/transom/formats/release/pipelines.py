@@ -16,7 +16,9 @@ _LATEST = {"latest", "last", "current", "recent"}
 
 
 def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
-    """Return observations `pipeline.status` of the latest run and `pipeline.failed_stages` in it."""
+    """Return observations `pipeline.status` of the latest run and `pipeline.failed_stages` in
+    it.
+    """
     run, certain = _latest_run(root)
     found: list[Observation] = []
     remarks: list[Remark] = []
@@ -29,46 +31,93 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     elif own is not None and status is not None:
         found.append(observe("pipeline.status", own, status, label=_label(run), nature=run.nature))
     elif stages:
-        worst = "fail" if failed else "pass" if all(one in ("pass", "skipped") for _, one in stages) else "progress"
+        worst = (
+            "fail"
+            if failed
+            else "pass"
+            if all(one in ("pass", "skipped") for _, one in stages)
+            else "progress"
+        )
         found.append(observe("pipeline.status", run, worst, label=_label(run)))
     if stages:
         count = "count of failed stages"
         found.append(
-            derived("pipeline.failed_stages", run, float(len(failed)), count, [(1.0, one) for one in failed[:5]])
+            derived(
+                "pipeline.failed_stages",
+                run,
+                float(len(failed)),
+                count,
+                [(1.0, one) for one in failed[:5]],
+            )
         )
         found += [observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]]
     if failed and status == "pass":
-        text = f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
-        remarks.append(Remark(kind="contradiction", text=text, locator=run.pointer, measure="pipeline.failed_stages"))
+        text = (
+            f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
+        )
+        remarks.append(
+            Remark(
+                kind="contradiction",
+                text=text,
+                locator=run.pointer,
+                measure="pipeline.failed_stages",
+            )
+        )
     return found, remarks
 
 
 def _status_of(run: Node) -> tuple[Node | None, Status | None]:
-    """Return a run's outcome, the worst that it states: `completed` beside `conclusion: failure` is a failure."""
+    """Return a run's outcome, the worst that it states: `completed` beside `conclusion: failure`
+    is a failure.
+    """
     return min(outcomes_of(run), key=lambda one: _WORST.index(one[1]), default=(None, None))
 
 
 def _label(run: Node) -> str:
-    number = run.get("number", "run_number", "build_number", "id", "run_id") if isinstance(run.value, dict) else None
-    return f"run {number.value}" if number is not None else run.label if run.parent is not None else "the pipeline"
+    number = (
+        run.get("number", "run_number", "build_number", "id", "run_id")
+        if isinstance(run.value, dict)
+        else None
+    )
+    return (
+        f"run {number.value}"
+        if number is not None
+        else run.label
+        if run.parent is not None
+        else "the pipeline"
+    )
 
 
 def _latest_run(root: Node) -> tuple[Node, bool]:
     """Return the latest run, and whether that is certain."""
     for node in root.walk():
-        named = isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
+        named = (
+            isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
+        )
         if named and not _BY_END & set(node.words) and _ended(node):
             return node, True
     for node in root.walk():
-        runs = [child for child in node.children if isinstance(child.value, dict) and _ended(child) is not None]
-        if not isinstance(node.value, list) or not runs or (node.words and not _RUNS & set(node.words)):
+        runs = [
+            child
+            for child in node.children
+            if isinstance(child.value, dict) and _ended(child) is not None
+        ]
+        if (
+            not isinstance(node.value, list)
+            or not runs
+            or (node.words and not _RUNS & set(node.words))
+        ):
             continue
         if node.latest is not None:
             return node.children[node.latest], True
         if len({_ended(run) for run in runs}) == 1:
             return runs[-1], True
         return node, False
-    own = [child for child in root.children if _RUNS & set(child.words) and isinstance(child.value, dict)]
+    own = [
+        child
+        for child in root.children
+        if _RUNS & set(child.words) and isinstance(child.value, dict)
+    ]
     return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
 
 
@@ -80,13 +129,26 @@ def _ended(run: Node) -> Status | None:
 
 
 def _stages(run: Node) -> list[tuple[Node, Status]]:
-    """Return the stages of a run, from a list or an object by name, with their status; optional ones excluded."""
+    """Return the stages of a run, from a list or an object by name, with their status; optional
+    ones excluded.
+    """
     found: list[tuple[Node, Status]] = []
     for child in run.children if isinstance(run.value, dict) else ():
-        if _STAGES & set(child.words) and "failed" in child.words:  # `failed_jobs: 2`, `failed_stages: [deploy]`
-            names = child.children if isinstance(child.value, list) else (child,) if child.number else ()
+        # `failed_jobs: 2`, `failed_stages: [deploy]`
+        if _STAGES & set(child.words) and "failed" in child.words:
+            names = (
+                child.children
+                if isinstance(child.value, list)
+                else (child,)
+                if child.number
+                else ()
+            )
             found += [(one, "fail") for one in names]
-        elif isinstance(child.value, dict) and child.nature != "history" and not {*_LATEST, *_RUNS} & set(child.words):
+        elif (
+            isinstance(child.value, dict)
+            and child.nature != "history"
+            and not {*_LATEST, *_RUNS} & set(child.words)
+        ):
             status = _status_of(child)[1]
             found += [(child, status)] if status is not None else []
     for node in run.walk() if isinstance(run.value, dict) else ():

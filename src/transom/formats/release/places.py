@@ -64,11 +64,17 @@ class Source:
     @cached_property
     def _root(self) -> Node | Element:
         text = self._text.strip()
-        return read_xml(text, self._name) if text.startswith("<") else Node(parse_json(text, self._name))
+        return (
+            read_xml(text, self._name)
+            if text.startswith("<")
+            else Node(parse_json(text, self._name))
+        )
 
 
 def stands_in(value: str, passage: str) -> bool:
-    """Whether a passage contains a value: a number as a number, whole words, exactly but for spaces."""
+    """Whether a passage contains a value: a number as a number, whole words, exactly but for
+    spaces.
+    """
     signs = "".join(value.translate(_UNQUOTED).split())
     if not signs:
         return False
@@ -82,7 +88,9 @@ def stands_in(value: str, passage: str) -> bool:
 def _number_in(value: str, text: str) -> bool:
     try:
         return any(
-            Decimal(word.strip('",:')) == Decimal(value) for word in text.split() if word.strip('",:')[:1].isdigit()
+            Decimal(word.strip('",:')) == Decimal(value)
+            for word in text.split()
+            if word.strip('",:')[:1].isdigit()
         )
     except InvalidOperation:
         return False

@@ -21,7 +21,9 @@ def quote_of(node: Node) -> str:
     return f'"{node.key}": {text}' if node.place < 0 and node.key else text
 
 
-def observe(measure: str, node: Node, value: float | str, *, label: str = "", **more: Any) -> Observation:
+def observe(
+    measure: str, node: Node, value: float | str, *, label: str = "", **more: Any
+) -> Observation:
     """Create an observation of a node's value."""
     return Observation(
         measure=measure,
@@ -37,19 +39,36 @@ def observe(measure: str, node: Node, value: float | str, *, label: str = "", **
 
 def _said(node: Node) -> str:
     value = node.value
-    return "" if isinstance(value, dict | list) else value if isinstance(value, str) else compact_json(value)
+    return (
+        ""
+        if isinstance(value, dict | list)
+        else value
+        if isinstance(value, str)
+        else compact_json(value)
+    )
 
 
 def derived(
-    measure: str, node: Node, value: float, formula: str, operands: Sequence[tuple[float, Node]], *, unit: str = ""
+    measure: str,
+    node: Node,
+    value: float,
+    formula: str,
+    operands: Sequence[tuple[float, Node]],
+    *,
+    unit: str = "",
 ) -> Observation:
     """Create an observation that is calculated from values below a node.
 
     Args:
         formula: formula over `a`, `b`, ... in the order of the operands.
     """
-    rows = tuple(Operand(value=plain_number(number), locator=of.pointer, quote=quote_of(of)) for number, of in operands)
-    quote = ", ".join(f"{name}: {row.quote}" for name, row in zip(string.ascii_lowercase, rows, strict=False))
+    rows = tuple(
+        Operand(value=plain_number(number), locator=of.pointer, quote=quote_of(of))
+        for number, of in operands
+    )
+    quote = ", ".join(
+        f"{name}: {row.quote}" for name, row in zip(string.ascii_lowercase, rows, strict=False)
+    )
     return Observation(
         measure=measure,
         value=value,

@@ -10,12 +10,13 @@ from transom.formats.release.tree import Node
 from transom.formats.release.words import Status, word_list, word_set, words
 
 _DECISIONS = word_list(
-    "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote verdict "
-    "position recommendation review_status overall_decision final_decision status overall_status "
-    "review_result result outcome conclusion state sentiment"
+    "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote"
+    " verdict position recommendation review_status overall_decision final_decision status"
+    " overall_status review_result result outcome conclusion state sentiment"
 )
 _PEOPLE = word_set(
-    "reviewer stakeholder approver approval signoff sign review participant feedback attendee tester signatory response"
+    "reviewer stakeholder approver approval signoff sign review participant feedback attendee"
+    " tester signatory response"
 )
 _APPROVED = word_set("approved approval signed signoff")
 _SIGNED = _APPROVED | word_set("sign approver rejected declined")
@@ -25,19 +26,24 @@ _ASKED = word_set("required needed")
 _COUNTS = word_set("by count number of off total so far")
 _GIVEN = word_set("received given obtained collected approved")
 _PROSE = word_set(
-    "comment note feedback remark rationale reason concern summary statement quote observation opinion "
-    "justification message text caveat"
+    "comment note feedback remark rationale reason concern summary statement quote observation"
+    " opinion justification message text caveat"
 )
 _NO_PERSON = word_set(
-    "issue finding defect bug scenario case test vulnerability checklist item check condition step action"
+    "issue finding defect bug scenario case test vulnerability checklist item check condition step"
+    " action"
 )
 
 
 def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
-    """Return observations `review.decision`, `review.person`, `review.condition`; and doubts as remarks."""
+    """Return observations `review.decision`, `review.person`, `review.condition`; and doubts as
+    remarks.
+    """
     found: list[Observation] = []
     for node, status in _overall(root):
-        found.append(observe("review.decision", node, status, label="the review", nature="measured"))
+        found.append(
+            observe("review.decision", node, status, label="the review", nature="measured")
+        )
     for node, label, status in (*_people(root), *_tallies(root, decided=bool(found))):
         found.append(observe("review.person", node, status, label=label, nature="measured"))
     found += [
@@ -51,7 +57,10 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
     """Return the overall decision, and weaker statements beside it."""
     if not isinstance(root.value, dict):
         return []
-    for place in (root, *(child for child in root.children if isinstance(child.value, dict) and _is_summary(child))):
+    for place in (
+        root,
+        *(child for child in root.children if isinstance(child.value, dict) and _is_summary(child)),
+    ):
         found = [_against(child) for child in place.children]
         less = [one for one in found if one is not None]
         for number, name in enumerate(_DECISIONS):
@@ -60,8 +69,14 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
                 continue
             inner = node.get(*_DECISIONS) if isinstance(node.value, dict) else node
             status = words().status_of(inner.value) if inner is not None else None
-            if status is not None and inner is not None and inner.nature not in ("history", "limit"):
-                beside = [one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None]
+            if (
+                status is not None
+                and inner is not None
+                and inner.nature not in ("history", "limit")
+            ):
+                beside = [
+                    one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None
+                ]
                 others = [(one, words().status_of(one.value)) for one in beside if one is not inner]
                 less += [(one, said) for one, said in others if said in ("fail", "conditional")]
                 return [(inner, status), *(one for one in less if one[0] is not inner)]
@@ -81,51 +96,78 @@ def _against(node: Node) -> tuple[Node, Status] | None:
 
 
 def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]:
-    """Yield counted or listed sign-offs: `{required: 3, received: 2}`, `{pm: true}`, `missing: [legal]`."""
+    """Yield counted or listed sign-offs: `{required: 3, received: 2}`, `{pm: true}`, `missing:
+    [legal]`.
+    """
     for node in root.walk():
         if not isinstance(node.value, dict) or node.nature == "history":
             continue
         required, received = _number(node, _ASKED), _number(node, _GIVEN)
         if required is not None and received is not None:
             few = (received.number or 0) < (required.number or 0)
-            yield received, f"{received.value} of {required.value} sign-offs", "pending" if few else "pass"
+            yield (
+                received,
+                f"{received.value} of {required.value} sign-offs",
+                "pending" if few else "pass",
+            )
         of_people = any(_SIGNED & set(child.words) for child in (node, *node.children))
         for child in node.children:
             key, listed = set(child.words), isinstance(child.value, list)
             named = key & _OPEN and key <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
-            if named and (child.value if listed else child.number) and (of_people or (decided and listed)):
+            if (
+                named
+                and (child.value if listed else child.number)
+                and (of_people or (decided and listed))
+            ):
                 yield child, child.key.replace("_", " "), "fail" if key & _REVOKED else "pending"
         votes = [(child, words().status_of(child.value)) for child in node.children]
-        if votes and _PEOPLE & set(node.words) and all(_is_vote(child, status) for child, status in votes):
+        if (
+            votes
+            and _PEOPLE & set(node.words)
+            and all(_is_vote(child, status) for child, status in votes)
+        ):
             yield from ((child, child.key, status or "pending") for child, status in votes)
 
 
 def _number(node: Node, names: frozenset[str]) -> Node | None:
     """Return the number of sign-offs under one of these names."""
     numbers = (one for one in node.children if one.number is not None and names & set(one.words))
-    return next((one for one in numbers if set(one.words) <= names | _SIGNED | _PEOPLE | _COUNTS), None)
+    return next(
+        (one for one in numbers if set(one.words) <= names | _SIGNED | _PEOPLE | _COUNTS), None
+    )
 
 
 def _is_vote(node: Node, status: Status | None) -> bool:
-    return node.value is None or (status is not None and not set(node.words) & {*_DECISIONS, *_PROSE})
+    return node.value is None or (
+        status is not None and not set(node.words) & {*_DECISIONS, *_PROSE}
+    )
 
 
 def _is_summary(node: Node) -> bool:
     return bool(
-        {"summary", "overall", "decision", "conclusion", "result", "signoff", "approval", "review"} & set(node.words)
+        {"summary", "overall", "decision", "conclusion", "result", "signoff", "approval", "review"}
+        & set(node.words)
     )
 
 
 def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
     """Yield the decision of each person or group, at any depth."""
     for node in root.walk():
-        if not isinstance(node.value, dict) or node.parent is None or node.nature in ("history", "limit"):
+        if (
+            not isinstance(node.value, dict)
+            or node.parent is None
+            or node.nature in ("history", "limit")
+        ):
             continue
         context = {*node.words, *node.parent.words}
         if context & _NO_PERSON:
             continue
-        named = node.get("reviewer", "stakeholder", "approver", "name", "role", "person", "department", "team")
-        if not context & _PEOPLE or ((node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None):
+        named = node.get(
+            "reviewer", "stakeholder", "approver", "name", "role", "person", "department", "team"
+        )
+        if not context & _PEOPLE or (
+            (node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None
+        ):
             continue
         decision = node.get(*_DECISIONS)
         status = words().status_of(decision.value) if decision is not None else None
@@ -138,7 +180,11 @@ def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
 
 
 def _prose(node: Node) -> list[Node]:
-    return [child for child in node.children if isinstance(child.value, str) and _PROSE & set(child.words)]
+    return [
+        child
+        for child in node.children
+        if isinstance(child.value, str) and _PROSE & set(child.words)
+    ]
 
 
 def _conditions(root: Node) -> Iterator[Node]:
@@ -146,12 +192,25 @@ def _conditions(root: Node) -> Iterator[Node]:
     for node in root.walk():
         if "condition" not in node.words or node.nature in ("history", "limit") or node.place >= 0:
             continue
-        entries = node.children if isinstance(node.value, list) else (node,) if isinstance(node.value, str) else ()
+        entries = (
+            node.children
+            if isinstance(node.value, list)
+            else (node,)
+            if isinstance(node.value, str)
+            else ()
+        )
         for entry in entries:
             state = entry.get("status", "state", "met", "fulfilled", "resolved")
-            met = state is not None and (state.value is True or words().fate_of(state.value) == "closed")
+            met = state is not None and (
+                state.value is True or words().fate_of(state.value) == "closed"
+            )
             met = met or (state is not None and words().status_of(state.value) == "pass")
-            written = isinstance(entry.value, dict) or str(entry.value).strip().lower() not in ("", "none", "n/a", "-")
+            written = isinstance(entry.value, dict) or str(entry.value).strip().lower() not in (
+                "",
+                "none",
+                "n/a",
+                "-",
+            )
             if written and not met:
                 yield entry
 
@@ -163,7 +222,11 @@ def _text_of(node: Node) -> str:
 
 def _doubts(root: Node) -> Iterator[Remark]:
     for node in root.walk():
-        if not isinstance(node.value, str) or len(node.value) < 12 or node.nature in ("history", "limit"):
+        if (
+            not isinstance(node.value, str)
+            or len(node.value) < 12
+            or node.nature in ("history", "limit")
+        ):
             continue
         around = {*node.words, *(node.parent.words if node.parent is not None else ())}
         if not around & _PROSE or _settled(node):

@@ -1,4 +1,6 @@
-"""Reads findings, vulnerabilities and defects by severity: counts, and lists whose entries have a state."""
+"""Reads findings, vulnerabilities and defects by severity: counts, and lists whose entries have
+a state.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from transom.formats.release.words import Severity, word_set, words
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 _COUNTED = word_set(
-    "count number total open unresolved remaining active outstanding issue finding vulnerability vuln "
-    "defect bug severity of num by risk alert new"
+    "count number total open unresolved remaining active outstanding issue finding vulnerability"
+    " vuln defect bug severity of num by risk alert new"
 )
 _OPEN = {"open", "unresolved", "remaining", "active", "outstanding", "current"}
 _GONE = word_set("resolved fixed closed suppressed mitigated remediated patched false dismissed")
@@ -34,11 +36,23 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
         remaining = [one for level, one, fate in listed if level == severity and fate != "closed"]
         for one in remaining[:_MOST_SHOWN]:
             shown[severity] += 1
-            found.append(observe(f"{prefix}.{severity}.entry", one, "fail", label=one.label, nature="measured"))
+            found.append(
+                observe(
+                    f"{prefix}.{severity}.entry", one, "fail", label=one.label, nature="measured"
+                )
+            )
         if listed:
             place = rows[0].parent if rows and rows[0].parent else root
             counts = [(1.0, one) for one in remaining[:_MOST_SHOWN]]
-            found.append(derived(f"{prefix}.{severity}", place, float(len(remaining)), "count of open entries", counts))
+            found.append(
+                derived(
+                    f"{prefix}.{severity}",
+                    place,
+                    float(len(remaining)),
+                    "count of open entries",
+                    counts,
+                )
+            )
         for node, value in ((node, value) for level, node, value in counted if level == severity):
             if listed and value == len(rows) and gone and not _OPEN & set(_around(node)):
                 continue  # the number counts all entries, the list tells which are open
@@ -46,17 +60,33 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
             if listed and value != len(remaining) and severity in ("critical", "high"):
                 text = f"{value:g} {severity} counted, {len(remaining)} open in the list"
                 remarks.append(
-                    Remark(kind="contradiction", text=text, locator=node.pointer, measure=f"{prefix}.{severity}")
+                    Remark(
+                        kind="contradiction",
+                        text=text,
+                        locator=node.pointer,
+                        measure=f"{prefix}.{severity}",
+                    )
                 )
     if not found and prefix == "vulnerabilities" and (nothing := _empty_list(root)) is not None:
-        found = [observe(f"{prefix}.{one}", nothing, 0.0, formula="count of entries") for one in SEVERITIES]
+        found = [
+            observe(f"{prefix}.{one}", nothing, 0.0, formula="count of entries")
+            for one in SEVERITIES
+        ]
     return found, remarks
 
 
 def _empty_list(root: Node) -> Node | None:
-    """Return an empty list of findings, if every such list is empty and no status tells of trouble."""
-    lists = [node for node in root.walk() if isinstance(node.value, list) and _LISTS & set(node.words)]
-    told = {words().status_of(node.value) for node in root.walk() if not isinstance(node.value, dict | list)}
+    """Return an empty list of findings, if every such list is empty and no status tells of
+    trouble.
+    """
+    lists = [
+        node for node in root.walk() if isinstance(node.value, list) and _LISTS & set(node.words)
+    ]
+    told = {
+        words().status_of(node.value)
+        for node in root.walk()
+        if not isinstance(node.value, dict | list)
+    }
     if not lists or any(node.value or node.nature != "measured" for node in lists):
         return None
     trouble = any(node.words == ("error",) and node.value for node in root.walk())
@@ -74,11 +104,23 @@ def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], 
         severity, fate = entry
         rows.append((severity, node, fate))
         if fate == "accepted":
-            text = f"the data says that {node.label!r} ({severity}) is accepted; only a waiver from outside counts"
-            remarks.append(Remark(kind="waiver_claim", text=text, locator=node.pointer, severity="medium"))
+            text = (
+                f"the data says that {node.label!r} ({severity}) is accepted; only a waiver from"
+                " outside counts"
+            )
+            remarks.append(
+                Remark(kind="waiver_claim", text=text, locator=node.pointer, severity="medium")
+            )
         if fate == "closed" and severity in ("critical", "high") and _is_suppressed(node):
             text = f"{node.label!r} ({severity}) is suppressed"
-            remarks.append(Remark(kind="suppressed", text=text, locator=node.pointer, measure=f"{prefix}.{severity}"))
+            remarks.append(
+                Remark(
+                    kind="suppressed",
+                    text=text,
+                    locator=node.pointer,
+                    measure=f"{prefix}.{severity}",
+                )
+            )
     return rows, remarks
 
 
@@ -89,15 +131,23 @@ def _entry(node: Node) -> tuple[Severity, str] | None:
         return None
     of_list = _LISTS & set(node.words if node.place >= 0 else parent.words)
     if isinstance(node.value, str) and node.place >= 0 and "blocker" in node.words:
-        return ("critical", "open") if node.value.strip() and not words().placeholders.match(node.value) else None
+        return (
+            ("critical", "open")
+            if node.value.strip() and not words().placeholders.match(node.value)
+            else None
+        )
     if not isinstance(node.value, dict):
         return None
     severity = _told(node)
-    if severity and any(child.number is not None and set(child.words) <= _COUNTED for child in node.children):
+    if severity and any(
+        child.number is not None and set(child.words) <= _COUNTED for child in node.children
+    ):
         return None  # the entry counts findings of a severity
     if severity is None and of_list and "blocker" in (*node.words, *parent.words):
         severity = "critical"
-    aside = {"risk", "recommendation", "concern"} & set(node.words) and not _ACCEPTED & set(node.words)
+    aside = {"risk", "recommendation", "concern"} & set(node.words) and not _ACCEPTED & set(
+        node.words
+    )
     if severity is None or (aside and not of_list):
         return None
     return severity, _fate(node)
@@ -117,7 +167,9 @@ def _fate(node: Node) -> str:
         flag = node.get(key)
         if flag is not None and flag.value is True:
             return "closed"
-    if (accepted := node.get("accepted", "risk_accepted", "waived")) is not None and accepted.value is True:
+    if (
+        accepted := node.get("accepted", "risk_accepted", "waived")
+    ) is not None and accepted.value is True:
         return "accepted"
     state = node.get("status", "state", "resolution", "disposition", "triage")
     return words().fate_of(state.value) if state is not None else "open"
@@ -140,7 +192,11 @@ def _counted(root: Node) -> Iterator[tuple[Severity, Node, float]]:
         severity = _told(node.parent) if plain and node.parent is not None else None
         severity = severity or _severity_of_key(node)
         around = set(_around(node))
-        if severity is None or around & _GONE - {"open"} or {"score", "cvss", "test", "coverage"} & around:
+        if (
+            severity is None
+            or around & _GONE - {"open"}
+            or {"score", "cvss", "test", "coverage"} & around
+        ):
             continue
         if _open_beside(node):
             continue
@@ -166,5 +222,9 @@ def _open_beside(node: Node) -> bool:
     siblings = outer.children if outer is not None and isinstance(outer.value, dict) else ()
     keys = [child for child in siblings if child is not parent and _OPEN & set(child.words)]
     inner = [child for child in parent.children if child is not node and _OPEN & set(child.words)]
-    same = [one for one in (*inner, *(leaf for key in keys for leaf in key.children)) if one.number is not None]
+    same = [
+        one
+        for one in (*inner, *(leaf for key in keys for leaf in key.children))
+        if one.number is not None
+    ]
     return any(_severity_of_key(one) == _severity_of_key(node) for one in same)

@@ -1,4 +1,6 @@
-"""The vocabulary `words.yaml`: the meaning of statuses, severities and keys, whoever wrote the file."""
+"""The vocabulary `words.yaml`: the meaning of statuses, severities and keys, whoever wrote the
+file.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ _PERCENTILE = re.compile(
     r"p(\d{2,3})(?![0-9a-z])|(?<![a-z0-9])p\(?(\d{2,3}(?:\.\d)?)\)?|(?<!\d)(\d{2})th", re.IGNORECASE
 )
 _MOST_WORDS = 12
-_DOUBTED = frozenset({"with", "but", "except", "subject", "only", "not", "never", "almost", "nearly", "mostly"})
-_UNDONE = frozenset({"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"})
+_DOUBTED = frozenset(
+    {"with", "but", "except", "subject", "only", "not", "never", "almost", "nearly", "mostly"}
+)
+_UNDONE = frozenset(
+    {"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"}
+)
 
 
 class _Shape(BaseModel):
@@ -94,7 +100,12 @@ class Words(_Shape):
         """Phrases for the nature of a number, by the words of a key."""
         told = self.nature
         return Phrases(
-            {"limit": told.limit, "estimate": told.estimate, "planned": told.planned, "history": told.history},
+            {
+                "limit": told.limit,
+                "estimate": told.estimate,
+                "planned": told.planned,
+                "history": told.history,
+            },
             singular=True,
         )
 
@@ -143,7 +154,11 @@ class Words(_Shape):
         for status in ("fail", "conditional"):
             if status in found:
                 return cast("Status", status)
-        doubtful = {"pending", "progress"} & set(found) or _DOUBTED & set(self.statuses.left_of(words)) or "?" in text
+        doubtful = (
+            {"pending", "progress"} & set(found)
+            or _DOUBTED & set(self.statuses.left_of(words))
+            or "?" in text
+        )
         if "pass" in found:
             return "conditional" if doubtful else "pass"
         return cast("Status", found[0])
@@ -228,7 +243,9 @@ def plain_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def key_words(key: str) -> tuple[str, ...]:
-    """Return the words of a key in the singular: `failedTests` equals `failed_tests`; `p95` stays whole."""
+    """Return the words of a key in the singular: `failedTests` equals `failed_tests`; `p95`
+    stays whole.
+    """
     percentiles: list[str] = []
 
     def keep(match: re.Match[str]) -> str:

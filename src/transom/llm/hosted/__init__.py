@@ -1,4 +1,6 @@
-"""Models behind a server: Anthropic, OpenAI and compatible ones, Ollama; through the vendors' own SDKs."""
+"""Models behind a server: Anthropic, OpenAI and compatible ones, Ollama; through the vendors'
+own SDKs.
+"""
 
 from transom.llm.hosted.connecting import HOSTED, connect
 from transom.llm.hosted.provider import HostedProvider

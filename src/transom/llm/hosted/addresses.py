@@ -13,10 +13,15 @@ _AZURE_WITH_MORE = ("services.ai.azure.com", "cognitiveservices.azure.com")
 _OLLAMA_PORT = 11434
 _NO_MODEL = re.compile("model|deployment", re.I)
 _NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
-"""OpenAI's newer models' complaint about the older parameter name, which compatible servers are sent."""
+"""OpenAI's newer models' complaint about the older parameter name, which compatible servers are
+sent.
+"""
 _BELOW = {
     "anthropic": "it is asked below the base URL at /v1/messages: let that end before it",
-    "openai": "it is asked below the base URL at /chat/completions: let that end before it, of most servers in /v1",
+    "openai": (
+        "it is asked below the base URL at /chat/completions: let that end before it, of most"
+        " servers in /v1"
+    ),
     "ollama": "it is asked below the base URL at /api/chat: let that end before it",
 }
 
@@ -36,7 +41,8 @@ def service_of(base_url: str, api_version: str | None = None) -> str:
 
 
 def ollama_url(address: str) -> str:
-    """An address as `OLLAMA_HOST` has it: host, port or both may be left out, and where no scheme is named the port is
+    """An address as `OLLAMA_HOST` has it: host, port or both may be left out, and where no scheme
+    is named the port is
     Ollama's own, not the usual one of the web."""
     if "://" in address:
         return address
@@ -54,7 +60,9 @@ def _is_below(host: str, domains: tuple[str, ...]) -> bool:
 
 
 def hint_of(kind: str, refused: str) -> str | None:
-    """The hint for a request that was refused (status first) as the base URL or service may be wrong; else None."""
+    """The hint for a request that was refused (status first) as the base URL or service may be
+    wrong; else None.
+    """
     if kind == "openai" and _NEWER_NAME.search(refused):
         return "where OpenAI's own models are behind this address, set llm.openai.service: openai"
     gone = refused.startswith(("status 404", "status 405")) and not _NO_MODEL.search(refused)

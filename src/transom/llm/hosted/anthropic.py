@@ -38,12 +38,17 @@ class AnthropicVendor(StainlessVendor):
     }
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        held = for_anthropic(request.output) if request.output is not None and is_held(request, caps) else None
+        held = (
+            for_anthropic(request.output)
+            if request.output is not None and is_held(request, caps)
+            else None
+        )
         shown = render(request if held is not None else in_words(request))
         mark = caps.caching == "breakpoints"
         messages = _Messages()
         messages.add("user", _text(shown.user, mark=mark and bool(shown.user)))
-        # The end of the last exchange is written to the cache; the one before is where it is read from.
+        # The end of the last exchange is written to the cache; the one before is where it is read
+        # from.
         last = len(shown.turns) - 1
         for number, turn in enumerate(shown.turns):
             messages.add(*_turn(turn, mark=mark and number in (last, last - 2)))
@@ -88,13 +93,17 @@ class AnthropicVendor(StainlessVendor):
         return True
 
     def _connect(self) -> Any:
-        client = self._client_of("AsyncAnthropic", base_url=self._server.base_url, open_telemetry=False)
+        client = self._client_of(
+            "AsyncAnthropic", base_url=self._server.base_url, open_telemetry=False
+        )
         client.auth_token = None
         return client
 
 
 class _Messages:
-    """Messages of alternating roles: all results of one reply must stand in one message, first in it."""
+    """Messages of alternating roles: all results of one reply must stand in one message, first
+    in it.
+    """
 
     def __init__(self) -> None:
         self.all: list[dict[str, Any]] = []
@@ -118,18 +127,26 @@ def _text(text: str, *, mark: bool = False) -> list[_Block]:
 
 def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
     if isinstance(turn, ToolResults):
-        role, blocks = "user", [_result(one.id, one.content, is_error=one.is_error) for one in turn.results]
+        role, blocks = (
+            "user",
+            [_result(one.id, one.content, is_error=one.is_error) for one in turn.results],
+        )
     elif isinstance(turn, UserMessage):
         role, blocks = "user", _text(turn.text)
     else:
-        role, blocks = "assistant", _without_last_thoughts([block for part in turn.parts for block in _part(part)])
+        role, blocks = (
+            "assistant",
+            _without_last_thoughts([block for part in turn.parts for block in _part(part)]),
+        )
     if mark and blocks and blocks[-1].get("type") in ("text", "tool_result", "tool_use"):
         blocks[-1] = {**blocks[-1], "cache_control": _MARK}
     return role, blocks
 
 
 def _without_last_thoughts(blocks: list[_Block]) -> list[_Block]:
-    """A reply that was cut off while it thought: the API refuses a message that ends with thinking."""
+    """A reply that was cut off while it thought: the API refuses a message that ends with
+    thinking.
+    """
     while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
         blocks = blocks[:-1]
     return blocks
@@ -153,7 +170,11 @@ def _part(part: Part) -> list[_Block]:
 
 
 def _tool(tool: ToolSpec) -> _Block:
-    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": dict(tool.parameters),
+    }
 
 
 def _is_last(document: Document) -> bool:
@@ -195,5 +216,13 @@ def _close(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
 
 def _usage(counts: Mapping[str, int]) -> Usage:
     """The vendor counts what it read from a cache and what it wrote there apart from the rest."""
-    read, written = counts.get("cache_read_input_tokens", 0), counts.get("cache_creation_input_tokens", 0)
-    return Usage(counts.get("input_tokens", 0) + read + written, counts.get("output_tokens", 0), read, written)
+    read, written = (
+        counts.get("cache_read_input_tokens", 0),
+        counts.get("cache_creation_input_tokens", 0),
+    )
+    return Usage(
+        counts.get("input_tokens", 0) + read + written,
+        counts.get("output_tokens", 0),
+        read,
+        written,
+    )

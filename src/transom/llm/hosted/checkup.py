@@ -28,7 +28,9 @@ _PING = ToolSpec("ping", "Answers a ping.", _WORD)
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was tried: whether it was answered as asked, and what came or was wrong, in one line."""
+    """One thing that was tried: whether it was answered as asked, and what came or was wrong, in
+    one line.
+    """
 
     name: str
     status: Literal["ok", "failed"]
@@ -36,11 +38,21 @@ class Row:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Json]:
-        return {"name": self.name, "status": self.status, "says": self.says, "seconds": round(self.seconds, 3)}
+        return {
+            "name": self.name,
+            "status": self.status,
+            "says": self.says,
+            "seconds": round(self.seconds, 3),
+        }
 
 
-def _request(text: str, tools: tuple[ToolSpec, ...] = (), output: dict[str, Json] | None = None) -> Request:
-    blocks = (Block("role", "You try out a connection. Do exactly what is asked.", Tier.STABLE), Block("task", text))
+def _request(
+    text: str, tools: tuple[ToolSpec, ...] = (), output: dict[str, Json] | None = None
+) -> Request:
+    blocks = (
+        Block("role", "You try out a connection. Do exactly what is asked.", Tier.STABLE),
+        Block("task", text),
+    )
     return Request("doctor.checkup", Window(blocks), tools, _SHORT, output)
 
 
@@ -55,7 +67,9 @@ _TRIED = (
 
 
 async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[Row]:
-    """Check a server: each result as soon as it is there. `make`: whether to stream -> the provider."""
+    """Check a server: each result as soon as it is there. `make`: whether to stream -> the
+    provider.
+    """
     for name, stream, request in _TRIED:
         yield await _tried(name, make(stream), request)
 
@@ -81,7 +95,9 @@ def _judged(request: Request, reply: Reply) -> str:
     says = f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
     if request.tools:
         if not reply.calls:
-            raise ReplyError("it answered and called no tool", hint="roles with tools need another model")
+            raise ReplyError(
+                "it answered and called no tool", hint="roles with tools need another model"
+            )
         call = reply.calls[0]
         if call.name != _PING.name or not isinstance(call.arguments, dict):
             raise ReplyError(f"it called {call.name} with {call.arguments!r}")

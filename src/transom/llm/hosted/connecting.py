@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class _Kind(NamedTuple):
-    """A vendor, its usual address, and the variable in which people keep an address of their own."""
+    """A vendor, its usual address, and the variable in which people keep an address of their
+    own.
+    """
 
     vendor: type[AnthropicVendor | OpenAIVendor | OllamaVendor]
     url: str
@@ -35,7 +37,9 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    "anthropic": _Kind(AnthropicVendor, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "claude-sonnet-4-5"),
+    "anthropic": _Kind(
+        AnthropicVendor, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "claude-sonnet-4-5"
+    ),
     "openai": _Kind(OpenAIVendor, OFFICIAL, "OPENAI_BASE_URL", "gpt-4.1"),
     "ollama": _Kind(OllamaVendor, "http://127.0.0.1:11434", "OLLAMA_HOST", "llama3.1"),
 }
@@ -59,7 +63,9 @@ def server_of(
     stream: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> Server:
-    """The server at `base_url`, or as its settings or the vendor's variable say; SettingsError where that is none."""
+    """The server at `base_url`, or as its settings or the vendor's variable say; SettingsError
+    where that is none.
+    """
     known = _KINDS[kind]
     url = base_url or settings.base_url or environ.get(known.url_variable) or known.url
     if kind == "ollama":
@@ -94,42 +100,61 @@ def connect(
     store: RateLimitStore | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> RetryingProvider:
-    """A provider by its name, `anthropic:NAME`, `openai:NAME` or `ollama:NAME`. Nothing is sent yet.
+    """A provider by its name, `anthropic:NAME`, `openai:NAME` or `ollama:NAME`. Nothing is sent
+    yet.
 
     Args:
         name, settings: which one, and the settings of that kind of provider.
         base_url: goes before the one of the settings.
         stream: take replies in pieces.
-        store: where what was spent of its limits is kept for other processes; with this process where None.
+        store: where what was spent of its limits is kept for other processes; with this process
+            where None.
         environ: where its key is looked up.
 
     Raises:
-        InputError: no model, an SDK that is not installed, no key or none that can be sent, no address of it or of
+        InputError: no model, an SDK that is not installed, no key or none that can be sent, no
+            address of it or of
             the proxy to it. One line says what to do.
     """
     kind, _, model = name.partition(":")
     vendor = _KINDS[kind].vendor
     if not model:
         what = "this provider needs the name of a model"
-        raise InputError(what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}")
+        raise InputError(
+            what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}"
+        )
     if find_spec(kind) is None:
-        raise InputError(f"the package {kind} is not installed", where=name, hint=install_hint(kind))
+        raise InputError(
+            f"the package {kind} is not installed", where=name, hint=install_hint(kind)
+        )
     server = server_of(kind, settings, base_url=base_url, stream=stream, environ=environ)
     if server.needs_key and server.api_key == NO_KEY:
         what = f"there is no key: {server.key_variable} is not set"
         raise InputError(what, where=name, hint="set it and try again")
     service = server.service if kind == "openai" else kind
-    caps = known_model(service, model, context_tokens=settings.context_tokens, parallel_tools=settings.parallel_tools)
+    caps = known_model(
+        service,
+        model,
+        context_tokens=settings.context_tokens,
+        parallel_tools=settings.parallel_tools,
+    )
     provider = HostedProvider(vendor(server), model, server, caps, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
     account = f"{kind} {urlsplit(server.base_url).netloc.rpartition('@')[2]} {server.key_variable}"
-    return RetryingProvider(provider, settings.retry, Bucket(account, limits, store=store or PROCESS))
+    return RetryingProvider(
+        provider, settings.retry, Bucket(account, limits, store=store or PROCESS)
+    )
 
 
 def _key(variable: str, environ: Mapping[str, str], kind: str) -> str:
-    """The key in a variable, else `NO_KEY`. A SettingsError quotes nothing of a key that no header takes."""
+    """The key in a variable, else `NO_KEY`. A SettingsError quotes nothing of a key that no
+    header takes.
+    """
     key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        what = f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like character"
+        what = (
+            f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like"
+            " character"
+        )
         raise SettingsError(what, where=kind, hint="copy it anew, as plain text in one line")
     return key or NO_KEY

@@ -39,7 +39,8 @@ class ReplyAssembler:
         stop: why the model stopped, in the vendor's word; None while nothing says so.
         usage: as far as it was reported.
         counts: token counts so far, for a vendor that reports them bit by bit.
-        in_pieces: whether it came in pieces so far, for a vendor that may send it whole behind them.
+        in_pieces: whether it came in pieces so far, for a vendor that may send it whole behind
+            them.
     """
 
     def __init__(self, on_delta: OnDelta | None = None) -> None:
@@ -52,7 +53,9 @@ class ReplyAssembler:
         self._latest: dict[Hashable, Hashable] = {}
 
     def text(self, key: Hashable, text: str) -> None:
-        """Append text. `key` identifies a piece of the reply; pieces keep the order in which they began."""
+        """Append text. `key` identifies a piece of the reply; pieces keep the order in which
+        they began.
+        """
         self._pieces.setdefault(key, _Piece("text")).texts.append(text)
         if text and self._on_delta:
             self._on_delta(Text(text))
@@ -60,13 +63,15 @@ class ReplyAssembler:
     def call(self, key: Hashable, *, ident: str = "", name: str = "", arguments: Json = "") -> None:
         """Add to a tool call; its arguments come as pieces of text, or whole.
 
-        Some servers give every call the same place, and some no id either: another id begins another call, so does
-        another name, and so does the name again where nothing has an id.
+        Some servers give every call the same place, and some no id either: another id begins
+        another call, so does another name, and so does the name again where nothing has an id.
         """
         at = self._latest.get(key, key)
         piece = self._pieces.setdefault(at, _Piece("call"))
         again = name == piece.name and not ident and not piece.id
-        if (ident and piece.id not in ("", ident)) or (name and piece.name and (name != piece.name or again)):
+        if (ident and piece.id not in ("", ident)) or (
+            name and piece.name and (name != piece.name or again)
+        ):
             at = self._latest[key] = (key, len(self._pieces))
             piece = self._pieces[at] = _Piece("call")
         piece.id, piece.name = ident or piece.id, name or piece.name
@@ -101,20 +106,29 @@ class ReplyAssembler:
         return sum(piece.kind == "call" for piece in self._pieces.values())
 
     def reply(
-        self, by: str, stops: Mapping[str, Stop], *, calls_before: int, usage: Usage, silent: bool = False
+        self,
+        by: str,
+        stops: Mapping[str, Stop],
+        *,
+        calls_before: int,
+        usage: Usage,
+        silent: bool = False,
     ) -> Reply:
         """The reply, if it is whole.
 
         Args:
             by: who answered.
             stops: the vendor's words for why a model stops.
-            calls_before: calls in the conversation so far; numbers the ids of a server that gives none.
+            calls_before: calls in the conversation so far; numbers the ids of a server that gives
+                none.
             usage: an estimate, for a server that reports none.
-            silent: whether the model may end without a word, which is a pause; else such a reply is broken.
+            silent: whether the model may end without a word, which is a pause; else such a reply is
+                broken.
 
         Raises:
             NetworkFailed: nothing said that it was over.
-            ProviderError: its server gave up, it stopped for a reason that is not known here, or there is nothing in
+            ProviderError: its server gave up, it stopped for a reason that is not known here, or
+                there is nothing in
                 it.
         """
         if self.stop is None:
@@ -124,7 +138,10 @@ class ReplyAssembler:
         if self.stop not in stops:
             raise ProviderError(
                 f"the model stopped for a reason that is not known here: {self.stop[:60]!r}",
-                hint="it is unknown whether the reply is whole; use another model, or a newer transom",
+                hint=(
+                    "it is unknown whether the reply is whole; use another model, or a newer"
+                    " transom"
+                ),
             )
         stop, parts = stops[self.stop], self._parts(calls_before)
         called = any(isinstance(part, ToolCall) for part in parts)
@@ -143,7 +160,9 @@ class ReplyAssembler:
         return whole
 
     def _usage(self, estimate: Usage) -> Usage:
-        """The reported usage where it is plausible: some input, no negative count, not more cached than read."""
+        """The reported usage where it is plausible: some input, no negative count, not more
+        cached than read.
+        """
         said = sum(len(text) for piece in self._pieces.values() for text in piece.texts)
         guess = replace(estimate, output_tokens=-(-said // 3))
         reported = self.usage
@@ -164,7 +183,11 @@ class ReplyAssembler:
                 calls_before += 1
                 ident = f"call_{calls_before}" if not piece.id or piece.id in ids else piece.id
                 ids.add(ident)
-                parts.append(ToolCall(whole_text(ident), whole_text(piece.name), whole_texts(_arguments(piece))))
+                parts.append(
+                    ToolCall(
+                        whole_text(ident), whole_text(piece.name), whole_texts(_arguments(piece))
+                    )
+                )
             elif text := "".join(piece.texts):
                 parts.append(Text(whole_text(text)))
         return tuple(parts)
@@ -176,7 +199,9 @@ def whole_number(value: object) -> int | None:
 
 
 def _arguments(piece: _Piece) -> Json:
-    """Arguments as JSON, null as no arguments; the raw text where it is no JSON, so that the model can be corrected."""
+    """Arguments as JSON, null as no arguments; the raw text where it is no JSON, so that the
+    model can be corrected.
+    """
     text = "".join(piece.texts)
     if not text.strip():  # what an SDK has read is held to the same as what is read here
         held = held_arguments({} if piece.data is None else piece.data)

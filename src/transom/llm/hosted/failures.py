@@ -1,4 +1,6 @@
-"""Mapping of a server's error response to our errors: by its status, never by the class that an SDK chose."""
+"""Mapping of a server's error response to our errors: by its status, never by the class that an
+SDK chose.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from transom.llm.hosted.overflow import overflow
 from transom.llm.reading import read_document
 
 _NO_RETRY = {
-    *("invalid_request_error", "authentication_error", "permission_error", "not_found_error", "billing_error"),
+    *(
+        "invalid_request_error",
+        "authentication_error",
+        "permission_error",
+        "not_found_error",
+        "billing_error",
+    ),
     *("request_too_large", "insufficient_quota", "invalid_api_key", "model_not_found"),
 }
 """Kinds of errors that vendors name in a body, and that asking again does not mend."""
@@ -30,13 +38,17 @@ _NOT_OF_LENGTH = re.compile(
     r"|\bper (?:second|minute|hour|day)\b|\bplease wait\b",
     re.I,
 )
-"""Errors that refuse no request for its length, though they may speak of tokens: too many of them a minute."""
+"""Errors that refuse no request for its length, though they may speak of tokens: too many of
+them a minute.
+"""
 _RETRYABLE_4XX = {409, 425}
 _HOPELESS_5XX = {501, 505}
 
 
 def from_status(status: int, body: Json, headers: Mapping[str, str]) -> ProviderError:
-    """The error that a status of 300 and more means; `body` is parsed where it is JSON, else its text."""
+    """The error that a status of 300 and more means; `body` is parsed where it is JSON, else its
+    text.
+    """
     kind, said = _read(body)
     what = f"status {status}: {said or 'no word of why'}"
     wait = retry_after(headers)
@@ -52,7 +64,10 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
         return ProviderError(what, retryable=status not in _HOPELESS_5XX, retry_after=wait)
     if status >= 400:
         return RequestRefused(what)
-    what = f"status {status}: it redirects to {headers.get('location', 'nowhere')}, which is not followed"
+    what = (
+        f"status {status}: it redirects to {headers.get('location', 'nowhere')}, which is not"
+        " followed"
+    )
     return ProviderError(what, hint="where that is right, make it the base URL")
 
 
@@ -70,8 +85,12 @@ def from_error_in_reply(error: Json) -> ProviderError:
 
 
 def connection_failed(error: BaseException) -> NetworkFailed:
-    """The error for a failed connection, with its cause: SDKs hide it behind a sentence of their own."""
-    while (inner := error.__cause__ or error.__context__) is not None and type(inner).__module__ != "builtins":
+    """The error for a failed connection, with its cause: SDKs hide it behind a sentence of their
+    own.
+    """
+    while (inner := error.__cause__ or error.__context__) is not None and type(
+        inner
+    ).__module__ != "builtins":
         error = inner
     text = str(error)
     return NetworkFailed(f"the connection failed: {text or type(error).__name__}")
@@ -90,7 +109,9 @@ def unreadable(what: str) -> ProviderError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `retry-after-ms` or `retry-after` (seconds or a date); None where neither says."""
+    """Seconds to wait, from `retry-after-ms` or `retry-after` (seconds or a date); None where
+    neither says.
+    """
     text = headers.get("retry-after-ms")
     try:
         if text is not None:
@@ -130,7 +151,8 @@ def _read(body: Json) -> tuple[str, str]:
     named = code if isinstance(code, str) and code else kind
     said, about = error.get("message") or error.get("detail"), error.get("metadata")
     raw = about.get("raw") if isinstance(about, dict) else None
-    more = raw if isinstance(raw, str) and raw else None if said else about  # what a model's own server said
+    # what a model's own server said
+    more = raw if isinstance(raw, str) and raw else None if said else about
     return str(named or ""), ": ".join(_line(one) for one in (said, more) if one)
 
 

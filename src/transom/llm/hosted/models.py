@@ -1,4 +1,6 @@
-"""Known properties of models: windows, sampling, caching. Facts of November 2026; settings override them."""
+"""Known properties of models: windows, sampling, caching. Facts of November 2026; settings
+override them.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ _GPT = Capabilities(
     sampling=True,
     caching="automatic",
 )
-# Ollama's server and vLLM hold every reply to the grammar of an answer, so that no tool is called; llama.cpp's refuses
-# a grammar beside tools. What else speaks like OpenAI is taken to be no better.
+# Ollama's server and vLLM hold every reply to the grammar of an answer, so that no tool is called;
+# llama.cpp's refuses a grammar beside tools. What else speaks like OpenAI is taken to be no better.
 _COMPATIBLE = Capabilities(
     bytes_per_token=2.0,
     context_tokens=8_192,
@@ -35,7 +37,8 @@ _COMPATIBLE = Capabilities(
 )
 
 
-# The first pattern that fits counts. The tokenizer of Claude makes 1.35 to 1.6 tokens of one of GPT's.
+# The first pattern that fits counts. The tokenizer of Claude makes 1.35 to 1.6 tokens of one of
+# GPT's.
 _ANTHROPIC: Mapping[str, Capabilities] = {"*": _CLAUDE}
 _OPENAI: Mapping[str, Capabilities] = {
     "gpt-5*": replace(_GPT, context_tokens=400_000, sampling=False),
@@ -56,12 +59,22 @@ _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER
 def known_model(
     service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True
 ) -> Capabilities:
-    """The known properties of a model of a service; of a service that is not known, those of a server like OpenAI's.
+    """The known properties of a model of a service; of a service that is not known, those of a
+    server like OpenAI's.
 
-    `context_tokens` is its window from the settings, if set; `parallel_tools` says whether one reply may call several.
+    `context_tokens` is its window from the settings, if set; `parallel_tools` says whether one
+    reply may call several.
     """
     service = "openai" if service == "azure" else service
     name = model.removeprefix("openai/") if service == "openai" else model  # as gateways call them
-    found = next(caps for pattern, caps in _TABLES.get(service, _OTHERS).items() if fnmatchcase(name, pattern))
+    found = next(
+        caps
+        for pattern, caps in _TABLES.get(service, _OTHERS).items()
+        if fnmatchcase(name, pattern)
+    )
     caps = replace(found, parallel_tools=parallel_tools)
-    return caps if context_tokens is None else replace(caps, context_tokens=context_tokens, context_known=True)
+    return (
+        caps
+        if context_tokens is None
+        else replace(caps, context_tokens=context_tokens, context_known=True)
+    )

@@ -43,17 +43,24 @@ class OllamaVendor(Vendor):
         # It is a grammar for the whole reply: beside tools, none of them would ever be called.
         held = is_held(request, caps) or is_mending_what_tools_found(request)
         shown = render(request if held else in_words(request))
-        one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""  # its API has no switch
+        # its API has no switch
+        one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""
         system = "\n\n".join(text for text in (shown.system, one_call) if text)
         messages = chat_messages(shown, system, _turn)
         settings = request.settings
-        # Without num_ctx the server takes its own small window, and cuts what does not fit without a word.
-        options: dict[str, object] = {"num_ctx": caps.context_tokens, "num_predict": settings.max_tokens}
+        # Without num_ctx the server takes its own small window, and cuts what does not fit without
+        # a word.
+        options: dict[str, object] = {
+            "num_ctx": caps.context_tokens,
+            "num_predict": settings.max_tokens,
+        }
         if settings.temperature is not None:
             options["temperature"] = settings.temperature
         body: dict[str, object] = {"model": model, "messages": messages, "options": options}
         if shown.tools:
-            body["tools"] = [function(one.name, one.description, dict(one.parameters)) for one in shown.tools]
+            body["tools"] = [
+                function(one.name, one.description, dict(one.parameters)) for one in shown.tools
+            ]
         if request.output is not None and held:
             body["format"] = without_patterns(request.output)
         return body
@@ -94,7 +101,10 @@ class OllamaVendor(Vendor):
                 return False
         if document.get("done") is True:
             draft.stop = str(document.get("done_reason") or "stop")  # older servers give no reason
-            read, written = (whole_number(document.get(name)) or 0 for name in ("prompt_eval_count", "eval_count"))
+            read, written = (
+                whole_number(document.get(name)) or 0
+                for name in ("prompt_eval_count", "eval_count")
+            )
             draft.usage = Usage(read, written) if read or written else None
         return True
 
@@ -124,7 +134,9 @@ def _document(piece: Any) -> Document:
 
 
 def _from_response(error: Any) -> Exception:
-    """The SDK keeps the status and drops the headers; the error that it was raised for still has them."""
+    """The SDK keeps the status and drops the headers; the error that it was raised for still has
+    them.
+    """
     response = getattr(error.__context__, "response", None)
     if response is None:
         return from_error_in_reply(error.error)
@@ -142,7 +154,9 @@ def _not_a_reply(error: ValidationError) -> Exception:
 
 def _turn(turn: Turn) -> list[Any]:
     if isinstance(turn, ToolResults):
-        return [{"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results]
+        return [
+            {"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results
+        ]
     if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
     message: dict[str, Any] = {"role": "assistant", "content": said(turn)}

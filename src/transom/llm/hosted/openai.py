@@ -1,4 +1,6 @@
-"""The Chat Completions API, through the SDK `openai`: OpenAI, Azure, OpenRouter, llama.cpp and others."""
+"""The Chat Completions API, through the SDK `openai`: OpenAI, Azure, OpenRouter, llama.cpp and
+others.
+"""
 
 from __future__ import annotations
 
@@ -53,17 +55,21 @@ class OpenAIVendor(StainlessVendor):
         self._service = server.service or service_of(server.base_url, server.api_version)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        # Compatible servers know the older name of the cap alone; newer models of OpenAI's refuse it.
+        # Compatible servers know the older name of the cap alone; newer models of OpenAI's refuse
+        # it.
         own = self._service in ("openai", "azure")
         held = request.output if is_held(request, caps) else None
         if own and held is not None and held.get("type") != "object":
             held = None  # it holds nothing but objects to a schema
         shown = render(request if held is not None else in_words(request))
-        mark = caps.caching == "breakpoints"  # OpenRouter hands them on, but not those of results of tools
+        # OpenRouter hands them on, but not those of results of tools
+        mark = caps.caching == "breakpoints"
         messages = chat_messages(shown, shown.system, _turn)
         lasting = bool(shown.system) + bool(shown.turns and shown.user)
         for message in messages[: lasting if mark else 0]:
-            message["content"] = [{"type": "text", "text": message["content"], "cache_control": _MARK}]
+            message["content"] = [
+                {"type": "text", "text": message["content"], "cache_control": _MARK}
+            ]
         settings = request.settings
         body: dict[str, object] = {
             "model": model,
@@ -74,13 +80,15 @@ class OpenAIVendor(StainlessVendor):
             body["temperature"] = settings.temperature
         if shown.tools:
             body["tools"] = [
-                function(one.name, one.description, without_patterns(one.parameters)) for one in shown.tools
+                function(one.name, one.description, without_patterns(one.parameters))
+                for one in shown.tools
             ]
             if not caps.parallel_tools:
                 body["parallel_tool_calls"] = False
         if held is not None:
             body["response_format"] = _format(without_patterns(held))
-        if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
+        # it marks the last place itself, which moves on as the conversation grows
+        if mark and shown.turns:
             body["extra_body"] = {"cache_control": _MARK}
         return body
 
@@ -99,7 +107,9 @@ class OpenAIVendor(StainlessVendor):
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
                 piece = choice.get("delta")
-                if isinstance(piece, dict) and any(said for name, said in piece.items() if name != "role"):
+                if isinstance(piece, dict) and any(
+                    said for name, said in piece.items() if name != "role"
+                ):
                     draft.in_pieces = True
                 content = piece or ({} if draft.in_pieces else choice.get("message"))
                 if isinstance(content, dict):
@@ -118,18 +128,22 @@ class OpenAIVendor(StainlessVendor):
             client = self._client_of("AsyncOpenAI", base_url=url)
         else:
             client = self._client_of("AsyncAzureOpenAI", azure_endpoint=url, api_version=version)
-        if service_of(url, version) != self.kind:  # an account's organization holds at the vendor's own alone
+        # an account's organization holds at the vendor's own alone
+        if service_of(url, version) != self.kind:
             client.organization = client.project = None
         return client
 
 
 def _turn(turn: Turn) -> list[Any]:
     if isinstance(turn, ToolResults):
-        return [{"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results]
+        return [
+            {"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results
+        ]
     if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
     text, calls = said(turn), [part for part in turn.parts if isinstance(part, ToolCall)]
-    # Beside calls some refuse an empty text; without any, as after a reply that was all thinking, they refuse null.
+    # Beside calls some refuse an empty text; without any, as after a reply that was all thinking,
+    # they refuse null.
     message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else "")}
     if calls:
         message["tool_calls"] = [_call(call) for call in calls]
@@ -209,7 +223,9 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter reports them; with the user's own key there, what the vendor charges is added."""
+    """Dollars, as OpenRouter reports them; with the user's own key there, what the vendor
+    charges is added.
+    """
     if usage.get("is_byok") is not True:
         return _money(usage.get("cost"))
     details = usage.get("cost_details")

@@ -7,7 +7,14 @@ import logging
 from collections.abc import Mapping
 from contextlib import aclosing
 
-from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError, RequestRefused, install_hint
+from transom.errors import (
+    ContextOverflow,
+    InputError,
+    NetworkFailed,
+    ProviderError,
+    RequestRefused,
+    install_hint,
+)
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.addresses import hint_of
@@ -30,14 +37,17 @@ _SHOWN = 400
 class HostedProvider(Provider):
     """A model behind a server.
 
-    Whether requests stay on this machine (`local`) is said, not found out: a local server may forward everything.
+    Whether requests stay on this machine (`local`) is said, not found out: a local server may
+    forward everything.
     """
 
     name: str = ""
     local: bool = False
     caps: Capabilities = Capabilities()
 
-    def __init__(self, vendor: Vendor, model: str, server: Server, caps: Capabilities, *, local: bool = False) -> None:
+    def __init__(
+        self, vendor: Vendor, model: str, server: Server, caps: Capabilities, *, local: bool = False
+    ) -> None:
         self.name, self.local, self.caps = f"{vendor.kind}:{model}", local, caps
         self._vendor = vendor
         self._model = model
@@ -55,7 +65,9 @@ class HostedProvider(Provider):
         return int(size / self.caps.bytes_per_token) + 1
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Ask once. A ProviderError has this provider's name and not its key; InputError: its SDK cannot be used."""
+        """Ask once. A ProviderError has this provider's name and not its key; InputError: its
+        SDK cannot be used.
+        """
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
         self._connect()
@@ -67,7 +79,9 @@ class HostedProvider(Provider):
         except TimeoutError as error:
             if draft.stop is not None:  # all is there, only the connection was not closed
                 return self._whole(request, draft)
-            raise self._signed(NetworkFailed(f"no whole reply within {self._server.seconds:g} s")) from error
+            raise self._signed(
+                NetworkFailed(f"no whole reply within {self._server.seconds:g} s")
+            ) from error
         except ProviderError as error:
             raise self._signed(error) from None
         return self._whole(request, draft)
@@ -100,41 +114,59 @@ class HostedProvider(Provider):
         try:
             vendor = self._vendor
             silent = vendor.may_be_silent
-            return draft.reply(self.name, vendor.stops, calls_before=before, usage=guess, silent=silent)
+            return draft.reply(
+                self.name, vendor.stops, calls_before=before, usage=guess, silent=silent
+            )
         except ProviderError as error:
             raise self._signed(error) from None
 
     def _signed(self, error: ProviderError) -> ProviderError:
-        redact = Redactor(secrets=self.secrets)  # an SDK may have written a key as `repr`, base64 or a URL does
+        # an SDK may have written a key as `repr`, base64 or a URL does
+        redact = Redactor(secrets=self.secrets)
         error.what = redact(error.what)[:_SHOWN]  # in this order: half a key would not be found
         error.args = (error.what,)  # `repr` shows these
-        error.__cause__ = error.__context__ = None  # an SDK's error may quote a response, and a traceback prints all
+        # an SDK's error may quote a response, and a traceback prints all
+        error.__cause__ = error.__context__ = None
         error.where = error.where or self.name
         if isinstance(error, ContextOverflow):
             error.hint = error.hint or self._how_to_fit(error.limit)
         if type(error) is RequestRefused:
             error.hint = error.hint or hint_of(self._vendor.kind, error.what)
-        if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
+        if (
+            error.hint is None
+            and self._server.key_variable
+            and type(error).__name__ == "AuthenticationFailed"
+        ):
             error.hint = f"check the key in {self._server.key_variable}"
         return error
 
     def _how_to_fit(self, limit: int | None) -> str:
-        """The hint for an overflow that the server reported: windows are made as large as the settings say."""
+        """The hint for an overflow that the server reported: windows are made as large as the
+        settings say.
+        """
         setting = f"llm.{self._vendor.kind}.context_tokens"
         if limit is None:
             return f"say how large its window is ({setting}), or choose a model with a larger one"
         if limit < self.caps.context_tokens or not self.caps.context_known:
-            return f"set {setting}: {limit} (and window.tokens to no more, where that is set), and go on"
+            return (
+                f"set {setting}: {limit} (and window.tokens to no more, where that is set), and"
+                " go on"
+            )
         return f"it counts more tokens than were estimated: set {setting} to less than {limit}"
 
     def _refuse_what_would_be_cut(self, request: Request) -> None:
         needed, limit = self.estimate_tokens(request), self.caps.context_tokens
         if needed > limit and not self._vendor.tells_overflow:
-            what = f"the request has up to {needed} tokens, the window {limit}, and the server would cut it unasked"
+            what = (
+                f"the request has up to {needed} tokens, the window {limit}, and the server would"
+                " cut it unasked"
+            )
             hint = f"set llm.{self._vendor.kind}.context_tokens if the model has a larger window"
             raise self._signed(ContextOverflow(what, needed=needed, limit=limit, hint=hint))
 
     def _mention_what_is_left_out(self, request: Request) -> None:
         if request.settings.temperature is not None and not self.caps.sampling and not self._warned:
             self._warned = True
-            _log.warning("%s takes no temperature; the one of role %s is left out", self.name, request.role)
+            _log.warning(
+                "%s takes no temperature; the one of role %s is left out", self.name, request.role
+            )

@@ -1,6 +1,8 @@
-"""A JSON Schema as vendors accept it for structured output: each knows a part of the language, refuses the rest.
+"""A JSON Schema as vendors accept it for structured output: each knows a part of the language,
+refuses the rest.
 
-Answers are held to the whole schema here in any case, so a vendor may be sent less of it; never one without an answer.
+Answers are held to the whole schema here in any case, so a vendor may be sent less of it; never one
+without an answer.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _Change = Callable[[Schema], dict[str, Json]]
 
 
 def closed(schema: Schema) -> dict[str, Json]:
-    """The schema with every object closed that does not say otherwise: no keys beside its properties."""
+    """The schema with every object closed that does not say otherwise: no keys beside its
+    properties.
+    """
     made = with_parts(schema, closed)
     if made.get("type") == "object" and "properties" in made:
         made.setdefault("additionalProperties", False)
@@ -31,7 +35,9 @@ def closed(schema: Schema) -> dict[str, Json]:
 
 
 def with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
-    """The schema with each schema in it changed. A value in it may look like a schema, and is none."""
+    """The schema with each schema in it changed. A value in it may look like a schema, and is
+    none.
+    """
 
     def changed(value: Json) -> Json:
         return change(value) if isinstance(value, dict) else value
@@ -50,8 +56,8 @@ def with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
 
 
 def without_patterns(schema: Schema) -> dict[str, Json]:
-    """The schema with its patterns moved to descriptions: many servers refuse a request for a pattern that they do not
-    know. Answers and calls are held to them here in any case.
+    """The schema with its patterns moved to descriptions: many servers refuse a request for a
+    pattern that they do not know. Answers and calls are held to them here in any case.
     """
     moved: list[str] = []
     made = _without_patterns(schema, moved)
@@ -64,12 +70,16 @@ def _without_patterns(schema: Schema, moved: list[str]) -> dict[str, Json]:
         del made["pattern"]
         moved.append(f"It matches the regular expression {pattern}")
         about = made.get("description")
-        made["description"] = f"{about} {moved[-1]}" if isinstance(about, str) and about else moved[-1]
+        made["description"] = (
+            f"{about} {moved[-1]}" if isinstance(about, str) and about else moved[-1]
+        )
     return made
 
 
 def _loosened(schema: Schema) -> dict[str, Json]:
-    """The schema without what becomes stricter where a part says less: one of several alone, none, not so many."""
+    """The schema without what becomes stricter where a part says less: one of several alone,
+    none, not so many.
+    """
     made = with_parts(schema, _loosened)
     several = made.pop("oneOf", None)
     if several is not None:
@@ -79,14 +89,32 @@ def _loosened(schema: Schema) -> dict[str, Json]:
 
 _STRICT = frozenset(
     [
-        *("type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const"),
+        *(
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "anyOf",
+            "enum",
+            "const",
+        ),
         *("$ref", "$defs", "definitions", "title", "description"),
     ]
 )
 """Keywords that OpenAI and Azure both take where an answer is held to a schema strictly."""
 _ANTHROPIC = (_STRICT - {"definitions"}) | frozenset(
     [
-        *("format", "minItems", "maxItems", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *(
+            "format",
+            "minItems",
+            "maxItems",
+            "multipleOf",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+        ),
         *("default", "examples", "pattern", "minLength", "maxLength", "uniqueItems", "oneOf"),
         *("discriminator", "deprecated", "$schema"),
     ]
@@ -97,7 +125,9 @@ _MOST_UNIONS = 16
 
 
 def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
-    """Whether a schema has these words alone and means the same closed; with `_STRICT` all properties are required."""
+    """Whether a schema has these words alone and means the same closed; with `_STRICT` all
+    properties are required.
+    """
     strict = words is _STRICT
     if not isinstance(schema, dict) or not words.issuperset(schema):
         return False
@@ -105,7 +135,11 @@ def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
         return len(schema) == 1 or not strict
     if not schema.keys() & {"type", "anyOf", "oneOf", "enum", "const"}:
         return False
-    if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {"properties", "items", "additionalProperties"}:
+    if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {
+        "properties",
+        "items",
+        "additionalProperties",
+    }:
         return False
     kind = schema.get("type")
     types = kind if isinstance(kind, list) else [kind]
@@ -113,9 +147,15 @@ def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
         return False
     if "object" in types:
         properties, required = schema.get("properties"), schema.get("required", [])
-        if not isinstance(properties, dict) or not isinstance(required, list) or not properties.keys() >= set(required):
+        if (
+            not isinstance(properties, dict)
+            or not isinstance(required, list)
+            or not properties.keys() >= set(required)
+        ):
             return False
-        if schema.get("additionalProperties", False) is not False or (strict and properties.keys() != set(required)):
+        if schema.get("additionalProperties", False) is not False or (
+            strict and properties.keys() != set(required)
+        ):
             return False
     return all(fits(part, words) for part in _parts(schema))
 
@@ -123,19 +163,25 @@ def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
 def for_anthropic(schema: Schema) -> dict[str, Json] | None:
     """The schema as Anthropic accepts it: what it refuses is moved to descriptions.
 
-    None where that would be another schema: it closes all objects and knows no recursion, so that of a table with keys
-    of any name nothing would be left, for example. None as well where it is more than it takes.
+    None where that would be another schema: it closes all objects and knows no recursion, so that
+    of a table with keys of any name nothing would be left, for example. None as well where it is
+    more than it takes.
     """
     from anthropic import transform_schema  # noqa: PLC0415  (3 s of CPU)
 
     defs = schema.get("$defs")
-    if not fits(dict(schema), _ANTHROPIC) or _leads_back(schema, defs if isinstance(defs, dict) else {}, ()):
+    if not fits(dict(schema), _ANTHROPIC) or _leads_back(
+        schema, defs if isinstance(defs, dict) else {}, ()
+    ):
         return None
     try:
         made = cast(dict[str, Json], transform_schema(dict(schema)))
-    except (ValueError, TypeError, AttributeError):  # of a part that says no type, or says it in no way that it knows
+    # of a part that says no type, or says it in no way that it knows
+    except (ValueError, TypeError, AttributeError):
         return None
-    optional = sum(_count(one.get("properties")) - _count(one.get("required")) for one in _within(made))
+    optional = sum(
+        _count(one.get("properties")) - _count(one.get("required")) for one in _within(made)
+    )
     unions = sum("anyOf" in one for one in _within(made))
     return None if optional > _MOST_OPTIONAL or unions > _MOST_UNIONS else made
 

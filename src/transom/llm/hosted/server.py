@@ -27,8 +27,10 @@ class Server:
         max_body: bytes that one reply may have.
         key_variable: the environment variable that is looked at for the key.
         needs_key: whether it answers no request without a key.
-        service: whose models answer, where that is known: `openai`, `azure`, `openrouter`, ...; "": see its address.
-        proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the environment has.
+        service: whose models answer, where that is known: `openai`, `azure`, `openrouter`, ...; "":
+            see its address.
+        proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the
+            environment has.
     """
 
     base_url: str

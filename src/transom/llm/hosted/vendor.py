@@ -22,13 +22,16 @@ from transom.llm.turns import AssistantMessage, Text, Turn
 
 
 class Vendor:
-    """An adapter: it builds a request body, sends it, and turns the documents that come into a reply.
+    """An adapter: it builds a request body, sends it, and turns the documents that come into a
+    reply.
 
     Attributes:
         kind: `anthropic`, `openai`, `ollama`; its SDK's name.
-        tells_overflow: whether its server says so where a request is too long; else it cuts what does not fit without a
+        tells_overflow: whether its server says so where a request is too long; else it cuts what
+            does not fit without a
             word.
-        may_be_silent: whether its models end without a word where they have nothing to add, which asking again does not
+        may_be_silent: whether its models end without a word where they have nothing to add, which
+            asking again does not
             mend.
         stops: its words for why a model stops.
     """
@@ -40,7 +43,8 @@ class Vendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._client = PerLoop(self._connect)  # connections of one event loop are of no use to another
+        # connections of one event loop are of no use to another
+        self._client = PerLoop(self._connect)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         """The request as it wants it. Pure."""
@@ -55,7 +59,9 @@ class Vendor:
         raise NotImplementedError
 
     def connect(self) -> None:
-        """Make the client of this event loop. An SDK's import takes seconds, which must not count as the server's."""
+        """Make the client of this event loop. An SDK's import takes seconds, which must not
+        count as the server's.
+        """
         self._client.get()
 
     async def aclose(self) -> None:
@@ -91,7 +97,8 @@ class StainlessVendor(Vendor):
             ),
             **more,
         )
-        # An SDK sends headers of a variable, meant for somebody's gateway, to whatever server it is given.
+        # An SDK sends headers of a variable, meant for somebody's gateway, to whatever server it is
+        # given.
         if not hasattr(client, "_custom_headers"):
             what = f"this release of the SDK {self.kind} keeps headers where they cannot be cleared"
             raise ProviderError(what, where=self.kind, hint=f"run: {install_hint(self.kind)}")
@@ -118,14 +125,20 @@ class StainlessVendor(Vendor):
                 raise ours from error
             if isinstance(error, sdk.APIStatusError):
                 said: Any = error
-                raise from_status(said.status_code, parsed(said.response.text), said.response.headers) from error
+                raise from_status(
+                    said.status_code, parsed(said.response.text), said.response.headers
+                ) from error
             if isinstance(error, sdk.APITimeoutError):
                 raise NetworkFailed("the server did not answer in time") from error
             raise connection_failed(error) from error
 
 
-def chat_messages(shown: Rendered, system: str, put: Callable[[Turn], list[Any]]) -> list[dict[str, Any]]:
-    """A request as messages of one role each; what stays comes first, and what is asked now last."""
+def chat_messages(
+    shown: Rendered, system: str, put: Callable[[Turn], list[Any]]
+) -> list[dict[str, Any]]:
+    """A request as messages of one role each; what stays comes first, and what is asked now
+    last.
+    """
     messages: list[Any] = [{"role": "system", "content": system}] if system else []
     first = [shown.user] if shown.turns else [shown.user, shown.tail]
     if asked := "\n\n".join(text for text in first if text):
@@ -143,4 +156,7 @@ def said(turn: AssistantMessage) -> str:
 
 def function(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A tool in OpenAI's format."""
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": parameters},
+    }

@@ -24,12 +24,14 @@ _LONGEST_FIELD = max(map(len, _FIELDS))
 
 
 async def documents(
-    body: AsyncIterable[bytes], content_type: str, is_last: Callable[[Document], bool] = lambda _: False
+    body: AsyncIterable[bytes],
+    content_type: str,
+    is_last: Callable[[Document], bool] = lambda _: False,
 ) -> AsyncIterator[Document]:
     """The JSON objects of a response.
 
-    Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream was asked for,
-    which is how many servers tell an error. Many also send events and do not say so.
+    Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream
+    was asked for, which is how many servers tell an error. Many also send events and do not say so.
     The vendor sends nothing behind a document of which `is_last` is true, as behind `[DONE]`.
 
     Raises:
@@ -38,7 +40,8 @@ async def documents(
     texts = _texts(body)
     named = "event-stream" in content_type.lower()
     head = await _beginning(texts)
-    # What is named so and is JSON is an error, which proxies hand on under the name that was asked for.
+    # What is named so and is JSON is an error, which proxies hand on under the name that was asked
+    # for.
     if head.startswith(_FIELDS) or (named and not head.startswith("{")):
         events = _events(_after(head, texts))
         async for name, data in events:
@@ -54,9 +57,11 @@ async def documents(
 
 
 async def drain(rest: AsyncIterable[object], seconds: float = GRACE) -> None:
-    """Read the rest behind a whole reply, for a bounded time, so that the connection can be used again.
+    """Read the rest behind a whole reply, for a bounded time, so that the connection can be used
+    again.
 
-    Some servers, and proxies before them, leave the connection open, or tear it: the reply is whole all the same.
+    Some servers, and proxies before them, leave the connection open, or tear it: the reply is whole
+    all the same.
     """
     with suppress(Exception):
         async with asyncio.timeout(seconds):
@@ -83,7 +88,9 @@ async def _beginning(texts: AsyncIterable[str]) -> str:
     head = ""
     async for text in texts:
         head = (head + text).lstrip()
-        if head and (len(head) >= _LONGEST_FIELD or not any(field.startswith(head) for field in _FIELDS)):
+        if head and (
+            len(head) >= _LONGEST_FIELD or not any(field.startswith(head) for field in _FIELDS)
+        ):
             break
     return head
 
@@ -95,7 +102,9 @@ async def _after(head: str, texts: AsyncIterable[str]) -> AsyncIterator[str]:
 
 
 async def _events(texts: AsyncIterable[str]) -> AsyncIterator[tuple[str, str]]:
-    """Name and data of the server-sent events that are complete; half an event at the end is none."""
+    """Name and data of the server-sent events that are complete; half an event at the end is
+    none.
+    """
     name, data = "", list[str]()
     async for line in _lines(texts):
         field, _, value = line.partition(":")
@@ -132,7 +141,9 @@ async def _texts(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
 
 
 def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[None]]:
-    """A response hook for an HTTP client with that class of bodies: nothing is read beyond `limit` bytes."""
+    """A response hook for an HTTP client with that class of bodies: nothing is read beyond
+    `limit` bytes.
+    """
 
     class Capped(byte_stream):  # type: ignore[misc]  # the class differs by library
         def __init__(self, inner: Any) -> None:

@@ -1,1 +1,3 @@
-"""The L-bracket that ships as an example: meshed by gmsh, solved by CalculiX, or by an emulator of the two."""
+"""The L-bracket that ships as an example: meshed by gmsh, solved by CalculiX, or by an emulator
+of the two.
+"""

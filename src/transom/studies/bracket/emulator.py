@@ -1,7 +1,8 @@
 """A fast stand-in for the bracket's real solves, fitted on solves that were made with CalculiX.
 
-Geometry is judged exactly. Whether the mesh, the supports and the iteration hold is drawn with fitted odds, by a
-number that belongs to the design: the same design always ends the same way. Displacement and stress are regressions.
+Geometry is judged exactly. Whether the mesh, the supports and the iteration hold is drawn with
+fitted odds, by a number that belongs to the design: the same design always ends the same way.
+Displacement and stress are regressions.
 `examples/studies/make/make_emulator.py` makes the solves and fits.
 """
 
@@ -71,11 +72,13 @@ def geometry_fault(job: Mapping[str, float]) -> str | None:
 
 @dataclass(frozen=True)
 class Emulator:
-    """Called with a bracket's numbers: the class of its failure or None, the reason, and its outputs.
+    """Called with a bracket's numbers: the class of its failure or None, the reason, and its
+    outputs.
 
     Attributes:
         centre, scale: normalisation of the features.
-        models: weights of the terms, for each of `STEPS` (log odds), `displacement` and `stress` (logarithms of
+        models: weights of the terms, for each of `STEPS` (log odds), `displacement` and `stress`
+            (logarithms of
             displacement over what beam theory gives, and of stress over yield stress).
         low, high: bounds of those two.
     """
@@ -93,9 +96,13 @@ class Emulator:
     def __call__(self, job: Mapping[str, float]) -> tuple[str | None, str, dict[str, float]]:
         if why := geometry_fault(job):
             return "geometry_error", why, {}
-        terms_ = terms([(x - c) / s for x, c, s in zip(ratios(job), self.centre, self.scale, strict=True)])
+        terms_ = terms(
+            [(x - c) / s for x, c, s in zip(ratios(job), self.centre, self.scale, strict=True)]
+        )
         for step in STEPS:
-            if _draw(job, step) < 1 / (1 + math.exp(-max(-40.0, min(40.0, self._sum(step, terms_))))):
+            if _draw(job, step) < 1 / (
+                1 + math.exp(-max(-40.0, min(40.0, self._sum(step, terms_))))
+            ):
                 return step, _WHY[step], {}
         beam = beam_displacement(job)
         strength = job["yield_stress"]

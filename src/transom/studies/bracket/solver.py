@@ -48,28 +48,46 @@ class Bracket:
         self.ccx = shutil.which(str(study.solver.options.get("ccx", "ccx")))
         mode = study.solver.options.get("emulate", "auto")
         if mode not in ("auto", "never", "always"):
-            raise InputError(f"emulate is {mode!r}", where="solver.options", hint="write auto, never or always")
+            raise InputError(
+                f"emulate is {mode!r}", where="solver.options", hint="write auto, never or always"
+            )
         there = self.ccx is not None and gmsh_works()
-        self.emulator = Emulator.load() if mode == "always" or (mode == "auto" and not there) else None
+        self.emulator = (
+            Emulator.load() if mode == "always" or (mode == "auto" and not there) else None
+        )
         self.by = "emulator of ccx" if self.emulator else "ccx"
 
     def check(self) -> None:
         given = {*self.study.variables, *self.study.fixed}
         if missing := sorted(set(VARIABLES) - given):
-            raise InputError(f"the bracket needs {missing[0]}", where=self.study.study, hint="add it to `variables`")
+            raise InputError(
+                f"the bracket needs {missing[0]}",
+                where=self.study.study,
+                hint="add it to `variables`",
+            )
         if not self.emulator and self.ccx is None:
             hint = "apt install calculix-ccx, or solver.options.emulate: auto"
             raise InputError("the solver ccx is not there", where="solver", hint=hint)
         if not self.emulator and not gmsh_works():
-            hint = f"apt install libglu1-mesa libxcursor1 libxft2 libxinerama1; {install_hint('studies')}"
+            hint = (
+                "apt install libglu1-mesa libxcursor1 libxft2 libxinerama1;"
+                f" {install_hint('studies')}"
+            )
             raise InputError("gmsh cannot be loaded", where="solver", hint=hint)
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        job = {name: float(values.get(name, default)) for name, default in {**DEFAULTS, **values}.items()}
+        job = {
+            name: float(values.get(name, default))
+            for name, default in {**DEFAULTS, **values}.items()
+        }
         if self.emulator:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
-            found = diagnosis(failure, self.taxonomy, Evidence("message", why)) if failure else Diagnosis(None)
+            found = (
+                diagnosis(failure, self.taxonomy, Evidence("message", why))
+                if failure
+                else Diagnosis(None)
+            )
             return Solved(found, outputs, time.monotonic() - began, by=self.by)
         write_json(folder / "job.json", job)
         command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
@@ -79,17 +97,45 @@ class Bracket:
         """Draw the bracket's outline, its bolts and its load."""
         from matplotlib.patches import Circle, Polygon  # noqa: PLC0415  slow
 
-        job = {name: float(values.get(name, default)) for name, default in {**DEFAULTS, **values}.items()}
-        length, width, fillet = job["length"], job["width"], min(job["fillet"], job["length"] - job["width"])
+        job = {
+            name: float(values.get(name, default))
+            for name, default in {**DEFAULTS, **values}.items()
+        }
+        length, width, fillet = (
+            job["length"],
+            job["width"],
+            min(job["fillet"], job["length"] - job["width"]),
+        )
         turn = [math.pi * (1.5 - n / 32) for n in range(17)]
-        corner = [(width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn]
+        corner = [
+            (width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn
+        ]
         outline = [(0, 0), (length, 0), (length, width), *corner, (width, length), (0, length)]
         axes.add_patch(Polygon(outline, facecolor="#9db4c0", edgecolor="#253237"))
-        axes.add_patch(Circle((build.HOLE_AT * length, width / 2), job["hole"], facecolor="white", edgecolor="#253237"))
+        axes.add_patch(
+            Circle(
+                (build.HOLE_AT * length, width / 2),
+                job["hole"],
+                facecolor="white",
+                edgecolor="#253237",
+            )
+        )
         for at in build.BOLTS_AT:
-            axes.add_patch(Circle((width / 2, at * length), build.BOLT * length, facecolor="#253237"))
-        axes.annotate("", (length, -0.12 * length), (length, 0), arrowprops={"arrowstyle": "->", "color": "#b3412f"})
-        axes.set(xlim=(-0.1 * length, 1.1 * length), ylim=(-0.15 * length, 1.05 * length), aspect="equal", xlabel="mm")
+            axes.add_patch(
+                Circle((width / 2, at * length), build.BOLT * length, facecolor="#253237")
+            )
+        axes.annotate(
+            "",
+            (length, -0.12 * length),
+            (length, 0),
+            arrowprops={"arrowstyle": "->", "color": "#b3412f"},
+        )
+        axes.set(
+            xlim=(-0.1 * length, 1.1 * length),
+            ylim=(-0.15 * length, 1.05 * length),
+            aspect="equal",
+            xlabel="mm",
+        )
 
 
 def gmsh_works() -> bool:

@@ -1,1 +1,3 @@
-"""Whether a checker tests what its ItemSpec says: the ItemSpec's examples and the real files decide."""
+"""Whether a checker tests what its ItemSpec says: the ItemSpec's examples and the real files
+decide.
+"""

@@ -1,6 +1,7 @@
 """Real files altered in ways that need no meaning: what atom A says of them has to follow.
 
-Each entry's own line is the evidence. It is emptied, cut off, or a digit of a number that the entry states is changed.
+Each entry's own line is the evidence. It is emptied, cut off, or a digit of a number that the entry
+states is changed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _ZEROS = re.compile(r"^[-+]?0*|0+$")
 class Alteration:
     """An altered text, and where it was altered.
 
-    Of those with the same `of` only one need be noticed; unless it is `sure`, no notice is only a question.
+    Of those with the same `of` only one need be noticed; unless it is `sure`, no notice is only a
+    question.
     """
 
     way: Way
@@ -42,11 +44,19 @@ class Alteration:
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
     """Alterations of one file, spread over its entries."""
-    placed = [entry for entry in entries if entry.line_number and file.lines[entry.line_number - 1].strip()]
+    placed = [
+        entry
+        for entry in entries
+        if entry.line_number and file.lines[entry.line_number - 1].strip()
+    ]
     found: list[Alteration] = []
     for entry in _spread(placed):
         number = entry.line_number or 0
-        found.append(Alteration("line emptied", file, number, file.with_line(number, ""), f"{number} emptied"))
+        found.append(
+            Alteration(
+                "line emptied", file, number, file.with_line(number, ""), f"{number} emptied"
+            )
+        )
         found += _changed(file, number, entry)
     for number in dict.fromkeys(entry.line_number or 0 for entry in (*placed[:1], *placed[-1:])):
         if number > 1:
@@ -60,7 +70,11 @@ def noticed(one: Alteration, before: Answer, after: Answer) -> bool:
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
-    return after.fields != before.fields if one.way == "text changed" else after.placed != before.placed
+    return (
+        after.fields != before.fields
+        if one.way == "text changed"
+        else after.placed != before.placed
+    )
 
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:
@@ -70,7 +84,11 @@ def _spread(entries: Sequence[Entry]) -> list[Entry]:
         kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
     most = max(2, PER_FILE // max(1, len(kinds)))
     steps = {kind: max(1, -(-len(group) // most)) for kind, group in kinds.items()}
-    return [one for kind, group in kinds.items() for one in [*group[:: steps[kind]], group[-1]][:PER_FILE]]
+    return [
+        one
+        for kind, group in kinds.items()
+        for one in [*group[:: steps[kind]], group[-1]][:PER_FILE]
+    ]
 
 
 def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
@@ -86,15 +104,25 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
 
 
 def _values(entry: Entry) -> Iterator[str | float]:
-    """Texts and numbers among an entry's fields; true and false stand for something that is written otherwise."""
+    """Texts and numbers among an entry's fields; true and false stand for something that is
+    written otherwise.
+    """
     for category, fields in entry.parsed_fields.items():
-        for value in fields.values() if isinstance(fields, dict) and category != REFERENCE_FIELD else ():
-            if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+        for value in (
+            fields.values() if isinstance(fields, dict) and category != REFERENCE_FIELD else ()
+        ):
+            if (
+                isinstance(value, str | int | float)
+                and not isinstance(value, bool)
+                and str(value).strip()
+            ):
                 yield value
 
 
 def places(line: str, value: str | float) -> list[tuple[int, int]]:
-    """Places where a value is printed in a line: a text as it is, a number in any unit that is a power of ten."""
+    """Places where a value is printed in a line: a text as it is, a number in any unit that is a
+    power of ten.
+    """
     if isinstance(value, str):
         return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
     wanted = _digits(f"{value:.12g}")
@@ -107,8 +135,14 @@ def _digits(number: str) -> str:
 
 
 def _other(token: str) -> str:
-    """The token with its last digit one higher, of a number the first; without a digit its last letter is another."""
-    digits = [index for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0]) if sign.isdigit()]
+    """The token with its last digit one higher, of a number the first; without a digit its last
+    letter is another.
+    """
+    digits = [
+        index
+        for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
+        if sign.isdigit()
+    ]
     at = digits[-1] if digits else len(token) - 1
     sign = token[at]
     other = str((int(sign) + 1) % 10) if digits else ("x" if sign != "x" else "y")
@@ -116,7 +150,9 @@ def _other(token: str) -> str:
 
 
 def is_prose(file: RealFile) -> bool:
-    """Whether a blank line at the top means nothing: not in JSON, XML or a table whose first line names its columns."""
+    """Whether a blank line at the top means nothing: not in JSON, XML or a table whose first
+    line names its columns.
+    """
     head = file.text.lstrip()[:1]
     if head in ("{", "[", "<", ""):
         try:

@@ -1,7 +1,8 @@
-"""`check build --tests`: requirements and waivers in each combination that fits the item's type, tried on the examples.
+"""`check build --tests`: requirements and waivers in each combination that fits the item's type,
+tried on the examples.
 
-A test is an example of the ItemSpec, the requirements and waivers of an item, and what must come of them. That follows
-from the example's outcome and Section 3 alone, never from what the checker says.
+A test is an example of the ItemSpec, the requirements and waivers of an item, and what must come of
+them. That follows from the example's outcome and Section 3 alone, never from what the checker says.
 """
 
 from __future__ import annotations
@@ -36,14 +37,20 @@ _ALL: Final = Waivers(value=0, waive_items=(Waiver(pattern="all is waived"),))
 
 
 async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination, ...]:
-    """Every test of the examples that atom A reads alone; each says what was expected and what came of it."""
+    """Every test of the examples that atom A reads alone; each says what was expected and what
+    came of it.
+    """
     names = {NAMES[row - 1] for row in ALLOWED[examples.config.capability_type]}
     rows: list[Combination] = []
     for example in spec.guide.examples:
         item = next((one for one in examples.config.items if one.id == example.item), None)
-        entries = await examples.entries(example, item) if item and example.outcome != "none" else None
+        entries = (
+            await examples.entries(example, item) if item and example.outcome != "none" else None
+        )
         if item and entries is not None:
-            for name, requirements, waivers in _tests(item, example, entries, _selective(spec, item)):
+            for name, requirements, waivers in _tests(
+                item, example, entries, _selective(spec, item)
+            ):
                 if name in names:
                     rows.append(await _tried(examples, example, item, name, requirements, waivers))
     return tuple(rows)
@@ -66,14 +73,18 @@ def _tests(
 
 
 def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
-    """A waiver that Section 3 gives for the item, else one that names it; and one that fits nothing."""
+    """A waiver that Section 3 gives for the item, else one that names it; and one that fits
+    nothing.
+    """
     stages = {word.casefold() for word in spec.waiver.stages_of(item.id)}
     words = [word for word in spec.waiver.keywords_of(item.id) if word.casefold() not in stages]
     named = (next(iter(words), item.id), _NOT_NEEDED)
     return Waivers(value=2, waive_items=tuple(Waiver(pattern=text) for text in named))
 
 
-def _expected(example: SpecExample, item: ValidationItem, requirements: Requirements, waivers: Waivers) -> Expected:
+def _expected(
+    example: SpecExample, item: ValidationItem, requirements: Requirements, waivers: Waivers
+) -> Expected:
     if example.outcome == "holds" and requirements != _WRONG:
         return Expected(status="PASS", found=(item.id,))
     if waivers.value is None:
@@ -95,7 +106,8 @@ async def _tried(
     violations = _ids([*waived.missing_items, *waived.extra_items])
     result = Expected(
         status="FAIL" if violations else "PASS",
-        found=() if violations or waived.waived else _ids(outcome.found_items),  # of several entries some may hold
+        # of several entries some may hold
+        found=() if violations or waived.waived else _ids(outcome.found_items),
         violations=violations,
         waived=_ids(waived.waived),
         unused_waivers=tuple(one.pattern for one in waived.unused_waivers),

@@ -1,4 +1,6 @@
-"""The ItemSpec's examples: atom A must read each alone as the ItemSpec says, and in place of a real line as well."""
+"""The ItemSpec's examples: atom A must read each alone as the ItemSpec says, and in place of a
+real line as well.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from transom.checklist.run.logic import Logic
 from transom.checklist.run.verdict import Outcome
 from transom.checklist.spec.shapes import SpecExample
 
-# Two lines of one kind are alike: they differ in names, numbers and outcome. Below this they are of two kinds.
+# Two lines of one kind are alike: they differ in names, numbers and outcome. Below this they are of
+# two kinds.
 _ALIKE: Final = 60.0
 _TOLERANCE: Final = 1e-9
 
@@ -46,7 +49,9 @@ class Examples:
     files: tuple[RealFile, ...]
 
     async def alone(self, example: SpecExample) -> Tried:
-        """The example as all that a file holds; an atom that needs more around it must read it in a real file."""
+        """The example as all that a file holds; an atom that needs more around it must read it
+        in a real file.
+        """
         item, name = self._item(example), self._name(example)
         if item is None:
             return Tried(untried=f"{_called(example)} is of no item of checker.yaml")
@@ -66,13 +71,22 @@ class Examples:
         outcome = "fails" if judged.missing_items or judged.extra_items else "holds"
         if outcome == example.outcome:
             return Tried()
-        said = f"{_called(example)}: the item {outcome}, and the ItemSpec says that it {example.outcome}"
+        said = (
+            f"{_called(example)}: the item {outcome}, and the ItemSpec says that it"
+            f" {example.outcome}"
+        )
         return Tried(problem=said, spec=bool(example.fields))
 
     async def in_place(self, example: SpecExample) -> Tried | None:
-        """The example's line in place of the real line that is most like it; None where no line is like it."""
+        """The example's line in place of the real line that is most like it; None where no line
+        is like it.
+        """
         item = self._item(example)
-        spot = await self._spot(example, item) if item and not item.count and example.outcome != "none" else None
+        spot = (
+            await self._spot(example, item)
+            if item and not item.count and example.outcome != "none"
+            else None
+        )
         if item is None or spot is None:
             return None
         file, number, line = spot
@@ -81,42 +95,76 @@ class Examples:
         where = f"{_called(example)}, in place of {file.name}:{number},"
         if after.refused is not None:
             return Tried()
-        there = [entry for entry in after.entries if entry.line_number == number and _belongs(entry, item)]
+        there = [
+            entry
+            for entry in after.entries
+            if entry.line_number == number and _belongs(entry, item)
+        ]
         if not there:
-            return Tried(problem=f"{where} changes nothing") if after.placed == before.placed else Tried()
-        # A field may come from what stands around the line, so only the item's own question is asked.
+            return (
+                Tried(problem=f"{where} changes nothing")
+                if after.placed == before.placed
+                else Tried()
+            )
+        # A field may come from what stands around the line, so only the item's own question is
+        # asked.
         outcomes = {_outcome_of(item, entry) for entry in there}
         if example.outcome in outcomes:
             return Tried()
         if await self._rests_on_others(file, number, item):
-            return Tried(untried=f"{where} cannot be tried: the lines around it decide what is read from that line")
-        return Tried(problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}")
+            return Tried(
+                untried=(
+                    f"{where} cannot be tried: the lines around it decide what is read from that"
+                    " line"
+                )
+            )
+        return Tried(
+            problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}"
+        )
 
     async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
-        """Whether a real line gives another outcome, or none, alone: a command and its error below, an XML element."""
+        """Whether a real line gives another outcome, or none, alone: a command and its error
+        below, an XML element.
+        """
 
         async def outcomes(text: str, line: int) -> set[str]:
             entries = (await self.prober.answer(file.name, text)).entries
-            return {_outcome_of(item, one) for one in entries if one.line_number == line and _belongs(one, item)}
+            return {
+                _outcome_of(item, one)
+                for one in entries
+                if one.line_number == line and _belongs(one, item)
+            }
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
         return alone != await outcomes(file.text, number)
 
     async def _only_in_place(self, example: SpecExample, item: ValidationItem) -> Tried:
-        """An example that an atom reads only among other lines: then it must be right there, with all its fields."""
+        """An example that an atom reads only among other lines: then it must be right there,
+        with all its fields.
+        """
         spot, placed = await self._spot(example, item), await self.in_place(example)
         if spot is None or placed is None:
             return Tried(problem=f"{_called(example)} yields no {item.category} with {item.select}")
         file, number, line = spot
         answer = await self.prober.answer(file.name, file.with_line(number, line))
-        there = [entry for entry in answer.entries if entry.line_number == number and _belongs(entry, item)]
+        there = [
+            entry
+            for entry in answer.entries
+            if entry.line_number == number and _belongs(entry, item)
+        ]
         problem = placed.problem or _wrong_fields(example, there)
         if problem:
-            return Tried(problem=f"{_called(example)} yields nothing alone; in a real file: {problem}")
+            return Tried(
+                problem=f"{_called(example)} yields nothing alone; in a real file: {problem}"
+            )
         return Tried()
 
-    async def _spot(self, example: SpecExample, item: ValidationItem | None) -> tuple[RealFile, int, str] | None:
-        """Place that the example's deciding line fits: the file, the line that it replaces, and the line."""
+    async def _spot(
+        self, example: SpecExample, item: ValidationItem | None
+    ) -> tuple[RealFile, int, str] | None:
+        """Place that the example's deciding line fits: the file, the line that it replaces, and
+        the line.
+        """
         if item is None:
             return None
         line = await self._deciding_line(example, item)
@@ -128,16 +176,20 @@ class Examples:
             lines = file.lines
             for entry in (await self.prober.answer(file.name, file.text)).entries:
                 if entry.line_number and _belongs(entry, item):
-                    found.append((fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number))
+                    found.append(
+                        (fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number)
+                    )
         if not found:
             return None
         score, best, number = max(found, key=lambda one: one[0])
         return (best, number, line) if score >= _ALIKE else None
 
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
-        """The line of the entry that makes the example's outcome; the last line where atom A sees no entry.
+        """The line of the entry that makes the example's outcome; the last line where atom A sees
+        no entry.
 
-        None where other lines decide as well, or what the text lacks decides: another file may have that.
+        None where other lines decide as well, or what the text lacks decides: another file may have
+        that.
         """
         lines, name = example.text.split("\n"), self._name(example)
         answer = await self.prober.answer(name, _ended(example.text))
@@ -152,13 +204,23 @@ class Examples:
         if _is_told_elsewhere(example, item, line):
             return None
         single = (await self.prober.answer(name, _ended(line))).entries
-        return line if all(_decides(item, one, example) for one in single if _belongs(one, item)) else None
+        return (
+            line
+            if all(_decides(item, one, example) for one in single if _belongs(one, item))
+            else None
+        )
 
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
-        """The item's entries of the example alone; None where atom A reads such a text only among other lines."""
+        """The item's entries of the example alone; None where atom A reads such a text only
+        among other lines.
+        """
         answer = await self.prober.answer(self._name(example), _ended(example.text))
         mine = [entry for entry in answer.entries if _belongs(entry, item)]
-        return None if answer.refused is not None or not (mine or _may_be_silent(example, item)) else mine
+        return (
+            None
+            if answer.refused is not None or not (mine or _may_be_silent(example, item))
+            else mine
+        )
 
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
@@ -176,7 +238,9 @@ class Examples:
         return next((item for item in self.config.items if item.id == example.item), None)
 
     def _name(self, example: SpecExample) -> str:
-        """A name for the file that the example stands in: its own, a real one, else one of the first kind."""
+        """A name for the file that the example stands in: its own, a real one, else one of the
+        first kind.
+        """
         if example.file:
             return example.file
         if self.files:
@@ -191,11 +255,17 @@ def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
 
 
 def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) -> bool:
-    """Whether what the item asks of stands in another line than the one that an entry points to, e.g. a heading."""
+    """Whether what the item asks of stands in another line than the one that an entry points to,
+    e.g. a heading.
+    """
     asked = [item.condition.field] if item.condition else [item.select, *item.required]
     values = [value for fields in example.fields for name, value in fields.items() if name in asked]
-    printed = [one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
-    return any(places(example.text, one) and not places(line, one) for one in printed if str(one).strip())
+    printed = [
+        one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)
+    ]
+    return any(
+        places(example.text, one) and not places(line, one) for one in printed if str(one).strip()
+    )
 
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:
@@ -204,7 +274,9 @@ def _outcome_of(item: ValidationItem, entry: Entry) -> str:
 
 
 def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
-    """Whether an entry makes the example's outcome by what its fields say, and by none that is empty."""
+    """Whether an entry makes the example's outcome by what its fields say, and by none that is
+    empty.
+    """
     asked = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
     filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in asked)
     return filled and _outcome_of(item, entry) == example.outcome
@@ -225,7 +297,9 @@ def _belongs(entry: Entry, item: ValidationItem) -> bool:
 
 
 def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
-    """The first field that no entry yields as the ItemSpec says; each expected entry has one of its own, in order."""
+    """The first field that no entry yields as the ItemSpec says; each expected entry has one of
+    its own, in order.
+    """
     rest = list(entries)
     for wanted in example.fields:
         wrong = {index: _differences(wanted, entry) for index, entry in enumerate(rest)}
@@ -252,7 +326,11 @@ def _same(found: Json, wanted: Json) -> bool:
     """Equal; numbers within rounding, and absent like empty."""
     if is_empty(found) and is_empty(wanted):
         return True
-    numbers = [value for value in (found, wanted) if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [
+        value
+        for value in (found, wanted)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
     if len(numbers) == 2:
         return abs(numbers[0] - numbers[1]) <= _TOLERANCE * max(abs(numbers[0]), abs(numbers[1]))
     return type(found) is type(wanted) and found == wanted

@@ -26,10 +26,11 @@ class Mutation:
 
     Attributes:
         row: the score for `build.json`; None where there was nothing to try.
-        messages: by the gate and the artifact that they are about. `examples` are read otherwise than the ItemSpec
-            says, or it contradicts itself; `untested` items have no example; `mutation`: alterations that atom A does
-            not follow; `questions` only its writer can answer; `patterns` match no line; `untried`: what could not be
-            tried, and why.
+        messages: by the gate and the artifact that they are about. `examples` are read otherwise
+            than the ItemSpec
+            says, or it contradicts itself; `untested` items have no example; `mutation`:
+            alterations that atom A does not follow; `questions` only its writer can answer;
+            `patterns` match no line; `untried`: what could not be tried, and why.
         tests: the combinations of requirements and waivers that were asked for.
     """
 
@@ -55,21 +56,34 @@ class _Score:
             return None
         killed = applicable - len(self.survivors)
         return MutationRow(
-            killed=killed, applicable=applicable, survivors=tuple(self.survivors), kinds=tuple(self.tried)
+            killed=killed,
+            applicable=applicable,
+            survivors=tuple(self.survivors),
+            kinds=tuple(self.tried),
         )
 
 
 async def mutate(
-    prober: Prober, config: CheckerConfig, spec: SpecDocument, files: Sequence[RealFile], *, tests: bool = False
+    prober: Prober,
+    config: CheckerConfig,
+    spec: SpecDocument,
+    files: Sequence[RealFile],
+    *,
+    tests: bool = False,
 ) -> Mutation:
-    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`, which must load.
+    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`,
+    which must load.
 
     With `tests` the combinations of requirements and waivers are tried, too.
     """
     score = _Score()
     seen = [(file, await prober.answer(file.name, file.text)) for file in files]
     readable = [(file, answer) for file, answer in seen if answer.refused is None]
-    refused = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
+    refused = [
+        f"{file.name} cannot be tried: {one.refused}"
+        for file, one in seen
+        if one.refused is not None
+    ]
     examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
@@ -89,8 +103,12 @@ async def mutate(
     return Mutation(score.row(), messages, combinations)
 
 
-async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tuple[list[str], list[str], list[str]]:
-    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be tried."""
+async def _examples(
+    examples: Examples, spec: SpecDocument, score: _Score
+) -> tuple[list[str], list[str], list[str]]:
+    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be
+    tried.
+    """
     wrong: list[str] = []
     spec_wrong: list[str] = []
     untried: list[str] = []
@@ -103,7 +121,11 @@ async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tu
                 untried += [tried.untried] if tried.untried else []
                 continue
             told = example.file or "example"
-            lost = Survivor(mutation=way, artifact=told, line=None, why=tried.problem) if tried.problem else None
+            lost = (
+                Survivor(mutation=way, artifact=told, line=None, why=tried.problem)
+                if tried.problem
+                else None
+            )
             score.take(way, lost)
             if tried.problem:
                 (spec_wrong if tried.spec else wrong).append(tried.problem)
@@ -127,7 +149,9 @@ async def _altered(
         lines: set[int] = set()
         for one in (one for one in alive if one.of not in followed):
             why = f"{one.says}: atom A says the same as before"
-            score.take(one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why))
+            score.take(
+                one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why)
+            )
             problems += [why] if one.sure else []
             asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
             lines.add(one.line)
@@ -145,35 +169,59 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
     lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.placed]
     if after.refused is not None or after.placed == lower:
         return []
-    return [f"{file.name}: atom A reads something else when a blank line is put before the first one; why?"]
+    return [
+        f"{file.name}: atom A reads something else when a blank line is put before the first one;"
+        " why?"
+    ]
 
 
-async def _same_again(prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score) -> list[str]:
-    """The same text gives the same entries: after other texts, in a fresh process, with another order of sets."""
+async def _same_again(
+    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+) -> list[str]:
+    """The same text gives the same entries: after other texts, in a fresh process, with another
+    order of sets.
+    """
     problems: list[str] = []
     for file, before in seen:
         if (await prober.asked_again(file.name, file.text)) != before:
-            problems.append(f"{file.name}: atom A keeps something between calls; it reads something else after others")
+            problems.append(
+                f"{file.name}: atom A keeps something between calls; it reads something else after"
+                " others"
+            )
     for seed in _SEEDS if seen and not problems else ():
         async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
-            other = [file.name for file, before in seen if (await fresh.answer(file.name, file.text)) != before]
+            other = [
+                file.name
+                for file, before in seen
+                if (await fresh.answer(file.name, file.text)) != before
+            ]
         problems += [f"{name}: atom A goes by the order of a set" for name in other]
     if seen:
         why = problems[0] if problems else None
-        lost = Survivor(mutation="fresh process", artifact=seen[0][0].name, line=None, why=why) if why else None
+        lost = (
+            Survivor(mutation="fresh process", artifact=seen[0][0].name, line=None, why=why)
+            if why
+            else None
+        )
         score.take("fresh process", lost)
     return list(dict.fromkeys(problems))
 
 
 def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
-    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give one.
+    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give
+    one.
 
-    Where a person's patterns decide, and no condition beside them, there is no line that fails whatever they are.
+    Where a person's patterns decide, and no condition beside them, there is no line that fails
+    whatever they are.
     """
     given = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = [(item, [word for word in _outcomes(item) if (item.id, word) not in given]) for item in config.items]
+    lacking = [
+        (item, [word for word in _outcomes(item) if (item.id, word) not in given])
+        for item in config.items
+    ]
     return tuple(
-        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it "
+        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so"
+        " nothing shows that it "
         "is read right; list one under `#### Examples` in Section 4.1: "
         f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
         f"fields: {{{item.select}: <what it must yield>}}}}`"

@@ -1,4 +1,6 @@
-"""Places where patterns match in a text. Complete in itself: it runs in the sandbox, as others write the patterns."""
+"""Places where patterns match in a text. Complete in itself: it runs in the sandbox, as others
+write the patterns.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""What every atom does around its readers: tell the kind of file, and see to it that nothing is overlooked."""
+"""What every atom does around its readers: tell the kind of file, and see to it that nothing is
+overlooked.
+"""
 
 import re
 from typing import Any
@@ -10,33 +12,43 @@ from transom.checklist.rules.fragments.shared import colourless, compiled
 class Guards:
     """What must hold for a file beside its entries.
 
-    It is of a dialect that the readers were made for; what begins has its end; each line that speaks of the matter is
-    read or known to tell nothing; and what is counted was seen.
+    It is of a dialect that the readers were made for; what begins has its end; each line that
+    speaks of the matter is read or known to tell nothing; and what is counted was seen.
 
-    It is of the stage that is asked about, where one is: a name that names this stage alone is enough. One that names
-    none is enough only where the kind of file allows it and the text speaks of no other stage; and where it must show
-    everything `once`, of no entry a second time, since that would be an earlier state of the same thing.
+    It is of the stage that is asked about, where one is: a name that names this stage alone is
+    enough. One that names none is enough only where the kind of file allows it and the text speaks
+    of no other stage; and where it must show everything `once`, of no entry a second time, since
+    that would be an earlier state of the same thing.
     """
 
     def __init__(self, name: str, kind: str, about: dict[str, Any]) -> None:
         self.kind, self.about, self.nothing = kind, about, about.get("error_if_nothing_read")
         self.must, self.told, self.skipped = (
-            compiled(about.get(guard, [])) for guard in ("known_by", "must_be_read", "may_be_skipped")
+            compiled(about.get(guard, []))
+            for guard in ("known_by", "must_be_read", "may_be_skipped")
         )
-        self.refused = [(re.compile(pattern), why) for pattern, why in about.get("refuse", {}).items()]
-        self.ends = [(re.compile(begin), re.compile(end)) for begin, end in about.get("ends", {}).items()]
+        self.refused = [
+            (re.compile(pattern), why) for pattern, why in about.get("refuse", {}).items()
+        ]
+        self.ends = [
+            (re.compile(begin), re.compile(end)) for begin, end in about.get("ends", {}).items()
+        ]
         self.counts = compiled(about.get("counts", {}))
         self.stage = about.get("stage", {})
         base = name.replace("\\", "/").rpartition("/")[2]
         named = self.stages(base) if self.stage else set()
         self.silent = bool(self.stage) and not named
         if named - {self.stage.get("asked")} or (self.silent and self.stage["by"] == "named"):
-            raise ValueError(f"this check is about {self.stage['asked']} alone, and the name {base} does not say so")
+            raise ValueError(
+                f"this check is about {self.stage['asked']} alone, and the name {base} does not"
+                " say so"
+            )
         self.once: set[str] = set()
         self.known = not self.must
         self.speaks = False
         self.first: tuple[int, str] | None = None  # the first line that is not blank
-        self.begun: dict[int, tuple[int, str]] = {}  # which of `ends` is open -> the line that began it
+        # which of `ends` is open -> the line that began it
+        self.begun: dict[int, tuple[int, str]] = {}
         self.unread: dict[int, str] = {}  # lines of which it is not known yet whether they are read
         self.seen: set[str] = set()  # categories
         self.counted: dict[str, tuple[int, str]] = {}
@@ -52,7 +64,10 @@ class Guards:
         if self.silent:  # words that are paths or names of cells name no stage
             plain = " ".join(word for word in line.split() if not re.search(r"[/\\\[\]\d.]", word))
             if self.stages(plain) - {self.stage["asked"]}:
-                raise ValueError(f"line {number}: this check is about {self.stage['asked']} alone: {line.strip()}")
+                raise ValueError(
+                    f"line {number}: this check is about {self.stage['asked']} alone:"
+                    f" {line.strip()}"
+                )
         for pattern, why in self.refused:
             if pattern.search(line):
                 raise ValueError(f"line {number}: {why}: {line.strip()}")
@@ -65,7 +80,9 @@ class Guards:
         text = colourless(line)
         if self.told:
             self.unread[number] = text
-        for category in [one for one in self.counts if one not in self.seen and one not in self.counted]:
+        for category in [
+            one for one in self.counts if one not in self.seen and one not in self.counted
+        ]:
             found = (match for pattern in self.counts[category] for match in pattern.finditer(text))
             if any(int(match.groupdict().get("count", 1)) for match in found):
                 self.counted[category] = (number, text)
@@ -77,7 +94,9 @@ class Guards:
         for one in made if self.silent and self.stage["by"] == "once" else []:
             name = one["value"].partition(" ")[0]
             if name in self.once:
-                raise ValueError(f"line {one['line_number']}: {name} a second time, so maybe of another stage")
+                raise ValueError(
+                    f"line {one['line_number']}: {name} a second time, so maybe of another stage"
+                )
             self.once.add(name)
         for one in made:
             self.seen.update(one["parsed_fields"])
@@ -86,7 +105,9 @@ class Guards:
         settled = next(iter(self.unread), before) < before
         for number in [one for one in self.unread if one < before] if settled else []:
             text = self.unread.pop(number)
-            if any(one.search(text) for one in self.told) and not any(one.search(text) for one in self.skipped):
+            if any(one.search(text) for one in self.told) and not any(
+                one.search(text) for one in self.skipped
+            ):
                 raise ValueError(f"line {number}: not understood: {text.strip()}")
 
     def end(self) -> None:
@@ -100,21 +121,28 @@ class Guards:
             raise ValueError(f"line {number}: the file ends before this does: {line.strip()}")
         if self.first and not self.known:
             number, line = self.first
-            raise ValueError(f"line {number}: no line of a kind that is known for {self.kind}: {line.strip()}")
+            raise ValueError(
+                f"line {number}: no line of a kind that is known for {self.kind}: {line.strip()}"
+            )
 
 
 class Gate:
-    """Where in a text the next line stands that holds a word of interest, or begins as lines of interest do."""
+    """Where in a text the next line stands that holds a word of interest, or begins as lines of
+    interest do.
+    """
 
     def __init__(self, text: str, words: re.Pattern[str], *heads: re.Pattern[str]) -> None:
-        text = text if text.isascii() else re.sub(r"[^\x00-\x7f]", "\x1b", text)  # such lines are of interest
+        # such lines are of interest
+        text = text if text.isascii() else re.sub(r"[^\x00-\x7f]", "\x1b", text)
         strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")  # each is of interest
         small = text.lower().translate(strange | {9: " "})
         self.told = [(words, "\n" + small), *((one, "\n" + text) for one in heads)]
         self.begins = [-1] * len(self.told)
 
     def next(self, at: int) -> int:
-        """Where the line before it begins, with which it may go on; the end of a piece may be one."""
+        """Where the line before it begins, with which it may go on; the end of a piece may be
+        one.
+        """
         for n, (regex, text) in enumerate(self.told):
             if self.begins[n] < at:
                 found = regex.search(text, at)
@@ -123,34 +151,53 @@ class Gate:
 
 
 class File:
-    """A file that comes in pieces of whole lines: `feed` and `finish` give the entries that are certain by then.
+    """A file that comes in pieces of whole lines: `feed` and `finish` give the entries that are
+    certain by then.
 
-    Where its name does not tell the kind, its head is `held` until a line in it is the sign of one; without any sign it
-    is of the first kind. Lines that the `gate` of their kind does not show are passed over.
+    Where its name does not tell the kind, its head is `held` until a line in it is the sign of one;
+    without any sign it is of the first kind. Lines that the `gate` of their kind does not show are
+    passed over.
     """
 
     head = 1 << 20  # characters among which a sign must stand
 
     def __init__(
-        self, name: str, sources: list[Any], files: dict[str, Any], rules: list[Any], make: dict[str, Any]
+        self,
+        name: str,
+        sources: list[Any],
+        files: dict[str, Any],
+        rules: list[Any],
+        make: dict[str, Any],
     ) -> None:
         self.name, self.files, self.rules, self.make = name, files, rules, make
         named = kind_by_name(name, sources)
         self.kind = named or sources[0]["kind"]
-        self.signs = {kind: about["signs"] for kind, about in files.items() if "signs" in about and named is None}
+        self.signs = {
+            kind: about["signs"]
+            for kind, about in files.items()
+            if "signs" in about and named is None
+        }
         self.held = ""
         self.number = 0
         if not self.signs:
             self.settle()
 
     def settle(self) -> str:
-        """The kind is certain, by the first sign in the order of the kinds; the text that was held."""
+        """The kind is certain, by the first sign in the order of the kinds; the text that was
+        held.
+        """
         lines = self.held[: self.head].split("\n")
-        signed = (kind for kind, sign in self.signs.items() if any(re.match(sign, line) for line in lines))
+        signed = (
+            kind for kind, sign in self.signs.items() if any(re.match(sign, line) for line in lines)
+        )
         self.kind = next(signed, self.kind)
         about = self.files[self.kind]
         self.guards = Guards(self.name, self.kind, about)
-        self.readers = [self.make[rule.get("kind", "rows")](rule) for rule in self.rules if rule["file"] == self.kind]
+        self.readers = [
+            self.make[rule.get("kind", "rows")](rule)
+            for rule in self.rules
+            if rule["file"] == self.kind
+        ]
         self.gate = compiled(about.get("gate", []))
         text, self.held, self.signs = self.held, "", {}
         return text
@@ -199,16 +246,24 @@ class File:
     def accounted(self, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Entries, once they are held against the lines that were to be read."""
         took = {number for reader in self.readers for number in reader.took}
-        self.guards.read(made, took, min((reader.late for reader in self.readers), default=float("inf")))
+        self.guards.read(
+            made, took, min((reader.late for reader in self.readers), default=float("inf"))
+        )
         return made
 
     def finish(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         found = self.feed(self.settle()) if self.signs else []
-        made = self.accounted([one for reader in self.readers for one in reader.end()] if self.guards.first else [])
+        made = self.accounted(
+            [one for reader in self.readers for one in reader.end()] if self.guards.first else []
+        )
         self.guards.end()
         for reader in self.readers:
-            if reader.denied and not any(one.negative for one in self.readers if one.category == reader.category):
+            if reader.denied and not any(
+                one.negative for one in self.readers if one.category == reader.category
+            ):
                 number, line = reader.denied
-                raise ValueError(f"line {number}: a violation that no number here has: {line.strip()}")
+                raise ValueError(
+                    f"line {number}: a violation that no number here has: {line.strip()}"
+                )
         return found + made

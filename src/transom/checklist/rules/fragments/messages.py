@@ -1,6 +1,8 @@
-"""`messages`: the messages of a log. Every line is one, or without any word of the matter, or known to do no harm.
+"""`messages`: the messages of a log. Every line is one, or without any word of the matter, or known
+to do no harm.
 
-Everything else is an error, as is a log that ends before its tool was done and a count of more than was seen.
+Everything else is an error, as is a log that ends before its tool was done and a count of more than
+was seen.
 """
 
 import re
@@ -12,11 +14,12 @@ from transom.checklist.rules.fragments.shared import colourless, compiled, entry
 class MessageReader:
     """One entry for every message, and one for every line by which a tool names itself.
 
-    `message` is the last line that was one, `stopped` the last one of the first target. `total` counts them by category
-    and code, `mark` is what it was at the last count; `columns` are those of the table of counts that is being read,
-    `known` whether its last row was understood. The present run of a tool has its last words in line `done`, 0 before
-    them; with `weak` ones nothing else may follow. `named` is a line right below them by which a tool names itself: it
-    may belong to them or begin the next run.
+    `message` is the last line that was one, `stopped` the last one of the first target. `total`
+    counts them by category and code, `mark` is what it was at the last count; `columns` are those
+    of the table of counts that is being read,
+    `known` whether its last row was understood. The present run of a tool has its last words in
+    line `done`, 0 before them; with `weak` ones nothing else may follow. `named` is a line right
+    below them by which a tool names itself: it may belong to them or begin the next run.
     """
 
     category = denied = None
@@ -24,15 +27,29 @@ class MessageReader:
 
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.run = rule, rule["run"]
-        names = ("aside", "spoken", "quoted", "other", "further", "grave", "severities", "row", "hidden")
+        names = (
+            "aside",
+            "spoken",
+            "quoted",
+            "other",
+            "further",
+            "grave",
+            "severities",
+            "row",
+            "hidden",
+        )
         self.re = compiled({name: rule[name] for name in names if name in rule})
-        self.re |= compiled({name: self.run[name] for name in ("begins", "ends", "anyone", "after")})
+        self.re |= compiled(
+            {name: self.run[name] for name in ("begins", "ends", "anyone", "after")}
+        )
         self.patterns = [compiled(one["patterns"]) for one in rule["targets"]]
         self.wanted = [one["category"] for one in rule["targets"] if one["fields"]]
         alarms = [pair for key in self.wanted for pair in rule["alarm"].get(key, {}).items()]
         self.alarms = [(word, re.compile(regex)) for word, regex in alarms]
         counts = rule.get("counts", {})
-        self.counts = [(key, re.compile(regex)) for key in self.wanted for regex in counts.get(key, ())]
+        self.counts = [
+            (key, re.compile(regex)) for key in self.wanted for regex in counts.get(key, ())
+        ]
         self.total: dict[tuple[str, str], int] = {}
         self.mark: dict[tuple[str, str], int] = {}
         self.columns: list[str] = []
@@ -52,12 +69,19 @@ class MessageReader:
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entry, where the line is a message that is asked for."""
         text, self.took = colourless(line), set()
-        if re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064]|(?!^)\ufeff", text):
-            raise ValueError(f"line {number}: it holds characters that are no text: {line.strip()!r}")
+        if re.search(
+            r"[\x00-\x08\x0b\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064]|(?!^)\ufeff",
+            text,
+        ):
+            raise ValueError(
+                f"line {number}: it holds characters that are no text: {line.strip()!r}"
+            )
         pieces = text.rstrip("\r").split("\r")
         made = [one for piece in pieces for one in self.text(number, line, piece)]
         if len(pieces) > 1 and (made or self.message == number or self.took):
-            raise ValueError(f"line {number}: carriage returns make several lines of it: {line.strip()!r}")
+            raise ValueError(
+                f"line {number}: carriage returns make several lines of it: {line.strip()!r}"
+            )
         return made
 
     def text(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
@@ -75,13 +99,19 @@ class MessageReader:
         if not goes_on:
             hides = self.re["hidden"].search(text) if "hidden" in self.re else None
             if hides and any((key, hides["code"]) in self.total for key in self.wanted):
-                raise ValueError(f"line {number}: more such messages were not shown: {text.strip()}")
+                raise ValueError(
+                    f"line {number}: more such messages were not shown: {text.strip()}"
+                )
             if self.alarming(text) and self.alarming(self.harmful(number, text)):
                 raise ValueError(f"line {number}: not understood: {text.strip()}")
         return []
 
-    def found(self, number: int, line: str, target: dict[str, Any], fields: dict[str, Any]) -> list[dict[str, Any]]:
-        """A message: an entry, or where its kind is not asked for, nothing; it must not be graver than it says."""
+    def found(
+        self, number: int, line: str, target: dict[str, Any], fields: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """A message: an entry, or where its kind is not asked for, nothing; it must not be
+        graver than it says.
+        """
         text, gravest, category = fields["line"], self.rule["targets"][0], target["category"]
         self.message = number
         if target is gravest:
@@ -94,12 +124,16 @@ class MessageReader:
             self.total[category, code] = self.total.get((category, code), 0) + 1
         return [self.made(target, number, line, fields)]
 
-    def made(self, part: dict[str, Any], number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def made(
+        self, part: dict[str, Any], number: int, line: str, fields: dict[str, Any]
+    ) -> dict[str, Any]:
         """The entry of a message or of a run."""
         fields = mapped(part, fields)
         for name, wanted in part.get("narrow", {}).items():
             if fields.get(name) not in (None, wanted, *wanted.split("_and_")):
-                raise ValueError(f"line {number}: {name} is {fields[name]}, this check reads {wanted} only")
+                raise ValueError(
+                    f"line {number}: {name} is {fields[name]}, this check reads {wanted} only"
+                )
         return entry(part, number, line, fields)
 
     def alarming(self, text: str) -> bool:
@@ -108,10 +142,15 @@ class MessageReader:
         return any(word in low and regex.search(low) for word, regex in self.alarms)
 
     def harmful(self, number: int, text: str) -> str:
-        """A line that is no message without what does no harm: counts of what was seen, names, quotations."""
+        """A line that is no message without what does no harm: counts of what was seen, names,
+        quotations.
+        """
         told, rest = [], text
         for category, pattern in self.counts:
-            told += [((category, ""), int(match["count"].replace(",", ""))) for match in pattern.finditer(rest)]
+            told += [
+                ((category, ""), int(match["count"].replace(",", "")))
+                for match in pattern.finditer(rest)
+            ]
             rest = pattern.sub(" ", rest)
         self.compare(number, text, told)
         quoted = self.re.get("quoted", []) if self.fits("spoken", text) else []
@@ -120,11 +159,16 @@ class MessageReader:
         return rest
 
     def compare(self, number: int, text: str, told: list[tuple[tuple[str, str], int]]) -> None:
-        """Counts that one line tells: of messages in the whole log, or of those that came since the last count."""
+        """Counts that one line tells: of messages in the whole log, or of those that came since
+        the last count.
+        """
         for key, count in told:
             seen = self.total.get(key, 0)
             if key[0] in self.wanted and count > seen - self.mark.get(key, 0) and count != seen:
-                raise ValueError(f"line {number}: it counts what was not seen ({seen} of {count}): {text.strip()}")
+                raise ValueError(
+                    f"line {number}: it counts what was not seen ({seen} of {count}):"
+                    f" {text.strip()}"
+                )
         self.mark |= {key: self.total.get(key, 0) for key, _ in told}
 
     def is_row(self, number: int, text: str) -> bool:
@@ -132,8 +176,16 @@ class MessageReader:
         if row := self.fits("row", text):
             severity, code, count = row["severity"], row["code"], row["count"]
         else:
-            cells = text.strip()[1:].split("|", len(self.columns) - 1) if text.lstrip()[:1] == "|" else []
-            heads = [cell.strip().lower()[:3] for cell in text.strip().strip("|").split("|")] if cells else []
+            cells = (
+                text.strip()[1:].split("|", len(self.columns) - 1)
+                if text.lstrip()[:1] == "|"
+                else []
+            )
+            heads = (
+                [cell.strip().lower()[:3] for cell in text.strip().strip("|").split("|")]
+                if cells
+                else []
+            )
             if {"id", "sev", "cou"} <= set(heads):
                 self.columns, self.known = heads, False
                 return True
@@ -146,13 +198,17 @@ class MessageReader:
             severity, code, count = named["sev"], named["id"], named["cou"]
             if not (severity or code or count):
                 return self.known  # the text of the row above goes on
-        found = [key for key, regex in self.re.get("severities", {}).items() if regex.fullmatch(severity)]
+        found = [
+            key for key, regex in self.re.get("severities", {}).items() if regex.fullmatch(severity)
+        ]
         self.known = bool(found) and count.isdecimal()
         self.compare(number, text, [((found[0], code), int(count))] if self.known else [])
         return self.known
 
     def follow_run(self, number: int, line: str, text: str) -> None:
-        """A tool may name itself, or say its last words; or a line shows that what looked like them was not."""
+        """A tool may name itself, or say its last words; or a line shows that what looked like
+        them was not.
+        """
         after = self.re["after"].match(text) or not text.strip()
         if self.named and text.strip():
             named, self.named = self.named, None
@@ -177,14 +233,20 @@ class MessageReader:
 
     def begin(self, number: int, tool: str, text: str) -> None:
         """A run begins, or the head of the present one goes on."""
-        again = self.tool is not None and (self.tool != tool or (self.run.get("once", True) and text == self.head))
+        again = self.tool is not None and (
+            self.tool != tool or (self.run.get("once", True) and text == self.head)
+        )
         if again and not self.done and self.tool in self.run["always"]:
-            raise ValueError(f"line {number}: another run begins, and {self.tool} was not done: {text.strip()}")
+            raise ValueError(
+                f"line {number}: another run begins, and {self.tool} was not done: {text.strip()}"
+            )
         if self.done or self.tool != tool:
             self.tool, self.head, self.done, self.weak = tool, text, 0, False
 
     def busy(self, number: int) -> bool:
-        """Whether the next line must be seen whatever it holds: it may go on with a message, a table or an end."""
+        """Whether the next line must be seen whatever it holds: it may go on with a message, a
+        table or an end.
+        """
         return self.message == number or bool(self.columns or self.named or self.weak)
 
     def passed(self, last: tuple[int, str] | None) -> list[dict[str, Any]]:
@@ -193,10 +255,18 @@ class MessageReader:
         return []
 
     def end(self) -> list[dict[str, Any]]:
-        """The runs, and how the last one ended: `complete`, `open` where nothing tells, null at an error."""
+        """The runs, and how the last one ended: `complete`, `open` where nothing tells, null at
+        an error.
+        """
         number, text = self.last
         if number and not self.done and number != self.stopped and self.tool in self.run["always"]:
-            raise ValueError(f"line {number}: the log ends before {self.tool} was done: {text.strip()}")
+            raise ValueError(
+                f"line {number}: the log ends before {self.tool} was done: {text.strip()}"
+            )
         state = "complete" if self.done else None if number == self.stopped else "open"
-        told = [(at, line, {**fields, "end": state}) for at, line, fields in self.runs if self.run["fields"]]
+        told = [
+            (at, line, {**fields, "end": state})
+            for at, line, fields in self.runs
+            if self.run["fields"]
+        ]
         return [self.made(self.run, *one) for one in told]

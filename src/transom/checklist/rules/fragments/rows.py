@@ -1,4 +1,6 @@
-"""`rows`: the language of domain files for what lines say: rows, blocks, tables and keys, and what is made of them."""
+"""`rows`: the language of domain files for what lines say: rows, blocks, tables and keys, and
+what is made of them.
+"""
 
 import json
 import re
@@ -10,19 +12,22 @@ from transom.checklist.rules.fragments.shared import colourless, compiled, entry
 class RowReader:
     """Entries of one category, as one rule tells it.
 
-    `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on;
-    `block` are the fields of an open block, which line `shown` began, `head` the columns of an open table; `kept` are
-    entries that wait for the end of the file, by the fields of their group. `final` are keys of final figures, with the
-    first line of a step of each; `named` the keys that were read. `any` is whether there is an entry, `over` whether
-    its step of the flow is over; `denied` is a line that says that there is a violation, `negative` whether a number
-    shows one.
+    `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is
+    a row that goes on;
+    `block` are the fields of an open block, which line `shown` began, `head` the columns of an open
+    table; `kept` are entries that wait for the end of the file, by the fields of their group.
+    `final` are keys of final figures, with the first line of a step of each; `named` the keys that
+    were read. `any` is whether there is an entry, `over` whether its step of the flow is over;
+    `denied` is a line that says that there is a violation, `negative` whether a number shows one.
     """
 
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.category = rule, rule["category"]
         self.rows = [(re.compile(row["match"]), row) for row in rule.get("rows", [])]
         self.above, self.keys = compiled(rule.get("above", [])), compiled(rule.get("keys", []))
-        self.interim = [(re.compile(step), final) for step, final in rule.get("interim", {}).items()]
+        self.interim = [
+            (re.compile(step), final) for step, final in rule.get("interim", {}).items()
+        ]
         self.final: dict[str, tuple[int, str]] = {}
         self.named: set[str] = set()
         names = ("join", "goes_on", "until", "steps", "strip")
@@ -65,7 +70,9 @@ class RowReader:
         return made if goes_on or self.finds("join", line) else self.whole()
 
     def whole(self) -> list[dict[str, Any]]:
-        """What a line says with all that goes on with it: a heading, a part of a block or of a table, or an entry."""
+        """What a line says with all that goes on with it: a heading, a part of a block or of a
+        table, or an entry.
+        """
         lines, self.joined = self.joined, []
         if not lines:
             return []
@@ -81,7 +88,9 @@ class RowReader:
         if self.finds("until", text):
             self.context = {}
         for found in filter(None, [heading.search(text) for heading in self.above]):
-            self.context |= {name: said for name, said in found.groupdict().items() if said is not None}
+            self.context |= {
+                name: said for name, said in found.groupdict().items() if said is not None
+            }
             self.took.add(number)
         if "table" in self.rule or "block" in self.rule:
             made = (self.of_table if "table" in self.rule else self.of_block)(number, line, text)
@@ -99,8 +108,14 @@ class RowReader:
                 if "error" in row:
                     raise ValueError(f"line {number}: {row['error']}: {text.strip()}")
                 self.took.add(number)
-                groups = {name: said for name, said in found.groupdict().items() if said is not None}
-                return {**groups, **row.get("says", {}), **({"denies": True} if row.get("denies") else {})}
+                groups = {
+                    name: said for name, said in found.groupdict().items() if said is not None
+                }
+                return {
+                    **groups,
+                    **row.get("says", {}),
+                    **({"denies": True} if row.get("denies") else {}),
+                }
         return None
 
     def of_block(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
@@ -117,7 +132,9 @@ class RowReader:
         return made
 
     def end_block(self, last: tuple[int, str] | None = None) -> list[dict[str, Any]]:
-        """The entry of an open block: at its last line, or where another line ends it, at its first."""
+        """The entry of an open block: at its last line, or where another line ends it, at its
+        first.
+        """
         if self.block is None:
             return []
         (number, line), told, self.block = last or self.shown, self.block, None
@@ -126,18 +143,24 @@ class RowReader:
         return self.give(number, line, {**self.rule["block"].get("says", {}), **told})
 
     def of_table(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
-        """Below its head each line is a row: an entry, or one for each of its cells that says something."""
+        """Below its head each line is a row: an entry, or one for each of its cells that says
+        something.
+        """
         told, cells = self.rule["table"], self.cells(text)
         if self.finds("table head", text):
             self.head = cells
             self.took.add(number)
             return []
         self.head = self.head if text.strip() else None
-        ruled = re.fullmatch(r"[\s|+=_-]*", text) or ("table row" in self.re and not self.finds("table row", text))
+        ruled = re.fullmatch(r"[\s|+=_-]*", text) or (
+            "table row" in self.re and not self.finds("table row", text)
+        )
         if self.head is None or ruled:
             return []
         if len(cells) != len(self.head):
-            raise ValueError(f"line {number}: {len(cells)} cells under {len(self.head)} columns: {line.strip()}")
+            raise ValueError(
+                f"line {number}: {len(cells)} cells under {len(self.head)} columns: {line.strip()}"
+            )
         self.took.add(number)
         named, names = [*zip(self.head, cells, strict=True)], told.get("cells") or told["columns"]
         parts = [dict(reversed(named))]  # of two columns of a name the first
@@ -177,7 +200,9 @@ class RowReader:
         return self.give(number, line, {"key": path, "value": str(said)})
 
     def json_keys(self) -> list[dict[str, Any]]:
-        """The entries of a JSON document, each at the line of its key; what stands in lists has no key."""
+        """The entries of a JSON document, each at the line of its key; what stands in lists has
+        no key.
+        """
         text, lines, self.text = "\n".join(self.text), self.text, []
         try:
             json.loads(text)
@@ -186,9 +211,15 @@ class RowReader:
         made: list[dict[str, Any]] = []
         path: list[str | None] = []  # the keys of what is open, None of lists
         key, at, number = "", 0, 0
-        for token in re.finditer(r'(?P<key>"(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:"{}\[\]]+', text):
+        for token in re.finditer(
+            r'(?P<key>"(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:"{}\[\]]+', text
+        ):
             if token["key"]:
-                key, number, at = json.loads(token["key"]), number + text.count("\n", at, token.start()), token.start()
+                key, number, at = (
+                    json.loads(token["key"]),
+                    number + text.count("\n", at, token.start()),
+                    token.start(),
+                )
             elif token[0] in "{[":
                 path.append(key if token[0] == "{" else None)
                 key = ""
@@ -207,7 +238,9 @@ class RowReader:
         denies = fields.pop("denies", False)
         for name, wanted in {**self.rule.get("where", {}), **self.rule.get("narrow", {})}.items():
             if not fields.get(name) and not denies:
-                raise ValueError(f"line {number}: nothing says whether this is of {wanted}: {line.strip()}")
+                raise ValueError(
+                    f"line {number}: nothing says whether this is of {wanted}: {line.strip()}"
+                )
             if (fields.get(name) or wanted) not in (wanted, *wanted.split("_and_")):
                 return []
         if denies:
@@ -218,29 +251,40 @@ class RowReader:
         self.any = True
         self.measure(number, line, fields)
         if self.over:
-            raise ValueError(f"line {number}: an earlier step of the flow has such a line too: {line.strip()}")
+            raise ValueError(
+                f"line {number}: an earlier step of the flow has such a line too: {line.strip()}"
+            )
         if "reduce" not in self.rule:
             return [self.entry(number, line, fields)]
         self.reduce(number, line, fields)
         return []
 
     def measure(self, number: int, line: str, fields: dict[str, Any]) -> None:
-        """Numbers in place of their texts, in the unit of their field, and the flag that one stands for."""
+        """Numbers in place of their texts, in the unit of their field, and the flag that one
+        stands for.
+        """
         flag, unit = self.rule.get("flag", {}), self.rule.get("unit")
         for name in self.rule.get("numbers", ()):
             if isinstance(fields.get(name), str):
-                fields[name] = self.number(number, line, fields[name], flagged=bool(fields.get(flag.get("field"))))
+                fields[name] = self.number(
+                    number, line, fields[name], flagged=bool(fields.get(flag.get("field")))
+                )
                 self.negative = self.negative or fields[name] < 0
         if unit and unit["field"] in self.rule["fields"]:
             if fields.get(unit["of"]) not in unit["powers"]:
                 raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
-            digits, _, power = str(fields[unit["field"]]).partition("e")  # by its digits: 0.11, not 0.1100000001
-            fields[unit["field"]] = float(f"{digits}e{int(power or 0) + unit['powers'][fields[unit['of']]]}")
+            # by its digits: 0.11, not 0.1100000001
+            digits, _, power = str(fields[unit["field"]]).partition("e")
+            fields[unit["field"]] = float(
+                f"{digits}e{int(power or 0) + unit['powers'][fields[unit['of']]]}"
+            )
         if flag:
             value, said = fields.get(flag["of"]), fields.get(flag["field"])
             bad = value is not None and (value > 0 if flag.get("bad") == "positive" else value < 0)
             if said == "MET" and bad:
-                raise ValueError(f"line {number}: the flag says {said} and the number does not: {line.strip()}")
+                raise ValueError(
+                    f"line {number}: the flag says {said} and the number does not: {line.strip()}"
+                )
             fields[flag["field"]] = said or ("VIOLATED" if bad else "MET")
 
     def number(self, number: int, line: str, said: str, *, flagged: bool) -> float:
@@ -263,7 +307,11 @@ class RowReader:
         at, shown, old = self.kept.setdefault(group, new)
         if old is fields:
             return
-        if how == "last" or (how == "min" and fields[name] < old[name]) or (how == "max" and fields[name] > old[name]):
+        if (
+            how == "last"
+            or (how == "min" and fields[name] < old[name])
+            or (how == "max" and fields[name] > old[name])
+        ):
             self.kept[group] = new
         elif how == "sum":  # what counts is evidence, and not what says zero
             at, shown = (at, shown) if old[name] else (number, line)
@@ -277,7 +325,10 @@ class RowReader:
         """The result, with the file that it names."""
         made, follow = entry(self.rule, number, line, fields), self.rule.get("follow")
         if follow:
-            made["parsed_fields"]["reference"] = {"kind": follow["kind"], "path": fields[follow["field"]]}
+            made["parsed_fields"]["reference"] = {
+                "kind": follow["kind"],
+                "path": fields[follow["field"]],
+            }
         return made
 
     def busy(self, number: int) -> bool:  # noqa: ARG002  as other readers
@@ -302,7 +353,10 @@ class RowReader:
         made += [self.entry(*one) for one in self.kept.values()]
         for key, (number, line) in self.final.items():
             if key not in self.named:
-                raise ValueError(f"line {number}: this is of a step of the flow, and there is no {key}: {line.strip()}")
+                raise ValueError(
+                    f"line {number}: this is of a step of the flow, and there is no {key}:"
+                    f" {line.strip()}"
+                )
         if self.rule.get("error_if_nothing_read") and not self.any:
             raise ValueError(self.rule["error_if_nothing_read"])
         return made

@@ -21,7 +21,9 @@ def compiled(told: Any) -> Any:
 def mapped(rule: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     """The fields, with known words in the place of what a line says."""
     maps = rule.get("maps", {})
-    return fields | {name: words.get(fields.get(name), fields.get(name)) for name, words in maps.items()}
+    return fields | {
+        name: words.get(fields.get(name), fields.get(name)) for name, words in maps.items()
+    }
 
 
 def entry(rule: dict[str, Any], number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,12 @@ def _texts(found: Problems, item: SpecItem) -> None:
         ("fail", "FAIL condition", item.fails),
     ):
         found.thin(text, f"spec.items.{gate}", item.line, f"{_name(item)}: {label}")
-    found.unless(item.required, "spec.items.required", item.line, f"{_name(item)}: Required fields names no field")
+    found.unless(
+        item.required,
+        "spec.items.required",
+        item.line,
+        f"{_name(item)}: Required fields names no field",
+    )
 
 
 def _choices(found: Problems, item: SpecItem) -> None:
@@ -52,7 +57,9 @@ def _choices(found: Problems, item: SpecItem) -> None:
         ("mode", "Mode", item.mode, "require or forbid"),
         ("quantifier", "Quantifier", item.quantifier, "exists, each or per file"),
     ):
-        found.unless(value, f"spec.items.{gate}", item.line, f"{_name(item)}: {label} must be {wanted}")
+        found.unless(
+            value, f"spec.items.{gate}", item.line, f"{_name(item)}: {label} must be {wanted}"
+        )
     for label, text, read, wanted in (
         ("Take", item.take_text, item.take, "first or last"),
         ("Count", item.count_text, item.count, "a comparison with a number such as `<= 5`"),
@@ -95,7 +102,10 @@ def _patterns(found: Problems, section: CheckSection) -> None:
         if ids is None:
             found.add(gate, section.pattern_line, f"{label} is missing")
         elif set(ids) != set(wanted):
-            what = f"{label}: {comma_list(ids)}; by the items' Validation type it is {comma_list(wanted)}"
+            what = (
+                f"{label}: {comma_list(ids)}; by the items' Validation type it is"
+                f" {comma_list(wanted)}"
+            )
             found.add(gate, section.pattern_line, what)
 
 

@@ -8,19 +8,38 @@ from typing import Final
 
 from transom.checklist.patterns import regex_problem
 from transom.checklist.spec.gate.problems import Problems, comma_list, is_thin
-from transom.checklist.spec.shapes import CheckSection, Extraction, GuideSection, MatrixRow, ParsingSection, SpecSource
+from transom.checklist.spec.shapes import (
+    CheckSection,
+    Extraction,
+    GuideSection,
+    MatrixRow,
+    ParsingSection,
+    SpecSource,
+)
 
 MIN_SCENARIOS: Final = 4
-CELLS: Final = {("N/A", "N/A"): 1, ("N/A", "0"): 2, ("N/A", ">0"): 3, (">0", "N/A"): 4, (">0", "0"): 5, (">0", ">0"): 6}
-# Cells that a capability type must mark as applicable, and those that it may: an item that can do more also does less.
+CELLS: Final = {
+    ("N/A", "N/A"): 1,
+    ("N/A", "0"): 2,
+    ("N/A", ">0"): 3,
+    (">0", "N/A"): 4,
+    (">0", "0"): 5,
+    (">0", ">0"): 6,
+}
+# Cells that a capability type must mark as applicable, and those that it may: an item that can do
+# more also does less.
 NEEDED: Final = {1: {1}, 2: {4}, 3: {4, 5, 6}, 4: {1, 2, 3}}
 ALLOWED: Final = {1: {1}, 2: {1, 4}, 3: {1, 2, 3, 4, 5, 6}, 4: {1, 2, 3}}
 
 
-def check_guide(found: Problems, section: GuideSection, parsing: ParsingSection, check: CheckSection) -> None:
+def check_guide(
+    found: Problems, section: GuideSection, parsing: ParsingSection, check: CheckSection
+) -> None:
     """The findings of Section 4."""
     for number in ("4.1", "4.2", "4.3"):
-        found.unless(number in section.lines, "spec.sections", section.line, f"section {number} is missing")
+        found.unless(
+            number in section.lines, "spec.sections", section.line, f"section {number} is missing"
+        )
     _sources(found, section)
     _extractions(found, section, parsing)
     _examples(found, section, check)
@@ -29,7 +48,8 @@ def check_guide(found: Problems, section: GuideSection, parsing: ParsingSection,
 
 
 def check_example_coverage(found: Problems, section: GuideSection, check: CheckSection) -> None:
-    """Examples that the writer of Section 4 is asked for once; an ItemSpec without examples is none the worse for that.
+    """Examples that the writer of Section 4 is asked for once; an ItemSpec without examples is none
+    the worse for that.
 
     A gate that has none to try says so.
     """
@@ -47,7 +67,9 @@ def _line(section: GuideSection, number: str) -> int:
 
 def _sources(found: Problems, section: GuideSection) -> None:
     primary = any(source.rank == "primary" for source in section.sources)
-    found.unless(primary, "spec.sources", _line(section, "4.1"), "Data Sources has no primary source")
+    found.unless(
+        primary, "spec.sources", _line(section, "4.1"), "Data Sources has no primary source"
+    )
     for source in section.sources:
         if source.rank == "primary" or source.kind or len(source.note.split()) < 4:
             _source(found, source)
@@ -69,7 +91,10 @@ def _extractions(found: Problems, section: GuideSection, parsing: ParsingSection
         what = f"no extraction for category {key} (`#### Extraction: ...`)"
         found.unless(there, "spec.extraction", line, what)
     for extraction in section.extractions:
-        what = f"extraction of {extraction.category or extraction.name}, which is no category key of Section 1"
+        what = (
+            f"extraction of {extraction.category or extraction.name}, which is no category key of"
+            " Section 1"
+        )
         found.unless(extraction.category in known, "spec.cross.categories", extraction.line, what)
         _extraction(found, extraction)
     for gate, label, texts in (
@@ -77,12 +102,16 @@ def _extractions(found: Problems, section: GuideSection, parsing: ParsingSection
         ("spec.tolerance", "Error Tolerance", section.error_tolerance),
         ("spec.steps", "Multi-Stage Steps", section.steps),
     ):
-        found.unless(any(not is_thin(text, 1) for text in texts), gate, line, f"{label} is missing or empty")
+        found.unless(
+            any(not is_thin(text, 1) for text in texts), gate, line, f"{label} is missing or empty"
+        )
 
 
 def _extraction(found: Problems, one: Extraction) -> None:
     gate, name = "spec.extraction", f"extraction of {one.name}"
-    found.unless(one.keywords or one.patterns, gate, one.line, f"{name} has neither Keywords nor Patterns")
+    found.unless(
+        one.keywords or one.patterns, gate, one.line, f"{name} has neither Keywords nor Patterns"
+    )
     told = not (is_thin(one.method) and is_thin(one.location))
     found.unless(told, gate, one.line, f"{name} has neither Location nor Method")
     for pattern in one.patterns:
@@ -106,7 +135,12 @@ def _scenarios(found: Problems, section: GuideSection, check: CheckSection) -> N
     what = f"{count} special scenarios; must be at least {MIN_SCENARIOS}"
     found.unless(count >= MIN_SCENARIOS, "spec.scenarios.count", line, what)
     for number, times in Counter(scenario.number for scenario in section.scenarios).items():
-        found.unless(times == 1, "spec.scenarios.count", line, f"scenario {number} stands there {times} times")
+        found.unless(
+            times == 1,
+            "spec.scenarios.count",
+            line,
+            f"scenario {number} stands there {times} times",
+        )
     for one in section.scenarios:
         name = f"scenario {one.number}"
         found.thin(one.context, gate, one.line, f"{name}: Context")
@@ -127,14 +161,22 @@ def _matrix(found: Problems, section: GuideSection, check: CheckSection) -> None
         return
     for row in section.matrix:
         name = f"row {row.number}"
-        found.unless(row.applicable is not None, "spec.matrix", row.line, f"{name}: Applicable must be yes or no")
+        found.unless(
+            row.applicable is not None,
+            "spec.matrix",
+            row.line,
+            f"{name}: Applicable must be yes or no",
+        )
         found.thin(row.objective, "spec.matrix", row.line, f"{name}: Objective")
         if check.capability_type and row.applicable is not None:
             _applicable(found, row, check.capability_type)
 
 
 def _applicable(found: Problems, row: MatrixRow, kind: int) -> None:
-    cell, rows = CELLS[row.requirements, row.waivers], comma_list([str(n) for n in sorted(NEEDED[kind])])
+    cell, rows = (
+        CELLS[row.requirements, row.waivers],
+        comma_list([str(n) for n in sorted(NEEDED[kind])]),
+    )
     wrong = cell not in ALLOWED[kind] if row.applicable else cell in NEEDED[kind]
     must = "cannot" if row.applicable else "must"
     what = f"row {row.number} {must} apply to type {kind}; its rows are {rows}"

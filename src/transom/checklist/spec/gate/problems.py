@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from transom.gates import Finding, sort_findings
 
-_EMPTY_WORDS = frozenset({"tbd", "todo", "fixme", "to be defined", "to be determined", "to be done", "see above"})
+_EMPTY_WORDS = frozenset(
+    {"tbd", "todo", "fixme", "to be defined", "to be determined", "to be done", "see above"}
+)
 
 
 class Problems:
@@ -36,7 +38,12 @@ class Problems:
     def numbered(self, gate: str, numbers: Sequence[str], section: str, line: int) -> None:
         """Headings must be numbered N.1, N.2, ... without gap or repetition."""
         wanted = [f"{section}.{n}" for n in range(1, len(numbers) + 1)]
-        self.unless(list(numbers) == wanted, gate, line, f"numbered {', '.join(numbers)}; must be {', '.join(wanted)}")
+        self.unless(
+            list(numbers) == wanted,
+            gate,
+            line,
+            f"numbered {', '.join(numbers)}; must be {', '.join(wanted)}",
+        )
 
 
 def is_thin(text: str, words: int = 2) -> bool:

@@ -8,22 +8,48 @@ from collections.abc import Collection, Iterator, Sequence
 
 from transom.checklist.spec.document import REVIEW_MARK, SECTION_TITLES
 from transom.checklist.spec.gate.problems import Problems
-from transom.formats.markdown import Comment, Fence, Paragraph, Part, Table, Text, iter_lines, iter_nodes, parse
+from transom.formats.markdown import (
+    Comment,
+    Fence,
+    Paragraph,
+    Part,
+    Table,
+    Text,
+    iter_lines,
+    iter_nodes,
+    parse,
+)
 
 _PLACEHOLDER = re.compile(r"\{\s*TODO\b[^}]*\}?|\{(?:ITEM_ID|DESCRIPTION)\}|<TO_BE_[A-Z]+>")
-_POSIX = re.compile(r"(?<![\w/.*\\)\]}$<>])(?:~?/[A-Za-z_][\w.-]*(?:/[\w.*-]+)+|/(?:home|tmp|usr|opt|mnt|etc|var)\b)")
+_POSIX = re.compile(
+    r"(?<![\w/.*\\)\]}$<>])(?:~?/[A-Za-z_][\w.-]*(?:/[\w.*-]+)+|/(?:home|tmp|usr|opt|mnt|etc|var)\b)"
+)
 _WINDOWS = re.compile(r"(?<![\w?(])[A-Za-z]:[\\/](?=\w)|(?<!\\)\\\\\w+\\\w+")
 _QUOTED = re.compile(r"`[^`]*`|[\"“”][^\"“”]*[\"“”]")
-_LETTERS = ("LATIN", "GREEK", "MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULINE", "MODIFIER", "SUPERSCRIPT")
+_LETTERS = (
+    "LATIN",
+    "GREEK",
+    "MICRO",
+    "OHM",
+    "KELVIN",
+    "ANGSTROM",
+    "FEMININE",
+    "MASCULINE",
+    "MODIFIER",
+    "SUPERSCRIPT",
+)
 
 
 def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> None:
     """Check a Markdown text. `patterns` are its regular expressions: in them a slash is no path.
 
-    What precedes Section 1 is the person's own description, which no round can mend; only its comments count.
+    What precedes Section 1 is the person's own description, which no round can mend; only its
+    comments count.
     """
     every = parse(text)
-    first = next((at for at, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2), 0)
+    first = next(
+        (at for at, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2), 0
+    )
     lines = list(_lines(every[first:]))
     for line in [*lines, *_fenced(every[first:])]:
         for match in _PLACEHOLDER.finditer(line.text):
@@ -36,12 +62,19 @@ def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> No
 
 
 def check_headings(found: Problems, text: str) -> None:
-    """The main headings of a whole ItemSpec are those of the four sections, each once and in order."""
+    """The main headings of a whole ItemSpec are those of the four sections, each once and in
+    order.
+    """
     wanted = list(SECTION_TITLES)
     mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
     for position, part in enumerate(mains):
         right = position < len(wanted) and part.number == wanted[position]
-        found.unless(right, "spec.sections", part.line, f"section {part.number} is out of order or there twice")
+        found.unless(
+            right,
+            "spec.sections",
+            part.line,
+            f"section {part.number} is out of order or there twice",
+        )
 
 
 def _lines(parts: Sequence[Part]) -> Iterator[Text]:
@@ -56,7 +89,10 @@ def _lines(parts: Sequence[Part]) -> Iterator[Text]:
 def _fenced(parts: Sequence[Part]) -> Iterator[Text]:
     for node in (node for part in parts for node in iter_nodes(part.blocks)):
         if isinstance(node, Fence):
-            yield from (Text(row, (), node.line + offset) for offset, row in enumerate(node.text.split("\n")))
+            yield from (
+                Text(row, (), node.line + offset)
+                for offset, row in enumerate(node.text.split("\n"))
+            )
 
 
 def _paths(found: Problems, line: Text, patterns: Collection[str]) -> None:
@@ -72,12 +108,18 @@ def _paths(found: Problems, line: Text, patterns: Collection[str]) -> None:
 def _script(found: Problems, line: Text) -> None:
     """Letters of another script outside code and quotations: the ItemSpec is written in English."""
     plain = _QUOTED.sub(" ", line.text)
-    strange = "".join(c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS))
-    found.unless(not strange, "spec.english", line.line, f"must be written in English; found {strange[:12]}")
+    strange = "".join(
+        c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS)
+    )
+    found.unless(
+        not strange, "spec.english", line.line, f"must be written in English; found {strange[:12]}"
+    )
 
 
 def _comments(found: Problems, part: Part) -> None:
     for node in (node for node in iter_nodes(part.blocks) if not isinstance(node, Paragraph)):
         first = part.level == 0 and node is part.blocks[0]
         if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):
-            found.add("spec.comments", node.line, "comment left in the text; a finished section has none")
+            found.add(
+                "spec.comments", node.line, "comment left in the text; a finished section has none"
+            )
