@@ -28,7 +28,7 @@ from typing import Any
 
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.item import InputName
-from transom.checklist.run import (
+from transom.checklist.judging import (
     Inputs,
     LoadedChecker,
     Roots,

@@ -16,7 +16,7 @@ from typing import Any
 
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import spec_of
-from transom.checklist.spec.views import ROUND_VIEWS, load_prompt
+from transom.checklist.writing.views import ROUND_VIEWS, load_prompt
 from transom.cli.options import Options, manner_of, places_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session

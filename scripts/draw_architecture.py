@@ -10,8 +10,8 @@ Between `<!-- drawn: NAME -->` and `<!-- end: NAME -->` stands what a function h
     rooms      the first line of each room's docstring, and its `__all__`
     journal    the records of a run's journal (docstring of `runs/journal.py`)
     resume     the table of decisions (docstring of `runs/artifact.py`)
-    views      which role sees which blocks (`checklist/spec/views.py`)
-    build      where each node of a build may lead (`checklist/build/routes.py`)
+    views      which role sees which blocks (`checklist/writing/views.py`)
+    build      where each node of a build may lead (`checklist/building/routes.py`)
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.checklist.build.routes import ROUTES
-from transom.checklist.spec.earlier import EARLIER
-from transom.checklist.spec.views import VIEWS
+from transom.checklist.building.routes import ROUTES
+from transom.checklist.writing.earlier import EARLIER
+from transom.checklist.writing.views import VIEWS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"

@@ -55,8 +55,8 @@ class Shape:
 _NOT_ALWAYS = {"baseline", "decided_by", "doubted", "known_items", "mode", "mutation_kinds"}
 _PRINTED = frozenset({"run_id", "seconds", "applied_at", *_NOT_ALWAYS})
 SHAPES = (
-    Shape("transom.check/1", "transom.checklist.run.verdict:Verdict", printed_only=_PRINTED),
-    Shape("transom.checks/1", "transom.checklist.run.verdict:Verdicts", printed_only=_PRINTED),
+    Shape("transom.check/1", "transom.checklist.judging.verdict:Verdict", printed_only=_PRINTED),
+    Shape("transom.checks/1", "transom.checklist.judging.verdict:Verdicts", printed_only=_PRINTED),
     Shape("transom.spec/1", "transom.checklist.results:SpecResult"),
     Shape("transom.build/1", "transom.checklist.results:BuildResult"),
     Shape("transom.lint/1", "transom.checklist.results:LintResult"),
@@ -65,7 +65,7 @@ SHAPES = (
     Shape("transom.traces/1", "transom.telemetry.read:TraceList"),
     Shape("transom.trace/1", "transom.telemetry.read:TraceDocument"),
     Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
-    Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
+    Shape("transom.approval/1", "transom.checklist.judging.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
     Shape("transom.prices/1", "transom.llm.prices:Prices", mode="validation"),
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from tests.checklist.atoms.bench import cases
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-BUILD: Final = "checklist/build"
+BUILD: Final = "checklist/building"
 NOTICED, UNNOTICED = 1, 0  # what pytest ends with
 
 

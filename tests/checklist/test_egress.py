@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import REPORT
+from tests.checklist.building.atoms_for_tests import REPORT
 from tests.checklist.test_pipeline import ITEM, SPEC, manner
 from tests.checklist.test_visibility import replies
 from transom.checklist.item import load_item

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import (
+from tests.checklist.building.atoms_for_tests import (
     ATOM_A,
     CHECKER,
     EXAMPLES,
@@ -20,9 +20,11 @@ from tests.checklist.build.atoms_for_tests import (
     SECTION1,
 )
 from tests.checklist.test_visibility import EXAMPLE, replies
-from transom.checklist.build.flow import BuiltChecker
-from transom.checklist.build.inputs import BuildSettings
+from transom.checklist.building.flow import BuiltChecker
+from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import Item, load_item
+from transom.checklist.judging import Roots, Verdict, load_checker
+from transom.checklist.judging.check import Occasion
 from transom.checklist.pipeline import (
     Manner,
     Places,
@@ -33,9 +35,7 @@ from transom.checklist.pipeline import (
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import Roots, Verdict, load_checker
-from transom.checklist.run.check import Occasion
-from transom.checklist.spec.document import section_texts
+from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.runs import Run, Workspace

@@ -21,7 +21,7 @@ import pytest
 
 from tests.acceptance.common import EXAMPLES, check
 from tests.checklist.recordings.record import BY, HERE, play
-from transom.checklist.run import Verdict
+from transom.checklist.judging import Verdict
 
 NAMES = sorted(path.parent.name for path in HERE.glob("*/calls.json"))
 PLAYED = sorted({path.parent.name for path in HERE.glob("*/item.yaml")} - {*NAMES})

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
-from transom.checklist.build.inputs import BuildSettings
+from tests.checklist.building.atoms_for_tests import ATOM_A, CHECKER
+from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import load_item
+from transom.checklist.judging.check import Occasion
 from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
-from transom.checklist.run.check import Occasion
-from transom.checklist.spec.document import section_texts
-from transom.checklist.spec.views import make_role
-from transom.checklist.spec.write import WrittenSpec
+from transom.checklist.writing.document import section_texts
+from transom.checklist.writing.views import make_role
+from transom.checklist.writing.write import WrittenSpec
 from transom.context import History, go_on
 from transom.errors import EgressError, VisibilityError
 from transom.llm import Block, Chain, ScriptedProvider, render

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.checks import EXAMPLES, Desk, edit
 from tests.cli.helpers import transom
-from transom.checklist.spec.document import section_texts
+from transom.checklist.writing.document import section_texts
 
 ITEMS: dict[str, tuple[str | bytes, str]] = {
     "broken YAML": ("description: x\nwaivers: {value: [1\n", r"bad\.yaml:\d: is not valid YAML: "),

@@ -15,9 +15,9 @@ from tests.cli.checks import Desk, edit
 from tests.cli.test_hosted_settings import OBEYED as HOSTED
 from tests.llm.conformance.server import LocalServer
 from tests.telemetry.test_otlp import finish, sent
-from transom.checklist.build.inputs import BuildSettings
+from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
-from transom.checklist.spec.views import VIEWS
+from transom.checklist.writing.views import VIEWS
 from transom.cli.options import Options, manner_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session

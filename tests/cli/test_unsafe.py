@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.run.support import DESIGN, checker, write_files
+from tests.checklist.judging.support import DESIGN, checker, write_files
 
 _MAIN = "from transom.cli import main\nraise SystemExit(main())\n"
 _NO_SECCOMP = """

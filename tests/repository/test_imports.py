@@ -28,10 +28,10 @@ def _lint(folder: Path) -> str:
     [
         ("errors/base", "import transom.canonical", "Rooms use only the rooms below them"),
         ("gates/finding", "import transom.checklist.item", "Rooms use only the rooms below them"),
-        ("checklist/run/verdict", "import transom.cli", "Rooms use only the rooms below them"),
+        ("checklist/judging/verdict", "import transom.cli", "Rooms use only the rooms below them"),
         (
-            "checklist/run/verdict",
-            "import transom.checklist.spec.words",
+            "checklist/judging/verdict",
+            "import transom.checklist.writing.words",
             "Running a checker needs neither",
         ),
         ("checklist/results", "import opentelemetry.sdk", "OpenTelemetry's packages are for tests"),

@@ -23,8 +23,8 @@ from types import FrameType
 
 import pytest
 
-from tests.checklist.run.support import run, write_files
-from transom.checklist.run import LoadedChecker, Verdict, artifact_bytes, load_checker
+from tests.checklist.judging.support import run, write_files
+from transom.checklist.judging import LoadedChecker, Verdict, artifact_bytes, load_checker
 from transom.sandbox import Level, Limits, Sandbox
 
 from .attacks import ATTACKS, FIRED, PLACES, Attack

@@ -19,7 +19,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _CHECK = """
 import sys
 from pathlib import Path
-from tests.checklist.run.support import DESIGN, checker, run
+from tests.checklist.judging.support import DESIGN, checker, run
 from transom.sandbox import Level, Sandbox
 folder = Path(sys.argv[1])
 item = "requirements: {value: 2, pattern_items: ['4.2', 'Extractor']}\\n"

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from transom.canonical import digest
+from transom.checklist.judging import Verdict
+from transom.checklist.judging.verdict import CheckedItem
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import Verdict
-from transom.checklist.run.verdict import CheckedItem
-from transom.checklist.spec.views import VIEWS, make_role
+from transom.checklist.writing.views import VIEWS, make_role
 from transom.evals import Evidence, Outcome, Used
 from transom.llm import Chain
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.checklist.build.flow import BuiltChecker, build_checker
-from transom.checklist.build.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.flow import BuiltChecker, build_checker
+from transom.checklist.building.inputs import BuildInputs, BuildSettings
 from transom.checklist.copies import export
 from transom.checklist.item import Item
-from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
-from transom.checklist.run import (
+from transom.checklist.judging import (
     Inputs,
     LoadedChecker,
     Roots,
@@ -22,12 +21,13 @@ from transom.checklist.run import (
     check_files,
     load_checker,
 )
-from transom.checklist.run.audit import audit_waivers
-from transom.checklist.run.check import Occasion
-from transom.checklist.run.verdict import VERDICT_FILE
-from transom.checklist.spec.document import is_marked, parse_spec, section_texts
-from transom.checklist.spec.similar import remember_spec
-from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
+from transom.checklist.judging.audit import audit_waivers
+from transom.checklist.judging.check import Occasion
+from transom.checklist.judging.verdict import VERDICT_FILE
+from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
+from transom.checklist.writing.document import is_marked, parse_spec, section_texts
+from transom.checklist.writing.similar import remember_spec
+from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_text

@@ -13,6 +13,9 @@ from typing import Final, TypeAlias
 from transom import __version__
 from transom.canonical import Json
 from transom.checklist.item import Item, load_item
+from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
+from transom.checklist.judging.report import next_words
+from transom.checklist.judging.verdict import MadeBy, Note, Status, Verdicts
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.checklist.rules import load_knowledge
@@ -20,9 +23,6 @@ from transom.checklist.rules.meaning import KEY, check_reads_as, said
 from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
-from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
-from transom.checklist.run.report import next_words
-from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion

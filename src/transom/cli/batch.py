@@ -23,9 +23,9 @@ from typing import Annotated, Any
 import typer
 
 from transom.canonical import Json
-from transom.checklist.run import Verdict, together
-from transom.checklist.run.loading import CONFIG
-from transom.checklist.run.report import headline, summary
+from transom.checklist.judging import Verdict, together
+from transom.checklist.judging.loading import CONFIG
+from transom.checklist.judging.report import headline, summary
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
 from transom.cli.checking import VAR, answer_of, run_one

@@ -14,14 +14,14 @@ import typer
 
 from transom.canonical import Json, pretty_json
 from transom.checklist import pipeline
-from transom.checklist.build.checker import SPEC_FILE
-from transom.checklist.build.flow import BuiltChecker
-from transom.checklist.build.lessons import DOMAIN
+from transom.checklist.building.checker import SPEC_FILE
+from transom.checklist.building.flow import BuiltChecker
+from transom.checklist.building.lessons import DOMAIN
 from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
+from transom.checklist.judging import Verdict, load_checker, printed
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import Verdict, load_checker, printed
-from transom.checklist.spec.write import WrittenSpec
+from transom.checklist.writing.write import WrittenSpec
 from transom.cli import answers, registry
 from transom.cli.command import command
 from transom.cli.learn import Scope, learning, remembered

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 
 import transom
-from transom.checklist.build.flow import BuiltChecker
+from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.item import load_item
+from transom.checklist.judging import Verdict, load_checker, text_report, together
 from transom.checklist.pipeline import Places, checker_of, verdict_of
-from transom.checklist.run import Verdict, load_checker, text_report, together
 from transom.cli import investigate, story, study
 from transom.cli.app import root
 from transom.cli.checking import LEARNED, answer_of

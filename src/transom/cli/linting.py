@@ -14,21 +14,21 @@ from typing import Annotated
 import typer
 
 from transom.canonical import pretty_json
-from transom.checklist.build.artifacts import file_of
-from transom.checklist.build.checker import BUILD_FILE
-from transom.checklist.build.regate import record_of, regate
+from transom.checklist.building.artifacts import file_of
+from transom.checklist.building.checker import BUILD_FILE
+from transom.checklist.building.regate import record_of, regate
+from transom.checklist.judging import APPROVAL, load_checker
+from transom.checklist.judging import approve as approved
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import problems_of
-from transom.checklist.run import APPROVAL, load_checker
-from transom.checklist.run import approve as approved
 from transom.checklist.sheet import read_sheet
-from transom.checklist.spec.document import parse_spec
-from transom.checklist.spec.gate import check_spec
 from transom.checklist.waiver_lint import waiver_findings
+from transom.checklist.writing.document import parse_spec
+from transom.checklist.writing.gate import check_spec
 from transom.cli.answers import load_checked
 from transom.cli.app import group
 from transom.cli.batch import found

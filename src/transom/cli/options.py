@@ -13,14 +13,14 @@ from typing import Annotated, TypeAlias, cast
 import typer
 
 from transom.agent.setup import seated
-from transom.checklist.build.inputs import BuildSettings
+from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.judging import Verdict
+from transom.checklist.judging.baseline import Baseline
+from transom.checklist.judging.check import Occasion
+from transom.checklist.judging.reports import REPORTS, report
+from transom.checklist.judging.verdict import Verdicts
 from transom.checklist.pipeline import Manner, Places
-from transom.checklist.run import Verdict
-from transom.checklist.run.baseline import Baseline
-from transom.checklist.run.check import Occasion
-from transom.checklist.run.reports import REPORTS, report
-from transom.checklist.run.verdict import Verdicts
-from transom.checklist.spec.rounds import ROUNDS
+from transom.checklist.writing.rounds import ROUNDS
 from transom.cli.answers import Writer
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.checklist.run import APPROVAL
+from transom.checklist.judging import APPROVAL
 from transom.cli.app import group, root
 from transom.cli.command import RunArgument, can_resume, command, give_again
 from transom.cli.history import RunView, all_runs, all_views, found_run, history, next_step, view

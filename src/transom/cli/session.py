@@ -370,7 +370,7 @@ def _check_blocks(settings: Settings) -> None:
         return
     from fnmatch import filter as matching
 
-    from transom.checklist.spec.views import VIEWS
+    from transom.checklist.writing.views import VIEWS
     from transom.formats.yaml_models import nearest_key
 
     known = sorted({block for view in VIEWS.values() for block in view.sees})

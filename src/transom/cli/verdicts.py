@@ -12,12 +12,12 @@ import typer
 
 from transom.canonical import digest
 from transom.checklist.atoms import CheckerConfig
-from transom.checklist.build.checker import ATOMS_FILE
-from transom.checklist.build.lessons import named_in
+from transom.checklist.building.checker import ATOMS_FILE
+from transom.checklist.building.lessons import named_in
 from transom.checklist.copies import source_of
-from transom.checklist.run import Verdict, text_report
-from transom.checklist.run.loading import CONFIG
-from transom.checklist.run.verdict import VERDICT_FILE
+from transom.checklist.judging import Verdict, text_report
+from transom.checklist.judging.loading import CONFIG
+from transom.checklist.judging.verdict import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import By, RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run

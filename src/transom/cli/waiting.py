@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.checklist.run.audit import user_name
+from transom.checklist.judging.audit import user_name
 from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.checklist.item import load_item
+from transom.checklist.judging.check import Occasion
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-from transom.checklist.run.check import Occasion
-from transom.checklist.spec.rounds import ROUNDS
-from transom.checklist.spec.write import WrittenSpec
+from transom.checklist.writing.rounds import ROUNDS
+from transom.checklist.writing.write import WrittenSpec
 from transom.config import Settings, load_settings
 from transom.errors import InputError, TransomError
 from transom.llm import CallSettings, RulesProvider

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from transom.checklist.atoms import LOCKED_LAYER
-from transom.checklist.spec.document import assemble
 from transom.checklist.vectors import STANDARD_SOURCE
+from transom.checklist.writing.document import assemble
 from transom.formats.yaml_files import dump_yaml, load_yaml
 
 CASES = Path(__file__).parent / "cases"

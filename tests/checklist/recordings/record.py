@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.llm.recording import write_recording
-from transom.checklist.run import Verdict
+from transom.checklist.judging import Verdict
 from transom.cli import session
 from transom.cli.answers import Answer
 from transom.cli.checking import answer_of

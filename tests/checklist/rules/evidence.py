@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.checklist.run.support import LocalRunner, LocalWorker, write_files
-from tests.checklist.run.support import run as run_here
-from transom.checklist.run import LoadedChecker, Verdict, load_checker
+from tests.checklist.judging.support import LocalRunner, LocalWorker, write_files
+from tests.checklist.judging.support import run as run_here
+from transom.checklist.judging import LoadedChecker, Verdict, load_checker
 from transom.cli import main
 from transom.errors import AtomFailed
 

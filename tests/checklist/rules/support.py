@@ -11,9 +11,9 @@ from typing import Any
 from transom.checklist.atoms import Source
 from transom.checklist.rules import Knowledge, load_knowledge, rule_table
 from transom.checklist.rules.extract import Wanted, make_atom
-from transom.checklist.spec.document import assemble, parse_spec
-from transom.checklist.spec.earlier import earlier_blocks
-from transom.checklist.spec.gate import check_analysis, check_spec
+from transom.checklist.writing.document import assemble, parse_spec
+from transom.checklist.writing.earlier import earlier_blocks
+from transom.checklist.writing.gate import check_analysis, check_spec
 from transom.formats.tags import read_tag
 from transom.gates import Finding
 from transom.llm import Block, Reply, Request, Window

@@ -6,9 +6,9 @@ import pytest
 
 from tests.checklist.rules.support import Rounds, ask, load_atom, rounds, snippet
 from transom.checklist.atoms import CheckerConfig
-from transom.checklist.build.reading import read_atom_a, read_logic
+from transom.checklist.building.reading import read_atom_a, read_logic
 from transom.checklist.rules.parser import read_views
-from transom.checklist.spec.document import section_texts
+from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel
 from transom.llm import Reply
 

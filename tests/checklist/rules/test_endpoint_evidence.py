@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.rules.evidence import built, run, told
-from transom.checklist.run import LoadedChecker
+from transom.checklist.judging import LoadedChecker
 
 TABLE = """\
 {heading}

@@ -9,9 +9,9 @@ import pytest
 
 from tests.checklist.rules.evidence import run
 from tests.checklist.rules.support import ask, rounds, snippet
-from transom.checklist.build.reading import read_atom_a, read_logic
-from transom.checklist.run import LoadedChecker
-from transom.checklist.spec.document import section_texts
+from transom.checklist.building.reading import read_atom_a, read_logic
+from transom.checklist.judging import LoadedChecker
+from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel
 from transom.formats.yaml_files import dump_yaml, load_yaml
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.common import check
+from tests.checklist.judging.support import LocalWorker
+from tests.checklist.judging.support import run as run_in
 from tests.checklist.rules.support import ask, configuration, rounds, shipped, summary_of
-from tests.checklist.run.support import LocalWorker
-from tests.checklist.run.support import run as run_in
+from transom.checklist.judging import LoadedChecker, Verdict, load_checker
 from transom.checklist.rules.reading import read_description
-from transom.checklist.run import LoadedChecker, Verdict, load_checker
 from transom.cli import main
 from transom.errors import AtomFailed, NeedsModel
 from transom.formats.yaml_files import load_yaml

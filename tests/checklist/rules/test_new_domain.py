@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.rules.support import ask, load_atom, rounds, snippet, tagged
-from transom.checklist.build.reading import read_atom_a, read_logic
+from transom.checklist.building.reading import read_atom_a, read_logic
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.reading import read_description
-from transom.checklist.spec.document import section_texts
+from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel
 
 DESCRIPTION = "Confirm that every block in the power report has a total power. One item per block."

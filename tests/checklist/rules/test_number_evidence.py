@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.rules.evidence import built, run, told
-from transom.checklist.run import LoadedChecker
+from transom.checklist.judging import LoadedChecker
 
 STA = "OpenSTA 2.5.0\ntime 1ns\ncapacitance 1pF\nworst slack max 0.12\nworst slack min 0.30\n"
 TABLE = """\

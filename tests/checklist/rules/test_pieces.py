@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.checklist.rules.support import atom_code, shipped
-from transom.checklist.run.pieces import with_pieces
+from transom.checklist.judging.pieces import with_pieces
 from transom.formats.text_files import clean
 
 DATA = Path(__file__).parents[3] / "examples" / "checks" / "data"

@@ -16,7 +16,7 @@ from transom.checklist.rules.meaning import check_reads_as, find_slip, read_as, 
 from transom.checklist.rules.nearby import MOST, near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import read_description
-from transom.checklist.spec.rounds import simplified
+from transom.checklist.writing.rounds import simplified
 from transom.errors import InputError, NeedsModel
 from transom.formats.yaml_files import add_key, load_yaml, parse_yaml
 

@@ -16,7 +16,7 @@ from tests.checklist.rules.support import (
     tagged,
 )
 from transom.checklist.rules import RULE_VERSIONS, rule_table
-from transom.checklist.spec.document import (
+from transom.checklist.writing.document import (
     parse_analysis,
     parse_section1,
     parse_section2,

@@ -10,9 +10,9 @@ import re
 import pytest
 
 from tests.checklist.rules.support import SHARED, ask, load_atom, rounds, shipped, snippet
-from transom.checklist.build.reading import read_atom_a
+from transom.checklist.building.reading import read_atom_a
 from transom.checklist.rules.reading import read_description
-from transom.checklist.spec.document import section_texts
+from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel
 from transom.formats.yaml_files import load_yaml
 

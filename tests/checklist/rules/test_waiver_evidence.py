@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.rules.evidence import built, run, told
-from transom.checklist.run import LoadedChecker
+from transom.checklist.judging import LoadedChecker
 from transom.sandbox import Sandbox
 
 REPORT = """\
@@ -167,7 +167,7 @@ def test_a_regex_that_finds_no_end_is_an_error_that_names_it(
     place: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("transom.checklist.run.rehearse.SECONDS", 0.5)
+    monkeypatch.setattr("transom.checklist.judging.rehearse.SECONDS", 0.5)
     header = NETLIST.replace("Genus", "a" * 40)
     files = {
         "sta.log": LOG,

@@ -13,8 +13,8 @@ from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
 from transom.checklist.rules.reading_rules import Rows
 from transom.checklist.rules.shapes import MIN_SPECIAL, Domain, KnownCategory, KnownScenario
-from transom.checklist.spec.document import parse_section1, parse_section2
-from transom.checklist.spec.gate.guide import CELLS, NEEDED
+from transom.checklist.writing.document import parse_section1, parse_section2
+from transom.checklist.writing.gate.guide import CELLS, NEEDED
 from transom.errors import NeedsModel, NotUnderstood
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request

@@ -8,9 +8,9 @@ from transom.canonical import Json
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, named_item, reply
 from transom.checklist.rules.shapes import Domain
-from transom.checklist.spec.document import parse_section2, parse_section3
-from transom.checklist.spec.shapes import SpecItem, WaiverSection
-from transom.checklist.spec.words import is_none
+from transom.checklist.writing.document import parse_section2, parse_section3
+from transom.checklist.writing.shapes import SpecItem, WaiverSection
+from transom.checklist.writing.words import is_none
 from transom.errors import NeedsModel, NotUnderstood
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request

@@ -15,8 +15,8 @@ from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
 from transom.checklist.rules.sections import NARROWED, ONLY_OF
 from transom.checklist.rules.shapes import Domain
-from transom.checklist.spec.document import parse_section1, parse_section4
-from transom.checklist.spec.shapes import GuideSection, ParsingSection
+from transom.checklist.writing.document import parse_section1, parse_section4
+from transom.checklist.writing.shapes import GuideSection, ParsingSection
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 

@@ -13,9 +13,9 @@ from transom.checklist.rules.chart import is_number
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, listed, plan_fields, plan_items, reply
 from transom.checklist.rules.shapes import Domain
-from transom.checklist.spec.document import parse_analysis, parse_section1
-from transom.checklist.spec.shapes import Analysis
-from transom.checklist.spec.words import SIGNS, dotted_fields
+from transom.checklist.writing.document import parse_analysis, parse_section1
+from transom.checklist.writing.shapes import Analysis
+from transom.checklist.writing.words import SIGNS, dotted_fields
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from transom.canonical import Json
 from transom.checklist.atoms import Source, ValidationItem
+from transom.checklist.judging.judge import field_of, has_field, shortfall
 from transom.checklist.rules.examples import examples_of
 from transom.checklist.rules.extract import Wanted, reader_of
 from transom.checklist.rules.plan import PlannedItem, asked, categories_for, item_name
 from transom.checklist.rules.shapes import Domain, KnownExample, KnownItem
-from transom.checklist.run.judge import field_of, has_field, shortfall
 
 Read = tuple[dict[str, Json], str]
 

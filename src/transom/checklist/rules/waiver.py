@@ -9,7 +9,7 @@ from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import MIN_SCENARIOS, Plan, block, listed, plan_items, reply
 from transom.checklist.rules.saying import Common
 from transom.checklist.rules.shapes import KnownWaiver
-from transom.checklist.spec.document import parse_section2
+from transom.checklist.writing.document import parse_section2
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 

@@ -1,0 +1,41 @@
+"""The files of a checker folder, from what the roles wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.building.artifacts import CHECKER, SEPARATOR
+from transom.checklist.building.reading import LogicReply
+from transom.checklist.vectors import STANDARD_SOURCE
+from transom.formats.yaml_files import dump_yaml
+
+ATOMS_FILE = "atoms.py"
+CHECKER_FILE = CHECKER
+BUILD_FILE = "build.json"
+ITEM_FILE = "item.yaml"
+SPEC_FILE = "ItemSpec.md"
+
+
+def atoms_source(atom_a: str, logic: LogicReply) -> str:
+    """`atoms.py`: atom A, then the shipped B and C or the reply's own."""
+    others = logic.atoms or STANDARD_SOURCE
+    title = "its own" if logic.atoms else "the standard ones, as shipped"
+    return f"{atom_a.rstrip()}\n\n\n{SEPARATOR} {title}.\n{others.strip()}\n"
+
+
+def checker_yaml(config: CheckerConfig) -> str:
+    """`checker.yaml`, in the order of the model, `N/A` where there is no value."""
+    data: dict[str, Any] = config.model_dump(mode="json", by_alias=True)
+    for part in ("requirements", "waivers"):
+        data[part]["value"] = "N/A" if data[part]["value"] is None else data[part]["value"]
+    rows = data["waivers"].pop("waive_items")
+    data["waivers"] |= {
+        "waive_items": [row["pattern"] for row in rows],
+        "waive_reasons": [row["reason"] or "" for row in rows],
+    }
+    data["items"] = [
+        {key: value for key, value in item.items() if value not in (None, [])}
+        for item in data["items"]
+    ]
+    return dump_yaml(data)

@@ -1,0 +1,78 @@
+"""Long files as the gates try a checker on them: the beginning, the end, and the lines around
+what atom A sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from transom.checklist.judging.runner import Scope
+from transom.formats.text_files import ReadAgain
+
+LONGEST = 1 << 20
+_HEAD, _MIDDLE, _TAIL = LONGEST // 2, LONGEST // 4, LONGEST // 4
+_AROUND = 20  # lines before and behind a line that is kept for what atom A sees there
+_PLACES = 100
+
+
+def excerpt(path: Path, seen: Sequence[int] | None = None) -> tuple[str, bool]:
+    """A file's text, and whether it was cut: a long one keeps its ends and the lines around those
+    in `seen`.
+
+    Where nobody has looked yet (None), a long one has no text.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    some = (seen or ())[:: max(1, -(-len(seen or ()) // _PLACES))]
+    wanted = frozenset(
+        number for line in some for number in range(line - _AROUND, line + _AROUND + 1)
+    )
+    while True:
+        try:
+            return _cut(Scope("line").open(path).pieces(), None if seen is None else wanted)
+        except ReadAgain:
+            continue
+
+
+def _cut(pieces: Iterator[str], wanted: frozenset[int] | None) -> tuple[str, bool]:
+    """Text of both ends and of the wanted lines between them; no more than a few pieces are in
+    memory.
+    """
+    front, middle, back, before, long = "", "", "", 0, False
+    for piece in pieces:
+        back += piece
+        if not long and len(back) > LONGEST:
+            if wanted is None:
+                return "", True
+            long, edge = True, _last_edge(back, _HEAD)
+            front, back, before = back[:edge], back[edge:], back.count("\n", 0, edge)
+        edge = back.rfind("\n", 0, max(0, len(back) - LONGEST)) + 1 if long else 0
+        middle += _lines(back[:edge], before, wanted)
+        back, before = back[edge:], before + back.count("\n", 0, edge)
+    if not long:
+        return back, False
+    edge = _first_edge(back, max(0, len(back) - _TAIL))
+    middle += _lines(back[:edge], before, wanted)
+    return front + middle[: middle.rfind("\n", 0, _MIDDLE) + 1] + back[edge:], True
+
+
+def _lines(text: str, before: int, wanted: frozenset[int] | None) -> str:
+    """The wanted lines of a piece."""
+    if not wanted or wanted.isdisjoint(range(before + 1, before + text.count("\n") + 2)):
+        return ""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for number, line in enumerate(lines, before + 1) if number in wanted)
+
+
+def _last_edge(text: str, at: int) -> int:
+    """The end of a line before a place; of a blank one, if one is near, so that no block is cut."""
+    blank = text.rfind("\n\n", at // 2, at)
+    return blank + 2 if blank >= 0 else text.rfind("\n", 0, at) + 1
+
+
+def _first_edge(text: str, at: int) -> int:
+    """The beginning of a line behind a place; behind a blank one, if one is near."""
+    blank = text.find("\n\n", at, at + _TAIL // 2)
+    return blank + 2 if blank >= 0 else text.find("\n", at) + 1

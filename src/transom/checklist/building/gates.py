@@ -1,0 +1,236 @@
+"""Holding a checker to its gates, in the order in which they make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from transom.checklist.atoms import CheckerConfig, Entry, Source
+from transom.checklist.building.agreement import check_agreement
+from transom.checklist.building.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
+from transom.checklist.building.logic_gates import (
+    check_hard_coding,
+    check_likeness,
+    check_vector,
+    item_values,
+)
+from transom.checklist.building.mutation.gate import Mutation, mutate
+from transom.checklist.building.prober import Prober, RealFile
+from transom.checklist.building.static_gates import (
+    check_forbidden,
+    check_locked_layer,
+    check_signatures,
+    check_syntax,
+    check_yaml,
+    emitted,
+)
+from transom.checklist.building.trial_gates import check_schema, check_sources, take_files
+from transom.checklist.item import Item
+from transom.checklist.judging.files import classify
+from transom.checklist.results import Combination, GateRow, MutationRow, objections
+from transom.checklist.vectors import VECTORS
+from transom.checklist.writing.shapes import SpecDocument
+from transom.errors import InputError
+from transom.formats.yaml_files import YamlFile, parse_yaml
+from transom.formats.yaml_models import validate_yaml
+from transom.gates import Finding
+from transom.sandbox import Sandbox
+from transom.telemetry import child_span, keys
+
+# What cannot be tried is not refused, and a question is none to refuse for: both are said.
+_REMARKS: Final = ("questions", "patterns", "untried")
+MOST_FILES: Final = 8  # of many files the item's own come first
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Files that generated code is tried on, and where.
+
+    Attributes:
+        own: the item's input files; atom A must do with each of them.
+        others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
+        roots: where files that others name may lie.
+        item: no atom may hold its patterns and waivers.
+        tests: try the combinations of requirements and waivers, too.
+    """
+
+    sandbox: Sandbox
+    own: tuple[Path, ...] = ()
+    others: tuple[Path, ...] = ()
+    roots: tuple[Path, ...] = ()
+    item: Item | None = None
+    tests: bool = False
+
+    @cached_property
+    def level(self) -> str:
+        return self.sandbox.level.value
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that there are today."""
+        return [path for path in dict.fromkeys((*self.own, *self.others)) if path.is_file()]
+
+    def paths(self, sources: Sequence[Source]) -> list[Path]:
+        """The files for the schema gate; those that do not exist any more are passed over."""
+        fitting = [
+            path for path in self.others if path not in self.own and classify(path.name, sources)[0]
+        ]
+        return [path for path in (*self.own, *fitting) if path.is_file()]
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """Rows of every gate that was run, in order; each finding names the artifact that must be
+    repaired.
+    """
+
+    rows: tuple[GateRow, ...]
+    mutation: MutationRow | None = None
+    tests: tuple[Combination, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return objections(self.rows)
+
+    @property
+    def passed(self) -> bool:
+        return all(row.passed for row in self.rows)
+
+
+async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
+    """Run every gate that the checker is fit for: a part that does not parse keeps no other from
+    its gates.
+    """
+    with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
+        report = await _run_gates(code, yaml, spec, trial)
+        for row in report.rows:
+            span.event(row.gate, **{keys.FINDINGS: len(row.findings)})
+        span.set(keys.FINDINGS, sum(len(row.findings) for row in report.rows))
+        return report
+
+
+async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
+    """Findings on atom A as far as it is wrong without the logic that belongs to it."""
+    atoms = split(code)
+    rows = _static_rows(atoms)
+    if tree_of(atoms.a):
+        async with Prober(atoms.a, trial.sandbox) as prober:
+            # Whether an empty file is a clean one, only the logic says.
+            rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
+    return tuple(one for row in rows for one in row.findings if one.artifact == ATOM_A)
+
+
+async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
+    atoms = split(code)
+    config, file, unread = _config(yaml)
+    rows = _static_rows(atoms)
+    entries: list[Entry] = []
+    parsed: list[GateRow] = []
+    files: list[RealFile] = []
+    async with AsyncExitStack() as stack:
+
+        async def start(part: str) -> Prober:
+            return await stack.enter_async_context(Prober(part, trial.sandbox))
+
+        whole = await start(code) if tree_of(code) else None
+        if whole or tree_of(atoms.a):
+            # Where all items forbid, a clean file is one in which nothing is found.
+            silent = config is not None and all(
+                item.mode == "forbid" or item.count for item in config.items
+            )
+            parsed, entries, files = await _parser_rows(
+                whole or await start(atoms.a), trial, may_be_silent=silent
+            )
+        own = item_values(config, trial.item, entries) if config else {}
+        if whole or tree_of(atoms.logic):
+            logic = whole or await start(atoms.logic)
+            rows += [
+                _row(f"vectors.{vector.name}", await check_vector(logic, vector))
+                for vector in VECTORS
+            ]
+            rows.append(_row("likeness", await check_likeness(logic, atoms, tuple(own))))
+        rows += parsed
+        if config and file:
+            rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
+            rows.append(_row("yaml", check_yaml(config, file, atoms, emitted(entries))))
+            rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
+        else:
+            rows.append(_row("yaml", unread))
+        if config is None or whole is None or not all(row.passed for row in rows):
+            return GateReport(tuple(rows))
+        mutation = await mutate(whole, config, spec, files[:MOST_FILES], tests=trial.tests)
+    more = _mutation_rows(atoms, mutation)
+    if trial.tests:
+        more.append(_row("tests", [_disagreement(one) for one in mutation.tests if one.result]))
+    return GateReport((*rows, *more), mutation.row, mutation.tests)
+
+
+def _disagreement(test: Combination) -> Finding:
+    """A test that came out otherwise. What the file says is atom A's, what is made of it the
+    configuration's.
+    """
+    artifact = ATOM_A if test.name.endswith("_base") else CHECKER
+    first = test.example.strip().split("\n")[0]
+    expected, result = (
+        one.model_dump_json(exclude_defaults=True)
+        for one in (test.expected, test.result or test.expected)
+    )
+    return Finding(
+        "tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}"
+    )
+
+
+def _static_rows(atoms: Parts) -> list[GateRow]:
+    return [
+        _row("syntax", check_syntax(atoms)),
+        _row("signatures", check_signatures(atoms)),
+        _row("forbidden_io", check_forbidden(atoms)),
+        _row("locked_layer", check_locked_layer(atoms)),
+    ]
+
+
+async def _parser_rows(
+    prober: Prober, trial: Trial, *, may_be_silent: bool
+) -> tuple[list[GateRow], list[Entry], list[RealFile]]:
+    """The gates of atom A, what it sees, and the files that it was tried on."""
+    sources, unfit = await check_sources(prober)
+    files, findings = await take_files(prober, trial.paths(sources))
+    entries: list[Entry] = []
+    if not findings:
+        entries, findings = await check_schema(prober, files, may_be_silent=may_be_silent)
+    return [_row("sources", unfit), _row("schema", findings)], entries, files
+
+
+def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
+    found: dict[str, list[Finding]] = {}
+    for (gate, artifact), messages in mutation.messages.items():
+        line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
+        found.setdefault(gate, []).extend(
+            Finding(gate, artifact, line, message) for message in messages
+        )
+    return [
+        GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
+        for gate, rows in found.items()
+        if rows or gate not in _REMARKS
+    ]
+
+
+def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:
+    try:
+        file = parse_yaml(text, Path(CHECKER))
+        return validate_yaml(CheckerConfig, file), file, []
+    except InputError as error:
+        line = (error.where or "").rpartition(":")[2]
+        return (
+            None,
+            None,
+            [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)],
+        )
+
+
+def _row(gate: str, findings: Sequence[Finding]) -> GateRow:
+    return GateRow(gate=gate, passed=not findings, findings=tuple(findings))

@@ -1,0 +1,92 @@
+"""Lessons that a build gives back to the playbook: outcomes for the insights that its roles
+named, and new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transom.checklist.building.artifacts import ATOM_A, route
+from transom.checklist.building.state import BuildState
+from transom.checklist.building.writing import RESPONSE_FILE, numbered
+from transom.gates import Finding
+from transom.learning import (
+    ErrorPatterns,
+    OptimizationOutcome,
+    Playbook,
+    Reflector,
+    Source,
+    cited_in,
+    shown_in,
+)
+from transom.runs import Run
+
+DOMAIN = "checklist"
+"""The playbook's domain that the insights of builds and verdicts lie in."""
+
+RECALL = "build/recall"
+_FILE = "playbook.txt"
+_BY = "checklist"
+_PATTERNS = Path(__file__).with_name("gate_errors.yaml")
+
+
+def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
+    """Count each draft for or against the insights that it named, and add what the gates found as
+    insights.
+
+    A draft that a gate objects to speaks against them, one that stands in a checker that passed
+    every gate for them. A build that is resumed counts nothing twice.
+    """
+    reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
+    authors = {"parser": "build/parser", "logic": "build/logic"}
+    passed = state.result is not None and state.result.status == "done"
+    for number, findings in enumerate(
+        [*(one.because for one in state.tried), () if passed else state.findings]
+    ):
+        if number:
+            role = state.tried[number - 1].role
+            authors["parser" if role == "repair_a" else "logic"] = numbered(f"build/{role}", number)
+        of_parser = [one for one in findings if route([one]) == (ATOM_A,)]
+        of_logic = [one for one in findings if one not in of_parser and route([one])]
+        # What is wrong with the logic may come of the parser while that is wrong.
+        author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
+        if wrong:
+            source = Source(run.id, authors[author], by=_BY)
+            outcome = OptimizationOutcome(
+                None, False, solver_errors=told_plainly(wrong), source=source
+            )
+            reflector.learn(outcome, _named(run.folder, source.stage))
+    for stage in authors.values() if passed else ():
+        reflector.learn(
+            OptimizationOutcome(None, True, source=Source(run.id, stage, by=_BY)),
+            _named(run.folder, stage),
+        )
+    reflector.commit_insights()
+
+
+def named_in(build: Path) -> list[str]:
+    """The insights that the roles of a build named, each once; `build` is the folder of its run."""
+    stages = [
+        path.parent.relative_to(build).as_posix()
+        for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))
+    ]
+    return [*dict.fromkeys(key for stage in stages for key in _named(build, stage))]
+
+
+def told_plainly(findings: Sequence[Finding]) -> list[str]:
+    """The first message of each gate, without its place, which differs from draft to draft.
+
+    What the hard-coding gate quotes is a value that no role may see.
+    """
+    first = {one.gate: one.message for one in reversed(findings)}
+    gates = dict.fromkeys(one.gate for one in findings)
+    return [f"[{gate}]" if gate == "hard_coding" else f"[{gate}] {first[gate]}" for gate in gates]
+
+
+def _named(folder: Path, stage: str) -> tuple[str, ...]:
+    """The insights that the reply of a stage named, of those that it was shown."""
+    shown, reply = folder / RECALL / _FILE, folder / stage / RESPONSE_FILE
+    if not (shown.is_file() and reply.is_file()):
+        return ()
+    return cited_in(reply.read_text("utf-8"), shown_in(shown.read_text("utf-8")))

@@ -1,0 +1,276 @@
+"""Gates on atoms B and C: the vectors, likeness with the shipped ones, and no value of the item."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from transom.canonical import Json
+from transom.checklist.atoms import CheckerConfig, Entry
+from transom.checklist.building.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS, Parts, tree_of
+from transom.checklist.building.prober import Check, Prober
+from transom.checklist.item import Item
+from transom.checklist.judging.runner import AtomWorker
+from transom.checklist.patterns import parts
+from transom.checklist.standard_atoms import check_existence, validate_logic
+from transom.checklist.vectors import STANDARD_SOURCE, Vector
+from transom.gates import Finding
+
+KINDS: Final = ("alternatives", "regex", "wildcard", "contains", "exact")
+# Words of the contract itself, which atoms B and C are made of; a value of an item may happen to be
+# one of them.
+CONTRACT: Final = frozenset(
+    {
+        *KINDS,
+        "regex:",
+        "invalid regex:",
+        "invalid regex",
+        "invalid",
+        "is_match",
+        "reason",
+        "kind",
+        "evidence",
+        "items",
+        "value",
+        "source_file",
+        "line_number",
+        "matched_content",
+        "parsed_fields",
+        "search",
+        "match",
+        "pattern",
+        "text",
+        "found",
+        "nothing found",
+        "matches",
+        "does not match",
+        "none",
+        "item",
+        "list",
+        "true",
+        "false",
+    }
+)
+_SHORTEST = 3
+_TRIES = 24
+_OWN = 40
+_ALPHABET = "ab|*?[].r:0 -"
+
+
+def is_shipped(atoms: Parts) -> bool:
+    """Whether B and C are the shipped ones, word for word."""
+    return STANDARD_SOURCE.strip() in atoms.whole
+
+
+async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
+    """One vector of atom B or C."""
+
+    async def problems(worker: AtomWorker) -> list[str]:
+        found: list[str] = []
+        for call in vector.calls:
+            result = await worker.call(vector.function, dict(call.arguments))
+            found += [
+                f"{vector.function}({_shown(call.arguments)}): {problem}"
+                for problem in call.problems(result)
+            ]
+        return found
+
+    return await prober.findings(problems, f"vectors.{vector.name}", FUNCTIONS[vector.function])
+
+
+async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) -> list[Finding]:
+    """Own atoms against the shipped ones on random texts, for every kind that they do not extend.
+
+    A kind is extended by another name: what calls itself `wildcard` must be the wildcard that
+    everybody knows. The texts in `own` belong to the item; they must be compared like all others,
+    and no finding names them.
+    """
+    if is_shipped(atoms):
+        return []
+    chance = random.Random(0)  # the same questions in every build
+    questions = [
+        (_like(pattern, chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)
+    ]
+    found = await prober.findings(_compared(questions), "likeness", ATOM_B)
+    mine = [text for text in own[:_OWN] if not text.startswith("regex:")]
+    if not found and await prober.findings(
+        _compared([(one, two) for one in mine for two in mine]), "likeness", ATOM_B
+    ):
+        message = (
+            "validate_logic answers otherwise than the shipped one where a text is this item's own"
+        )
+        found = [Finding("likeness", ATOM_B, atoms.line_of(ATOM_B), message)]
+    lists: list[list[Json]] = [
+        [],
+        [{}],
+        [{"value": _text(chance)} for _ in range(3)],
+        [{"value": "", "x": None}],
+    ]
+    return found + await prober.findings(_counted(lists), "likeness", ATOM_C)
+
+
+def _compared(questions: Sequence[tuple[str, str]]) -> Check:
+    async def problems(worker: AtomWorker) -> list[str]:
+        found: dict[str, str] = {}
+        for text, pattern in questions:
+            for strategy in ("contains", "exact"):
+                wanted = validate_logic(text, pattern, None, strategy)
+                result = await worker.call(
+                    "validate_logic", {"text": text, "pattern": pattern, "default_match": strategy}
+                )
+                answer = result if isinstance(result, dict) else {}
+                kind = answer.get("kind")
+                if kind not in KINDS and isinstance(kind, str):
+                    continue
+                if kind != wanted["kind"] or answer.get("is_match") is not wanted["is_match"]:
+                    said = (
+                        f"validate_logic({text!r}, {pattern!r}, default_match={strategy!r}) answers"
+                        f" {result!r:.120}"
+                    )
+                    found.setdefault(
+                        str(wanted["kind"]), f"{said}; the shipped one: {wanted!r:.120}"
+                    )
+        return list(found.values())
+
+    return problems
+
+
+def _counted(lists: Sequence[Sequence[Json]]) -> Check:
+    async def problems(worker: AtomWorker) -> list[str]:
+        for items in lists:
+            wanted = check_existence(items)  # type: ignore[arg-type]  # entries of any shape
+            result = await worker.call("check_existence", {"items": items})
+            if not isinstance(result, dict) or any(
+                result.get(key) != wanted[key] for key in ("is_match", "evidence")
+            ):
+                return [
+                    f"check_existence({items!r:.80}) answers {result!r:.120}; the shipped one:"
+                    f" {wanted!r:.120}"
+                ]
+        return []
+
+    return problems
+
+
+def _patterns(chance: random.Random) -> Iterator[str]:
+    """One of each kind."""
+    yield f"{_text(chance)}|{_text(chance)}"
+    yield f"regex:{chance.choice(('^a', 'b$', '[ab]+', 'a.b', '[', '0|1', ''))}"
+    yield f"{_text(chance)}{chance.choice('*?')}{_text(chance)}".replace("|", "")
+    yield re.sub(r"[|*?]", "", _text(chance)) or "a"
+
+
+def _like(pattern: str, chance: random.Random) -> str:
+    """A text that is near to what the pattern matches, so that both answers come up."""
+    part = chance.choice(pattern.removeprefix("regex:").split("|"))
+    fitting = "".join(
+        _text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign
+        for sign in part
+    )
+    at = chance.randrange(len(fitting) + 1)
+    return chance.choice(
+        (
+            fitting,
+            fitting,
+            fitting[:at] + fitting[at + 1 :],
+            fitting[:at] + chance.choice("ab*") + fitting[at:],
+            fitting.upper(),
+            f"a{fitting}",
+            f"{fitting}b",
+            f" {fitting} ",
+            _text(chance),
+            pattern,
+        )
+    )
+
+
+def _text(chance: random.Random) -> str:
+    return "".join(chance.choice(_ALPHABET) for _ in range(chance.randrange(7)))
+
+
+def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
+    """No literal of B and C is or holds one of the item's values, which have beside them what
+    they are.
+    """
+    tree = None if is_shipped(atoms) else tree_of(atoms.logic)
+    if tree is None:
+        return []
+    findings: list[Finding] = []
+    for line, literal in literals(tree):
+        if literal.strip().casefold() in CONTRACT or atoms.artifact(line) == ATOM_A:
+            continue
+        what = next((what for value, what in values.items() if _holds(literal, value)), None)
+        if what:
+            message = f"{literal[:60]!r} is or holds {what} of this item; B and C know no item"
+            findings.append(Finding("hard_coding", atoms.artifact(line), line, message))
+    return findings
+
+
+def item_values(
+    config: CheckerConfig, item: Item | None, entries: Sequence[Entry]
+) -> dict[str, str]:
+    """Everything that belongs to one item alone, with what it is."""
+    found: dict[str, str] = {config.item_id: "the id"}
+    both = [
+        (config.requirements, config.waivers),
+        *([(item.requirements, item.waivers)] if item else []),
+    ]
+    for requirements, waivers in both:
+        for pattern in requirements.pattern_items if requirements else ():
+            found.update(dict.fromkeys(parts(pattern), "a pattern"))
+        for waiver in waivers.waive_items if waivers else ():
+            found[waiver.pattern] = "a waiver"
+    for one in config.items:
+        found.update(dict.fromkeys((*one.keywords, *one.hints), "a keyword"))
+        found |= {one.id: "an item's id", one.name: "an item's name"}
+    for name in item.input_files if item else ():
+        found[re.split(r"[/\\]", name.written)[-1]] = "a file name"
+    for entry in entries:
+        found.update(dict.fromkeys(_texts(entry), "a value of the evidence"))
+    return {
+        value: what
+        for value, what in found.items()
+        if value.strip() and value.strip().casefold() not in CONTRACT
+    }
+
+
+def _texts(entry: Entry) -> list[str]:
+    fields = [part for part in entry.parsed_fields.values() if isinstance(part, dict)]
+    return [
+        entry.value,
+        *(text for part in fields for text in part.values() if isinstance(text, str)),
+    ]
+
+
+def _holds(literal: str, value: str) -> bool:
+    plain, wanted = literal.strip().casefold(), value.strip().casefold()
+    if plain == wanted or plain == wanted.removeprefix("regex:"):
+        return True
+    return len(wanted) > _SHORTEST and bool(re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", plain))
+
+
+def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The texts in the code with their lines, docstrings left out."""
+    told = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in told
+            and node.value.strip()
+        ):
+            yield node.lineno, node.value
+
+
+def _shown(arguments: object) -> str:
+    text = str(arguments)
+    return text if len(text) <= 80 else f"{text[:77]}..."

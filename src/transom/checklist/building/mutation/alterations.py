@@ -1,0 +1,163 @@
+"""Real files altered in ways that need no meaning: what atom A says of them has to follow.
+
+Each entry's own line is the evidence. It is emptied, cut off, or a digit of a number that the entry
+states is changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from transom.checklist.atoms import REFERENCE_FIELD, Entry
+from transom.checklist.building.prober import Answer, RealFile
+
+Way: TypeAlias = Literal["line emptied", "file cut", "text changed"]
+PER_FILE: Final = 6
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\d)")
+_ZEROS = re.compile(r"^[-+]?0*|0+$")
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """An altered text, and where it was altered.
+
+    Of those with the same `of` only one need be noticed; unless it is `sure`, no notice is only a
+    question.
+    """
+
+    way: Way
+    file: RealFile
+    line: int
+    text: str
+    of: str
+    sure: bool = True
+    shown: str = ""
+
+    @property
+    def says(self) -> str:
+        return f"{self.file.name}:{self.line} altered ({self.way}{self.shown})"
+
+
+def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
+    """Alterations of one file, spread over its entries."""
+    placed = [
+        entry
+        for entry in entries
+        if entry.line_number and file.lines[entry.line_number - 1].strip()
+    ]
+    found: list[Alteration] = []
+    for entry in _spread(placed):
+        number = entry.line_number or 0
+        found.append(
+            Alteration(
+                "line emptied", file, number, file.with_line(number, ""), f"{number} emptied"
+            )
+        )
+        found += _changed(file, number, entry)
+    for number in dict.fromkeys(entry.line_number or 0 for entry in (*placed[:1], *placed[-1:])):
+        if number > 1:
+            text = "\n".join([*file.lines[: number - 1], ""])
+            found.append(Alteration("file cut", file, number, text, f"{number} cut"))
+    return found
+
+
+def noticed(one: Alteration, before: Answer, after: Answer) -> bool:
+    """Whether atom A follows: it says something else, or that it cannot judge the file."""
+    if after.refused is not None:
+        return True
+    # The text of a changed line may stand in `value` as it is; only what was read from it counts.
+    return (
+        after.fields != before.fields
+        if one.way == "text changed"
+        else after.placed != before.placed
+    )
+
+
+def _spread(entries: Sequence[Entry]) -> list[Entry]:
+    """Some of each kind of entry: the first, the last and some between."""
+    kinds: dict[str, list[Entry]] = {}
+    for entry in entries:
+        kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
+    most = max(2, PER_FILE // max(1, len(kinds)))
+    steps = {kind: max(1, -(-len(group) // most)) for kind, group in kinds.items()}
+    return [
+        one
+        for kind, group in kinds.items()
+        for one in [*group[:: steps[kind]], group[-1]][:PER_FILE]
+    ]
+
+
+def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
+    """A digit or letter changed of each value that stands in the entry's line."""
+    line = file.lines[number - 1]
+    for value in dict.fromkeys(_values(entry)):
+        for start, end in places(line, value):
+            token = line[start:end]
+            text = file.with_line(number, f"{line[:start]}{_other(token)}{line[end:]}")
+            alone = file.text.count(token) == 1 and len(token) > 1
+            shown = f": {token} to {_other(token)}"
+            yield Alteration("text changed", file, number, text, f"{number} {value}", alone, shown)
+
+
+def _values(entry: Entry) -> Iterator[str | float]:
+    """Texts and numbers among an entry's fields; true and false stand for something that is
+    written otherwise.
+    """
+    for category, fields in entry.parsed_fields.items():
+        for value in (
+            fields.values() if isinstance(fields, dict) and category != REFERENCE_FIELD else ()
+        ):
+            if (
+                isinstance(value, str | int | float)
+                and not isinstance(value, bool)
+                and str(value).strip()
+            ):
+                yield value
+
+
+def places(line: str, value: str | float) -> list[tuple[int, int]]:
+    """Places where a value is printed in a line: a text as it is, a number in any unit that is a
+    power of ten.
+    """
+    if isinstance(value, str):
+        return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
+    wanted = _digits(f"{value:.12g}")
+    return [found.span() for found in _NUMBER.finditer(line) if _digits(found[0]) == wanted]
+
+
+def _digits(number: str) -> str:
+    """The significant digits of a number: those of 1.23e-03, 0.00123 and 1.230 are the same."""
+    return _ZEROS.sub("", re.split(r"[eE]", number)[0].replace(".", "").lstrip("+-"))
+
+
+def _other(token: str) -> str:
+    """The token with its last digit one higher, of a number the first; without a digit its last
+    letter is another.
+    """
+    digits = [
+        index
+        for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
+        if sign.isdigit()
+    ]
+    at = digits[-1] if digits else len(token) - 1
+    sign = token[at]
+    other = str((int(sign) + 1) % 10) if digits else ("x" if sign != "x" else "y")
+    return f"{token[:at]}{other}{token[at + 1 :]}"
+
+
+def is_prose(file: RealFile) -> bool:
+    """Whether a blank line at the top means nothing: not in JSON, XML or a table whose first
+    line names its columns.
+    """
+    head = file.text.lstrip()[:1]
+    if head in ("{", "[", "<", ""):
+        try:
+            json.loads(file.text)
+        except ValueError:
+            return head in ("[",) and not file.text.rstrip().endswith("]")
+        return False
+    return not re.search(r"[,;\t].*[,;\t]", file.lines[0])

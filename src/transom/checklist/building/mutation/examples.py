@@ -1,0 +1,336 @@
+"""The ItemSpec's examples: atom A must read each alone as the ItemSpec says, and in place of a
+real line as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rapidfuzz import fuzz
+
+from transom.canonical import Json
+from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
+from transom.checklist.building.mutation.alterations import places
+from transom.checklist.building.prober import Prober, RealFile
+from transom.checklist.judging.evaluate import evaluate
+from transom.checklist.judging.files import Evidence, File, classify
+from transom.checklist.judging.judge import field_of, has_field, is_empty, shortfall, show
+from transom.checklist.judging.logic import Logic
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.writing.shapes import SpecExample
+
+# Two lines of one kind are alike: they differ in names, numbers and outcome. Below this they are of
+# two kinds.
+_ALIKE: Final = 60.0
+_TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Outcome of one trial: the checker's `problem`, or why there was nothing to try.
+
+    With `spec` the ItemSpec is at fault: the fields are as it says and give another outcome.
+    """
+
+    problem: str | None = None
+    spec: bool = False
+    untried: str | None = None
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The trials of one checker."""
+
+    prober: Prober
+    config: CheckerConfig
+    sources: tuple[Source, ...]
+    files: tuple[RealFile, ...]
+
+    async def alone(self, example: SpecExample) -> Tried:
+        """The example as all that a file holds; an atom that needs more around it must read it
+        in a real file.
+        """
+        item, name = self._item(example), self._name(example)
+        if item is None:
+            return Tried(untried=f"{_called(example)} is of no item of checker.yaml")
+        answer = await self.prober.answer(name, _ended(example.text))
+        mine = [entry for entry in answer.entries if _belongs(entry, item)]
+        if answer.refused is not None:
+            return Tried(untried=f"{_called(example)} cannot be read alone: {answer.refused}")
+        if example.outcome == "none":
+            said = f"is read as an entry: {show(mine[0].parsed_fields)}" if mine else None
+            return Tried(problem=said and f"{_called(example)} is none of the item's, and {said}")
+        if not mine and not _may_be_silent(example, item):
+            return await self._only_in_place(example, item)
+        problem = _wrong_fields(example, answer.entries)
+        if problem:
+            return Tried(problem=f"{_called(example)}: {problem}")
+        judged, _, _ = await self.judged(example, item, Requirements())
+        outcome = "fails" if judged.missing_items or judged.extra_items else "holds"
+        if outcome == example.outcome:
+            return Tried()
+        said = (
+            f"{_called(example)}: the item {outcome}, and the ItemSpec says that it"
+            f" {example.outcome}"
+        )
+        return Tried(problem=said, spec=bool(example.fields))
+
+    async def in_place(self, example: SpecExample) -> Tried | None:
+        """The example's line in place of the real line that is most like it; None where no line
+        is like it.
+        """
+        item = self._item(example)
+        spot = (
+            await self._spot(example, item)
+            if item and not item.count and example.outcome != "none"
+            else None
+        )
+        if item is None or spot is None:
+            return None
+        file, number, line = spot
+        before = await self.prober.answer(file.name, file.text)
+        after = await self.prober.answer(file.name, file.with_line(number, line))
+        where = f"{_called(example)}, in place of {file.name}:{number},"
+        if after.refused is not None:
+            return Tried()
+        there = [
+            entry
+            for entry in after.entries
+            if entry.line_number == number and _belongs(entry, item)
+        ]
+        if not there:
+            return (
+                Tried(problem=f"{where} changes nothing")
+                if after.placed == before.placed
+                else Tried()
+            )
+        # A field may come from what stands around the line, so only the item's own question is
+        # asked.
+        outcomes = {_outcome_of(item, entry) for entry in there}
+        if example.outcome in outcomes:
+            return Tried()
+        if await self._rests_on_others(file, number, item):
+            return Tried(
+                untried=(
+                    f"{where} cannot be tried: the lines around it decide what is read from that"
+                    " line"
+                )
+            )
+        return Tried(
+            problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}"
+        )
+
+    async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
+        """Whether a real line gives another outcome, or none, alone: a command and its error
+        below, an XML element.
+        """
+
+        async def outcomes(text: str, line: int) -> set[str]:
+            entries = (await self.prober.answer(file.name, text)).entries
+            return {
+                _outcome_of(item, one)
+                for one in entries
+                if one.line_number == line and _belongs(one, item)
+            }
+
+        alone = await outcomes(_ended(file.lines[number - 1]), 1)
+        return alone != await outcomes(file.text, number)
+
+    async def _only_in_place(self, example: SpecExample, item: ValidationItem) -> Tried:
+        """An example that an atom reads only among other lines: then it must be right there,
+        with all its fields.
+        """
+        spot, placed = await self._spot(example, item), await self.in_place(example)
+        if spot is None or placed is None:
+            return Tried(problem=f"{_called(example)} yields no {item.category} with {item.select}")
+        file, number, line = spot
+        answer = await self.prober.answer(file.name, file.with_line(number, line))
+        there = [
+            entry
+            for entry in answer.entries
+            if entry.line_number == number and _belongs(entry, item)
+        ]
+        problem = placed.problem or _wrong_fields(example, there)
+        if problem:
+            return Tried(
+                problem=f"{_called(example)} yields nothing alone; in a real file: {problem}"
+            )
+        return Tried()
+
+    async def _spot(
+        self, example: SpecExample, item: ValidationItem | None
+    ) -> tuple[RealFile, int, str] | None:
+        """Place that the example's deciding line fits: the file, the line that it replaces, and
+        the line.
+        """
+        if item is None:
+            return None
+        line = await self._deciding_line(example, item)
+        if line is None:
+            return None
+        kind = classify(self._name(example), self.sources)[0]
+        found: list[tuple[float, RealFile, int]] = []
+        for file in (one for one in self.files if classify(one.name, self.sources)[0] == kind):
+            lines = file.lines
+            for entry in (await self.prober.answer(file.name, file.text)).entries:
+                if entry.line_number and _belongs(entry, item):
+                    found.append(
+                        (fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number)
+                    )
+        if not found:
+            return None
+        score, best, number = max(found, key=lambda one: one[0])
+        return (best, number, line) if score >= _ALIKE else None
+
+    async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
+        """The line of the entry that makes the example's outcome; the last line where atom A sees
+        no entry.
+
+        None where other lines decide as well, or what the text lacks decides: another file may have
+        that.
+        """
+        lines, name = example.text.split("\n"), self._name(example)
+        answer = await self.prober.answer(name, _ended(example.text))
+        mine = [entry for entry in answer.entries if entry.line_number and _belongs(entry, item)]
+        if not mine:
+            return next((one for one in reversed(lines) if one.strip()), None)
+        deciding = [entry for entry in mine if _decides(item, entry, example)]
+        entry = next(iter(reversed(deciding) if item.take == "last" else deciding), None)
+        if entry is None:
+            return None
+        line = lines[(entry.line_number or 1) - 1]
+        if _is_told_elsewhere(example, item, line):
+            return None
+        single = (await self.prober.answer(name, _ended(line))).entries
+        return (
+            line
+            if all(_decides(item, one, example) for one in single if _belongs(one, item))
+            else None
+        )
+
+    async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
+        """The item's entries of the example alone; None where atom A reads such a text only
+        among other lines.
+        """
+        answer = await self.prober.answer(self._name(example), _ended(example.text))
+        mine = [entry for entry in answer.entries if _belongs(entry, item)]
+        return (
+            None
+            if answer.refused is not None or not (mine or _may_be_silent(example, item))
+            else mine
+        )
+
+    async def judged(
+        self, example: SpecExample, item: ValidationItem, requirements: Requirements
+    ) -> tuple[Outcome, CheckerConfig, Evidence]:
+        """Judgement of the checker on the example for one item: its answer, without waivers."""
+        name = self._name(example)
+        answer = await self.prober.answer(name, _ended(example.text))
+        kind, rank = classify(name, self.sources)
+        evidence = Evidence((File(name, kind, rank, lambda: [example.text]),), answer.entries)
+        alone = item.model_copy(update={"only_with": None})
+        config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})
+        return await evaluate(config, evidence, Logic()), config, evidence
+
+    def _item(self, example: SpecExample) -> ValidationItem | None:
+        return next((item for item in self.config.items if item.id == example.item), None)
+
+    def _name(self, example: SpecExample) -> str:
+        """A name for the file that the example stands in: its own, a real one, else one of the
+        first kind.
+        """
+        if example.file:
+            return example.file
+        if self.files:
+            return self.files[0].name
+        glob = next((glob for source in self.sources for glob in source.files), "*.log")
+        return glob.replace("*", "example").replace("?", "x")
+
+
+def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
+    """Whether the example's outcome may come of what its text lacks."""
+    return not example.fields and (example.outcome == "holds") is (item.mode == "forbid")
+
+
+def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) -> bool:
+    """Whether what the item asks of stands in another line than the one that an entry points to,
+    e.g. a heading.
+    """
+    asked = [item.condition.field] if item.condition else [item.select, *item.required]
+    values = [value for fields in example.fields for name, value in fields.items() if name in asked]
+    printed = [
+        one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)
+    ]
+    return any(
+        places(example.text, one) and not places(line, one) for one in printed if str(one).strip()
+    )
+
+
+def _outcome_of(item: ValidationItem, entry: Entry) -> str:
+    fulfils = shortfall(item, entry.parsed_fields) is None
+    return "holds" if fulfils is (item.mode == "require") else "fails"
+
+
+def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
+    """Whether an entry makes the example's outcome by what its fields say, and by none that is
+    empty.
+    """
+    asked = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
+    filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in asked)
+    return filled and _outcome_of(item, entry) == example.outcome
+
+
+def _called(example: SpecExample) -> str:
+    first = example.text.strip().split("\n")[0].strip()
+    shown = first if len(first) <= 70 else f"{first[:67]}..."
+    return f"the example of item {example.item} {shown!r}"
+
+
+def _ended(text: str) -> str:
+    return f"{text}\n"
+
+
+def _belongs(entry: Entry, item: ValidationItem) -> bool:
+    return has_field(entry.parsed_fields, item.select)
+
+
+def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
+    """The first field that no entry yields as the ItemSpec says; each expected entry has one of
+    its own, in order.
+    """
+    rest = list(entries)
+    for wanted in example.fields:
+        wrong = {index: _differences(wanted, entry) for index, entry in enumerate(rest)}
+        best = min(wrong, key=lambda index: len(wrong[index]), default=None)
+        if best is None:
+            return f"there is no entry with {', '.join(wanted)}"
+        if wrong[best]:
+            return wrong[best][0]
+        rest = rest[best + 1 :]
+    return None
+
+
+def _differences(wanted: object, entry: Entry) -> list[str]:
+    assert isinstance(wanted, dict)
+    found = {name: field_of(entry.parsed_fields, name) for name in wanted}
+    return [
+        f"{name} is {show(found[name])}, the ItemSpec says {show(value)}"
+        for name, value in wanted.items()
+        if not _same(found[name], value)
+    ]
+
+
+def _same(found: Json, wanted: Json) -> bool:
+    """Equal; numbers within rounding, and absent like empty."""
+    if is_empty(found) and is_empty(wanted):
+        return True
+    numbers = [
+        value
+        for value in (found, wanted)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    if len(numbers) == 2:
+        return abs(numbers[0] - numbers[1]) <= _TOLERANCE * max(abs(numbers[0]), abs(numbers[1]))
+    return type(found) is type(wanted) and found == wanted

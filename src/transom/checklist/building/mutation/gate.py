@@ -1,0 +1,239 @@
+"""The examples and the alterations of one checker, and what has to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from transom.checklist.atoms import CheckerConfig, ValidationItem
+from transom.checklist.building.artifacts import ATOM_A
+from transom.checklist.building.mutation.alterations import (
+    Alteration,
+    alterations,
+    is_prose,
+    noticed,
+)
+from transom.checklist.building.mutation.combinations import run_tests
+from transom.checklist.building.mutation.examples import Examples, Tried
+from transom.checklist.building.mutation.patterns import try_patterns
+from transom.checklist.building.prober import Answer, Prober, RealFile
+from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
+from transom.checklist.writing.shapes import SpecDocument
+
+_SHOWN: Final = 8
+_SEEDS: Final = (1, 2)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """Results of all trials.
+
+    Attributes:
+        row: the score for `build.json`; None where there was nothing to try.
+        messages: by the gate and the artifact that they are about. `examples` are read otherwise
+            than the ItemSpec
+            says, or it contradicts itself; `untested` items have no example; `mutation`:
+            alterations that atom A does not follow; `questions` only its writer can answer;
+            `patterns` match no line; `untried`: what could not be tried, and why.
+        tests: the combinations of requirements and waivers that were asked for.
+    """
+
+    row: MutationRow | None
+    messages: Mapping[tuple[str, str], Sequence[str]]
+    tests: tuple[Combination, ...] = ()
+
+
+@dataclass
+class _Score:
+    """Count of what was tried, and what was not noticed."""
+
+    tried: dict[str, int] = field(default_factory=dict)
+    survivors: list[Survivor] = field(default_factory=list)
+
+    def take(self, way: str, survivor: Survivor | None) -> None:
+        self.tried[way] = self.tried.get(way, 0) + 1
+        self.survivors += [survivor] if survivor else []
+
+    def row(self) -> MutationRow | None:
+        applicable = sum(self.tried.values())
+        if not applicable:
+            return None
+        killed = applicable - len(self.survivors)
+        return MutationRow(
+            killed=killed,
+            applicable=applicable,
+            survivors=tuple(self.survivors),
+            kinds=tuple(self.tried),
+        )
+
+
+async def mutate(
+    prober: Prober,
+    config: CheckerConfig,
+    spec: SpecDocument,
+    files: Sequence[RealFile],
+    *,
+    tests: bool = False,
+) -> Mutation:
+    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`,
+    which must load.
+
+    With `tests` the combinations of requirements and waivers are tried, too.
+    """
+    score = _Score()
+    seen = [(file, await prober.answer(file.name, file.text)) for file in files]
+    readable = [(file, answer) for file, answer in seen if answer.refused is None]
+    refused = [
+        f"{file.name} cannot be tried: {one.refused}"
+        for file, one in seen
+        if one.refused is not None
+    ]
+    examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
+    wrong, spec_wrong, untried = await _examples(examples, spec, score)
+    combinations = await run_tests(examples, spec) if tests else ()
+    problems, asked = await _altered(prober, readable, score)
+    problems += await _same_again(prober, readable, score)
+    read = [(file, answer.entries) for file, answer in readable]
+    patterns = await try_patterns(spec, config, read, prober)
+    messages: dict[tuple[str, str], Sequence[str]] = {
+        ("examples", ATOM_A): wrong,
+        ("examples", SPEC): spec_wrong,
+        ("untested", SPEC): _untested(config, spec),
+        ("mutation", ATOM_A): (*problems, *patterns.keyed),
+        ("questions", ATOM_A): (*asked, *patterns.questions),
+        ("patterns", SPEC): patterns.missed,
+        ("untried", ATOM_A): (*refused, *untried, *patterns.untried),
+    }
+    return Mutation(score.row(), messages, combinations)
+
+
+async def _examples(
+    examples: Examples, spec: SpecDocument, score: _Score
+) -> tuple[list[str], list[str], list[str]]:
+    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be
+    tried.
+    """
+    wrong: list[str] = []
+    spec_wrong: list[str] = []
+    untried: list[str] = []
+    for example in spec.guide.examples:
+        for way, tried in (
+            ("example alone", await examples.alone(example)),
+            ("example in a real file", await examples.in_place(example) or Tried(untried="")),
+        ):
+            if tried.untried is not None:
+                untried += [tried.untried] if tried.untried else []
+                continue
+            told = example.file or "example"
+            lost = (
+                Survivor(mutation=way, artifact=told, line=None, why=tried.problem)
+                if tried.problem
+                else None
+            )
+            score.take(way, lost)
+            if tried.problem:
+                (spec_wrong if tried.spec else wrong).append(tried.problem)
+    return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
+
+
+async def _altered(
+    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+) -> tuple[list[str], list[str]]:
+    """Alterations that change nothing: faults, and mere questions."""
+    problems: list[str] = []
+    asked: list[str] = []
+    for file, before in seen:
+        alive: list[Alteration] = []
+        followed: dict[str, str] = {}
+        for one in alterations(file, before.entries):
+            if noticed(one, before, await prober.answer(file.name, one.text)):
+                followed[one.of] = one.way
+            else:
+                alive.append(one)
+        lines: set[int] = set()
+        for one in (one for one in alive if one.of not in followed):
+            why = f"{one.says}: atom A says the same as before"
+            score.take(
+                one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why)
+            )
+            problems += [why] if one.sure else []
+            asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
+            lines.add(one.line)
+        for way in followed.values():
+            score.take(way, None)
+        asked += await _moved(prober, file, before)
+    return problems[:_SHOWN], asked[:_SHOWN]
+
+
+async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
+    """A blank line at the top changes nothing but the numbers of the lines."""
+    if not is_prose(file) or not before.entries:
+        return []
+    after = await prober.answer(file.name, f"\n{file.text}")
+    lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.placed]
+    if after.refused is not None or after.placed == lower:
+        return []
+    return [
+        f"{file.name}: atom A reads something else when a blank line is put before the first one;"
+        " why?"
+    ]
+
+
+async def _same_again(
+    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+) -> list[str]:
+    """The same text gives the same entries: after other texts, in a fresh process, with another
+    order of sets.
+    """
+    problems: list[str] = []
+    for file, before in seen:
+        if (await prober.asked_again(file.name, file.text)) != before:
+            problems.append(
+                f"{file.name}: atom A keeps something between calls; it reads something else after"
+                " others"
+            )
+    for seed in _SEEDS if seen and not problems else ():
+        async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
+            other = [
+                file.name
+                for file, before in seen
+                if (await fresh.answer(file.name, file.text)) != before
+            ]
+        problems += [f"{name}: atom A goes by the order of a set" for name in other]
+    if seen:
+        why = problems[0] if problems else None
+        lost = (
+            Survivor(mutation="fresh process", artifact=seen[0][0].name, line=None, why=why)
+            if why
+            else None
+        )
+        score.take("fresh process", lost)
+    return list(dict.fromkeys(problems))
+
+
+def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
+    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give
+    one.
+
+    Where a person's patterns decide, and no condition beside them, there is no line that fails
+    whatever they are.
+    """
+    given = {(example.item, example.outcome) for example in spec.guide.examples}
+    lacking = [
+        (item, [word for word in _outcomes(item) if (item.id, word) not in given])
+        for item in config.items
+    ]
+    return tuple(
+        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so"
+        " nothing shows that it "
+        "is read right; list one under `#### Examples` in Section 4.1: "
+        f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
+        f"fields: {{{item.select}: <what it must yield>}}}}`"
+        for item, words in lacking
+        if words
+    )
+
+
+def _outcomes(item: ValidationItem) -> tuple[str, ...]:
+    return ("holds",) if item.check == "pattern" and item.condition is None else ("holds", "fails")

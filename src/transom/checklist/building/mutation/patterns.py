@@ -1,0 +1,222 @@
+"""The ItemSpec beside the real files: what its patterns match, and which names of theirs only
+atom A knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from transom.checklist.atoms import CheckerConfig, Entry
+from transom.checklist.building.artifacts import split, tree_of
+from transom.checklist.building.logic_gates import literals
+from transom.checklist.building.prober import Prober, RealFile, quoted
+from transom.checklist.writing.shapes import SpecDocument, SpecPattern
+from transom.errors import AtomFailed
+
+_SCAN: Final = (
+    resources.files("transom.checklist.building.mutation").joinpath("scan.py").read_text("utf-8")
+)
+_SHOWN: Final = 3
+_LONGEST: Final = 120  # of a pattern in a question
+Hits: TypeAlias = list[tuple[int, int]]
+"""Line and index of a pattern that matches there."""
+
+_HITS: Final = TypeAdapter(Hits)
+_WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
+_NO_TEXT: Final = re.compile(r"\\.|\(\?P?<\w+>")  # escapes and names of groups
+_GROUP: Final = re.compile(r"\(\?P<(\w+)>")
+_EXAMPLES: Final = re.compile(r"^#+ Examples[ \t]*$.*?^```\w*$.*?^```$", re.MULTILINE | re.DOTALL)
+# how designs call things; what tools say are mostly plain words
+_NAME: Final = re.compile(r"[A-Za-z]\w*[\d_]")
+
+
+@dataclass(frozen=True)
+class PatternTrial:
+    """Results of Section 4.1's patterns on the real files.
+
+    Attributes:
+        questions: one for each pattern that fills a judged field, at the first line that it matches
+            and on which no
+            entry stands; and for each name that only atom A knows.
+        keyed: names that the patterns let vary and without which atom A reads nothing.
+        missed: one for each category that atom A reads from lines that none of its patterns
+            matches.
+        untried: what could not be tried: a category of which these files may say nothing, or the
+            patterns themselves.
+    """
+
+    questions: tuple[str, ...] = ()
+    keyed: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
+
+
+Read: TypeAlias = Sequence[tuple[RealFile, Sequence[Entry]]]
+"""The files, and what atom A sees in them."""
+
+
+async def try_patterns(
+    spec: SpecDocument, config: CheckerConfig, files: Read, prober: Prober
+) -> PatternTrial:
+    """Search for the patterns in the sandbox: they are others' work and may run without end."""
+    judged = _judged(spec, config)
+    patterns = [pattern for extraction in spec.guide.extractions for pattern in extraction.patterns]
+    names = _names_of_atom_a(prober.code, spec)
+    asked_names = _questions_about(names, files)
+    if not patterns or not files:
+        return PatternTrial(asked_names)
+    asked: dict[str, str] = {}
+    hit: set[int] = set()
+    keyed: list[str] = []
+    try:
+        async with prober.sandbox.worker(_SCAN) as worker:
+
+            async def hits(text: str) -> list[tuple[int, int]]:
+                given = {"text": text, "patterns": [pattern.regex for pattern in patterns]}
+                return _HITS.validate_python(await worker.call("scan", given))
+
+            for file, entries in files:
+                found = await hits(file.text)
+                there = {entry.line_number for entry in entries}
+                hit |= {index for _, index in found}
+                for line, index in found:
+                    if line not in there and patterns[index] in judged:
+                        asked.setdefault(
+                            patterns[index].regex, _question(patterns[index], file, line)
+                        )
+                for name in sorted(names.intersection(_WORD.findall(file.text))):
+                    if _NAME.match(name) and await _is_keyed(prober, file, name, found, hits):
+                        what = f"{file.name}: atom A reads less when {name} has another name there"
+                        keyed.append(
+                            f"{what}, although the patterns of Section 4.1 match the same lines"
+                        )
+    except AtomFailed as error:
+        return PatternTrial(
+            asked_names, untried=(f"a pattern of Section 4.1 cannot be tried: {error.what}",)
+        )
+    except ValidationError:
+        return PatternTrial(
+            asked_names, untried=("the patterns of Section 4.1 cannot be tried on the files",)
+        )
+    missed, untried = _unmatched(spec, {patterns[index] for index in hit}, files)
+    return PatternTrial((*asked.values(), *asked_names), tuple(keyed[:_SHOWN]), missed, untried)
+
+
+def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
+    """The patterns that fill a field by which an item is judged; where no group names a field,
+    the category counts.
+    """
+    conditions = [item.condition.field for item in config.items if item.condition]
+    asked = {
+        *conditions,
+        *(name for item in config.items for name in (item.select, *item.required)),
+    }
+    categories = {name.partition(".")[0] for name in asked}
+    fields = {*spec.parsing.dotted_fields()}
+    found: set[SpecPattern] = set()
+    for one in spec.guide.extractions:
+        for pattern in one.patterns:
+            filled = fields & {f"{one.category}.{group}" for group in _GROUP.findall(pattern.regex)}
+            if filled & asked if filled else one.category in categories:
+                found.add(pattern)
+    return found
+
+
+async def _is_keyed(
+    prober: Prober, file: RealFile, name: str, before: Hits, hits: Callable[[str], Awaitable[Hits]]
+) -> bool:
+    """Whether entries go where a name becomes another one, although the same patterns match the
+    same lines.
+    """
+    renamed = re.sub(
+        rf"(?<!\w){re.escape(name)}(?!\w)",
+        f"{name[:-1]}{'q' if name[-1] != 'q' else 'p'}",
+        file.text,
+    )
+    seen, after = await prober.answer(file.name, file.text), await prober.answer(file.name, renamed)
+    lost = (
+        {one.line_number for one in seen.entries}
+        - {one.line_number for one in after.entries}
+        - {None}
+    )
+    if after.refused is not None or not lost:
+        return False
+    still = set(await hits(renamed))
+    matched = [one for one in before if one[0] in lost]
+    return bool(matched) and all(one in still for one in matched)
+
+
+def _unmatched(
+    spec: SpecDocument, matched: set[SpecPattern], files: Read
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Extractions none of whose patterns matches: those that atom A reads all the same, and the
+    others.
+    """
+    names = ", ".join(file.name for file, _ in files)
+    missed: list[str] = []
+    untried: list[str] = []
+    for one in spec.guide.extractions:
+        if one.patterns and not matched & {*one.patterns}:
+            said, read = (
+                f"no pattern of Section 4.1 for {one.name} matches a line of {names}",
+                _read(one.category, files),
+            )
+            missed += [f"{said}; atom A reads it from {read}"] if read else []
+            untried += [] if read else [said]
+    return tuple(missed), tuple(untried)
+
+
+def _read(category: str | None, files: Read) -> str:
+    """The lines from which atom A takes that category all the same."""
+    read = [
+        f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}"
+        for file, entries in files
+        for entry in entries
+        if entry.line_number and category in entry.parsed_fields
+    ]
+    return " and ".join(read[:_SHOWN])
+
+
+def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
+    regex = pattern.regex if len(pattern.regex) <= _LONGEST else f"{pattern.regex[:_LONGEST]}..."
+    return (
+        f"Section 4.1's pattern `{regex}` also matches {file.name}:{line}, on which no entry"
+        f" stands: {quoted(file, line)}; why is it left out?"
+    )
+
+
+def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
+    """Words among the texts of atom A that stand nowhere in the ItemSpec but in its examples,
+    which may be copied.
+    """
+    known, tree, logic = _EXAMPLES.sub("", spec.text).casefold(), tree_of(code), split(code).first
+    texts = [text for line, text in literals(tree) if line < logic] if tree else []
+    words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text))}
+    return {word for word in words if word.casefold() not in known}
+
+
+def _questions_about(names: set[str], files: Read) -> tuple[str, ...]:
+    """A question for each such name of these files: an atom that looks for one design's own
+    names reads no other.
+    """
+    asked: dict[str, str] = {}
+    for file, entries in files:
+        emitted = set(
+            _WORD.findall(" ".join(f"{entry.value} {entry.parsed_fields}" for entry in entries))
+        )
+        for word in sorted(names.intersection(_WORD.findall(file.text))):
+            if word in emitted or _NAME.match(word):
+                said = (
+                    f"atom A looks for {word!r}, a name of {file.name} that the ItemSpec says"
+                    " nothing of"
+                )
+                asked.setdefault(
+                    word, f"{said}; how does it read a design that has another name there?"
+                )
+    return tuple(asked.values())[:_SHOWN]

@@ -1,0 +1,103 @@
+"""View that the Parser role gets of real files: which there are, and bounded views of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from transom.checklist.atoms import Shape
+from transom.checklist.writing.document import parse_section4
+from transom.tools.files import Viewer, ViewLimits, discover, shown_name
+
+
+class SeenFile(Shape):
+    """A discovered file: the name it is shown by, bytes, what its ending suggests, and whether
+    it is the item's.
+    """
+
+    name: str
+    size: int
+    type: str
+    own: bool = False
+
+
+class FileOverview(Shape):
+    """What discovery found and showed.
+
+    Attributes:
+        files: discovered files; the item's own first.
+        total_found: how many there were, shown or not.
+        snippets: numbered lines of headers and of keyword matches, file by file.
+        shown: names of the files that were shown: the discovered ones and those that their lines
+            name.
+        skipped: files of which nothing or not all could be shown, and why.
+        broken: input files of the item that cannot be read or hold nothing, and why.
+    """
+
+    files: tuple[SeenFile, ...]
+    total_found: int
+    snippets: str
+    shown: tuple[str, ...]
+    skipped: tuple[str, ...]
+    broken: dict[str, str] = Field(default_factory=dict)
+
+    def listed(self) -> tuple[str, ...]:
+        """The names of all files that the text names, whether something of them was shown or
+        not.
+        """
+        return tuple(dict.fromkeys((*(file.name for file in self.files), *self.shown)))
+
+    def listing(self) -> str:
+        """The files as text."""
+        own, others = (
+            [
+                f"{file.name} ({file.size} bytes, {file.type})"
+                for file in self.files
+                if file.own is wanted
+            ]
+            for wanted in (True, False)
+        )
+        rows = (
+            ["The item's input files:", *own, *(["Other files:"] if others else [])] if own else []
+        )
+        rows += others
+        if self.total_found > len(self.files):
+            rows.append(f"... and {self.total_found - len(self.files)} more")
+        return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
+
+
+def there(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
+    """The files of those names below the roots that exist."""
+    return [path for name in names for root in roots if (path := root / name).is_file()]
+
+
+def survey_files(
+    section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits
+) -> FileOverview:
+    """Discover files and view them; where the item has files of its `own`, only these and what
+    they name are viewed.
+    """
+    guide = parse_section4(section_4_1)
+    patterns = [glob for source in guide.sources for glob in source.files]
+    keywords = list(dict.fromkeys(word for part in guide.extractions for word in part.keywords))
+    listing = discover(own, roots, patterns)
+    # Beside the roots, where a person's own files lie may be looked at: she named them.
+    viewer = Viewer((*roots, *dict.fromkeys(path.parent for path in own)), limits)
+    snippets = viewer.show(list(own) or [file.path for file in listing.files], keywords)
+    return FileOverview(
+        files=tuple(
+            SeenFile(name=file.name, size=file.size, type=file.type, own=file.path in own)
+            for file in listing.files
+        ),
+        total_found=listing.total_found,
+        snippets=snippets,
+        shown=tuple(viewer.names()),
+        skipped=tuple(viewer.skipped),
+        broken={
+            shown_name(path, viewer.roots): why
+            for path, why in viewer.broken.items()
+            if path in own
+        },
+    )

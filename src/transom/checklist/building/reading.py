@@ -1,0 +1,173 @@
+"""Reading what the build roles reply: code by its syntax tree, the checker's YAML by its model."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from transom.checklist.atoms import CheckerConfig, Shape
+from transom.checklist.building.artifacts import tree_of
+from transom.checklist.results import AnswerRow
+from transom.errors import InputError, ReplyError
+from transom.formats.tags import read_fences, read_tag
+from transom.formats.yaml_files import parse_yaml
+
+PARSER_TAG = "atom_a"
+LOGIC_TAG = "checker"
+ATOMS_TAG = "atoms"
+ANSWERS_TAG = "answers"
+ATOM_A = "extract_context"
+ATOMS_BC = ("validate_logic", "check_existence")
+
+_BEGINS = re.compile(r"(?:from|import|def|class|@)\s*\w|[A-Z_]+\s*[:=]")
+_TRIES = 40  # lines of prose before or after code that stands in no fence
+_NUMBERED = re.compile(r"^\s*(\d+)[.)]\s+(.+?)(?=^\s*\d+[.)]\s|\Z)", re.MULTILINE | re.DOTALL)
+MEND = "MEND"
+_SETTLED = ("schema", "item_id", "description")
+
+
+class LogicReply(Shape):
+    """Reply of the Logic role: `checker.yaml` without what the framework settles, and own atoms
+    if any.
+    """
+
+    checker: dict[str, Any]
+    atoms: str = ""
+
+    def config(self, item_id: str, description: str) -> CheckerConfig:
+        """The checker's configuration for an item.
+
+        Raises:
+            ValidationError: the reply does not fit the model.
+        """
+        return CheckerConfig.model_validate(
+            {**self.checker, "item_id": item_id, "description": description}
+        )
+
+
+def read_atom_a(reply: str) -> str:
+    """The code of atom A in `<atom_a>`: every Python fence, joined, else what parses of the tag's
+    text.
+
+    Functions that are atom B's and C's are left out; helpers stay.
+
+    Raises:
+        ReplyError: no tag, no code, or no function of that name.
+    """
+    return _code(read_tag(reply, PARSER_TAG).text, (ATOM_A,), ATOMS_BC, PARSER_TAG)
+
+
+def read_logic(reply: str) -> LogicReply:
+    """The checker's YAML, and atoms B and C where the reply says `atoms: own`.
+
+    Raises:
+        ReplyError: no tag, no YAML, or a model that does not hold; each naming the part.
+    """
+    data = _yaml(read_tag(reply, LOGIC_TAG).text)
+    checker = {key: value for key, value in data.items() if key not in _SETTLED}
+    own = data.get("atoms") == "own"
+    atoms = _code(read_tag(reply, ATOMS_TAG).text, ATOMS_BC, (ATOM_A,), ATOMS_TAG) if own else ""
+    result = LogicReply(checker=checker, atoms=atoms)
+    try:
+        result.config("item", "description")
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the document"
+        raise ReplyError(f"{place}: {first['msg']}", where=LOGIC_TAG) from error
+    return result
+
+
+class Answers(Shape):
+    """Answers of atom A's writer to the gates' questions, in their order. An answer that begins
+    with `MEND` is one
+    to repair by."""
+
+    rows: tuple[AnswerRow, ...]
+
+    @property
+    def to_mend(self) -> tuple[AnswerRow, ...]:
+        return tuple(row for row in self.rows if row.answer.startswith(MEND))
+
+
+def read_answers(reply: str, questions: Sequence[str]) -> Answers:
+    """One answer for each question: a numbered list inside `<answers>`.
+
+    Raises:
+        ReplyError: no tag, or a question without an answer.
+    """
+    text = read_tag(reply, ANSWERS_TAG).text
+    numbered = {int(number): " ".join(said.split()) for number, said in _NUMBERED.findall(text)}
+    missing = [number for number in range(1, len(questions) + 1) if not numbered.get(number)]
+    if missing:
+        wanted = ", ".join(map(str, missing))
+        raise ReplyError(
+            f"there is no answer {wanted}; write a list, one number for each question",
+            where=ANSWERS_TAG,
+        )
+    return Answers(
+        rows=tuple(
+            AnswerRow(question=one, answer=numbered[number])
+            for number, one in enumerate(questions, 1)
+        )
+    )
+
+
+def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> str:
+    """The code that defines `names`, without the functions `others`, which are another role's."""
+    code = _fenced(text) or _bare(text)
+    for name in names:
+        if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
+            raise ReplyError(f"the code defines no function {name}", where=tag)
+    # Broken code is not an unreadable reply: the syntax gate names the line.
+    return _without(code, others)
+
+
+def _fenced(text: str) -> str:
+    """The Python fences, joined; a fence that names no language counts where the whole still
+    parses.
+    """
+    named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
+    every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
+    chosen = every if not named or tree_of("\n\n".join(every)) else named
+    return "\n\n".join(chosen) + "\n" if chosen else ""
+
+
+def _bare(text: str) -> str:
+    """Code that stands in no fence: the text, without the prose before and after it where that
+    makes it parse.
+    """
+    lines = text.strip("\n").split("\n")
+    starts = [index for index, line in enumerate(lines) if _BEGINS.match(line)]
+    for start in starts[:_TRIES]:
+        for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
+            code = "\n".join(lines[start:end]) + "\n"
+            if tree_of(code):
+                return code
+    return "\n".join(lines) + "\n"
+
+
+def _without(code: str, names: Sequence[str]) -> str:
+    """The code without these functions of its module level; as it is where it does not parse."""
+    lines, tree = code.split("\n"), tree_of(code)
+    for node in reversed(tree.body) if tree else ():
+        if isinstance(node, ast.FunctionDef) and node.name in names:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            del lines[first - 1 : node.end_lineno]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _yaml(text: str) -> dict[str, Any]:
+    """The last YAML fence, else the last one without a language, else the text."""
+    fences = read_fences(text, "yaml") or read_fences(text, "")
+    try:
+        data = parse_yaml(fences[-1].text if fences else text, Path(LOGIC_TAG)).data
+    except InputError as error:
+        raise ReplyError(f"the YAML cannot be read: {error}", where=LOGIC_TAG) from error
+    if not isinstance(data, dict):
+        raise ReplyError("there is no YAML mapping", where=LOGIC_TAG)
+    return dict(data)

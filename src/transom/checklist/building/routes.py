@@ -1,0 +1,80 @@
+"""Routes of the developer flow: pure functions of its state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from transom.checklist.building.artifacts import ATOM_A, route
+from transom.checklist.building.state import BuildState
+from transom.checklist.results import DOUBTS
+from transom.runs import A_PERSON, Route, to
+
+# After the repairs an example that is read otherwise is a doubt as well: the example may be what is
+# wrong.
+_DOUBTS = DOUBTS | {"examples"}
+_KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
+
+
+def _after_validate(state: BuildState) -> str:
+    """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
+    if state.findings:
+        return _repair(state)
+    asks = state.record and state.record.value.questions and not state.asked
+    return (
+        "questions"
+        if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON)
+        else "done"
+    )
+
+
+def _after_repair_a(state: BuildState) -> str:
+    """The logic is written again only where it has none yet or the parser's fields are others
+    than before.
+    """
+    return _unless_unread(
+        state, "validate" if state.logic and not state.fields_changed else "logic"
+    )
+
+
+def _unless_unread(state: BuildState, then: str) -> str:
+    """A reply that could not be read, or that nobody could give, is repaired."""
+    return _repair(state) if state.stuck or state.unread else then
+
+
+def emitted_fields(code: str) -> frozenset[str]:
+    """The keys that a parser's code writes: a superset of the fields that it emits.
+
+    Read from the text, since code that does not parse has fields as well.
+    """
+    return frozenset(_KEY.findall(code))
+
+
+def _repair(state: BuildState) -> str:
+    wanted = route(state.findings)
+    exhausted = not wanted or state.stuck or state.iteration >= state.repairs
+    if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
+        return (
+            "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
+        )
+    return "repair_a" if ATOM_A in wanted else "repair_b"
+
+
+ENDS = ("human_required", "done")
+_ENDS = ("repair_a", "repair_b", *ENDS)
+
+ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
+    {
+        "load_spec": to("preprocess"),
+        # Without files to look at there is nothing to write a parser for.
+        "preprocess": Route(("parser", "done"), lambda state: "done" if state.result else "parser"),
+        "parser": Route(("logic", *_ENDS), lambda state: _unless_unread(state, "logic")),
+        "logic": Route(("validate", *_ENDS), lambda state: _unless_unread(state, "validate")),
+        "validate": Route(("questions", *_ENDS), _after_validate),
+        "questions": Route(_ENDS, lambda state: _unless_unread(state, "done")),
+        "repair_a": Route(("validate", "logic", *_ENDS), _after_repair_a),
+        "repair_b": Route(("validate", *_ENDS), lambda state: _unless_unread(state, "validate")),
+    }
+)
+"""Where each node may lead; a node that is not here ends the walk."""

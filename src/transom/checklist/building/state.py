@@ -1,0 +1,164 @@
+"""State of the developer flow: artifacts, and what was tried. Nothing is kept here that no stage
+keeps.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from transom.checklist.building.artifacts import ATOM_A, CHECKER, tree_of
+from transom.checklist.building.inputs import BuildInputs
+from transom.checklist.building.overview import FileOverview
+from transom.checklist.building.reading import LogicReply
+from transom.checklist.results import BuildRecord, BuildResult
+from transom.gates import Finding
+from transom.runs import A_PERSON, Artifact
+
+_HINTS: Final = {
+    "schema": (
+        "five keys of the stated types; `line_number` is the line whose text `matched_content` is"
+    ),
+    "examples": "the example's text, alone in a file, yields its fields",
+    "mutation": (
+        "each field is read from the line that its entry names, and nothing is kept between calls"
+    ),
+    "hard_coding": "values of this item stand in checker.yaml and in the files, not in code",
+    "yaml": "a dotted field is spelled as the parser emits it",
+    "agreement": "the items are those of Section 2",
+    "locked_layer": "`extract_context` ends with the lines that the contract shows",
+    "questions": "mend what the writer's answer names",
+}
+
+
+@dataclass(frozen=True)
+class RepairAttempt:
+    """One repair: who was asked, `repair_a` or `repair_b`, and the findings that it was to mend."""
+
+    role: str
+    because: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class BuildState:
+    """The state of one build.
+
+    Attributes:
+        repairs: how often it may be repaired, all in all.
+        helps: where people had it go on, and what they said.
+        sections: the ItemSpec's sections by number, each an input of its own.
+        hints: what the playbook has for the item; None where nobody asked, or it has nothing.
+        atom_a, logic: what the roles wrote; None until a reply could be read.
+        atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates
+        said of them.
+        unread: findings beside the gates': replies that could not be read, answers that say what to
+            mend.
+        asked: whether the writer of atom A was asked the gates' questions; that is done once.
+        tried: the repairs so far.
+        fields_changed: whether the last repair of the parser changed what it emits.
+        stuck: why nobody can repair, "" while somebody can.
+        result: the answer, where the flow has come to its end.
+    """
+
+    inputs: BuildInputs
+    repairs: int
+    helps: Sequence[Mapping[str, Any]] = ()
+    sections: Mapping[str, Artifact[str] | str] | None = None
+    hints: Artifact[str] | None = None
+    overview: Artifact[FileOverview] | None = None
+    atom_a: Artifact[str] | None = None
+    logic: Artifact[LogicReply] | None = None
+    atoms: Artifact[str] | None = None
+    config: Artifact[str] | None = None
+    record: Artifact[BuildRecord] | None = None
+    unread: tuple[Finding, ...] = ()
+    asked: bool = False
+    tried: tuple[RepairAttempt, ...] = ()
+    fields_changed: bool = False
+    stuck: str = ""
+    result: BuildResult | None = None
+
+    @property
+    def iteration(self) -> int:
+        """Number of repairs so far."""
+        return len(self.tried)
+
+    @property
+    def guidance(self) -> str:
+        """Words of people before the next repair, "" where nobody did."""
+        return "\n\n".join(
+            one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"]
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings of now: on a reply that could not be read, else with what was tried last."""
+        if self.unread:
+            return self.unread
+        return self.record.value.findings if self.record else ()
+
+    @property
+    def decisions(self) -> tuple[dict[str, str], ...]:
+        """Decisions on the way, and their reasons: one `{round, decision, reason}` for each
+        repair.
+        """
+        return tuple(
+            {"round": str(number), "decision": tried.role, "reason": finding_text(tried.because[0])}
+            for number, tried in enumerate(self.tried, 1)
+        )
+
+    @property
+    def summary(self) -> str:
+        """The repairs so far and what remained after each, for whoever repairs next."""
+        remained = [*(tried.because for tried in self.tried[1:]), self.findings]
+        rows = [
+            f"{number}. {tried.role}, because of:\n{listed(tried.because)}\n   What"
+            f" remained:\n{listed(after)}"
+            for number, (tried, after) in enumerate(zip(self.tried, remained, strict=False), 1)
+        ]
+        return "\n".join(rows)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The functions of `atoms.py` and their parameters, as far as it parses."""
+        tree = tree_of(self.atoms.value) if self.atoms else None
+        functions = (
+            [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
+        )
+        return {node.name: ast.unparse(node.args) for node in functions}
+
+    def belongs_to_a_person(self, artifact: str) -> bool:
+        """Whether a person wrote or edited it: then no role may write it again."""
+        atoms = (self.atoms, self.atom_a if artifact == ATOM_A else self.logic)
+        kept = (self.config, self.logic) if artifact == CHECKER else atoms
+        return any(one is not None and one.by == A_PERSON for one in kept)
+
+
+def finding_text(finding: Finding) -> str:
+    """One finding on one line."""
+    place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
+    return f"[{finding.gate}] {place}: {finding.message}"
+
+
+def shortly(findings: tuple[Finding, ...]) -> str:
+    """The first of the findings, and how many more there are."""
+    return finding_text(findings[0]) + (
+        f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+    )
+
+
+def hinted(findings: tuple[Finding, ...]) -> str:
+    """Findings, one a line, and for each gate among them what would satisfy it."""
+    hints = [
+        f"- {gate}: {hint}"
+        for gate, hint in _HINTS.items()
+        if any(one.gate == gate for one in findings)
+    ]
+    return "\n".join([listed(findings), *(["", "What satisfies a gate:", *hints] if hints else [])])
+
+
+def listed(findings: tuple[Finding, ...]) -> str:
+    """Findings, one a line."""
+    return "\n".join(f"- {finding_text(finding)}" for finding in findings) or "- nothing"

@@ -1,0 +1,283 @@
+"""Gates that read a checker without running it: syntax, signatures, forbidden calls, the locked
+layer, the YAML.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig, Entry
+from transom.checklist.building.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, tree_of
+from transom.checklist.patterns import config_problems
+from transom.formats.yaml_files import Key, YamlFile
+from transom.gates import Finding
+
+PLACEHOLDER = "<TO_BE_INFERRED>"
+
+# Feedback for whoever writes the code; the boundary is the sandbox.
+ALLOWED_IMPORTS = frozenset(
+    {
+        "re",
+        "fnmatch",
+        "json",
+        "math",
+        "datetime",
+        "collections",
+        "itertools",
+        "functools",
+        "string",
+        "typing",
+        "dataclasses",
+        "enum",
+        "__future__",
+    }
+)
+FORBIDDEN_CALLS = frozenset(
+    {
+        "open",
+        "print",
+        "input",
+        "eval",
+        "exec",
+        "compile",
+        "__import__",
+        "globals",
+        "locals",
+        "vars",
+        "breakpoint",
+        "setattr",
+        "delattr",
+    }
+)
+CLOCKS = frozenset({"now", "utcnow", "today"})
+
+
+def check_syntax(atoms: Parts) -> list[Finding]:
+    """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
+    if tree_of(atoms.whole):
+        return []
+    findings = [
+        finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)
+    ]
+    return findings or list(_unparsed(atoms.whole, atoms))
+
+
+def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
+    if tree_of(source):
+        return
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        # A part that just stops is at fault on its last line, which may be the next part's first.
+        begun = source is atoms.logic or (error.lineno or 0) < atoms.first
+        line = error.lineno if begun or source is atoms.whole else atoms.first - 1
+        artifact = atoms.artifact(line) if source is not atoms.a else ATOM_A
+        yield Finding("syntax", artifact, line, f"does not parse: {error.msg}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        artifact = ATOM_A if source is not atoms.logic else atoms.artifact(atoms.first)
+        yield Finding("syntax", artifact, None, f"does not parse: {error}")
+
+
+def check_signatures(atoms: Parts) -> list[Finding]:
+    """Whether each function of the contract stands once, at module level, with exactly its
+    parameters.
+
+    Nothing else may have its name, so that what is looked at is what runs.
+    """
+    top = {id(node) for tree in atoms.trees for node in tree.body}
+    methods = {
+        id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body
+    }
+    bound = [
+        (name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)
+    ]
+    findings: list[Finding] = []
+    for name, signature in SIGNATURES.items():
+        owner, own = FUNCTIONS[name], [node for one, node in bound if one == name]
+        wanted = ast.parse(f"{signature}: ...").body[0]
+        first = next(
+            (node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None
+        )
+        if first is not None and _parameters(first) != _parameters(wanted):
+            findings.append(
+                Finding("signatures", owner, first.lineno, f"{name} must be {signature}")
+            )
+        elif first is None and tree_of(atoms.a if owner == ATOM_A else atoms.logic):
+            findings.append(
+                Finding(
+                    "signatures", owner, None, f"there is no function {name}; write {signature}"
+                )
+            )
+        again = [getattr(node, "lineno", None) for node in own if node is not first]
+        findings += [
+            Finding("signatures", owner, line, f"{name} is defined a second time") for line in again
+        ]
+    return findings
+
+
+def _parameters(node: ast.stmt) -> tuple[object, ...]:
+    assert isinstance(node, ast.FunctionDef)
+    arguments = node.args
+    return (
+        [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)],
+        [ast.dump(default) for default in arguments.defaults],
+        [argument.arg for argument in arguments.kwonlyargs],
+        arguments.vararg is None and arguments.kwarg is None,
+    )
+
+
+def check_forbidden(atoms: Parts) -> list[Finding]:
+    """Imports outside the allow-list, and calls that reach for files, the terminal or the
+    interpreter.
+    """
+    findings: list[Finding] = []
+    for node in atoms.nodes:
+        for problem in _forbidden(node):
+            line = getattr(node, "lineno", None)
+            findings.append(Finding("forbidden_io", atoms.artifact(line), line, problem))
+    return findings
+
+
+def _forbidden(node: ast.AST) -> Iterator[str]:
+    for name in _imported(node):
+        if name.split(".")[0] not in ALLOWED_IMPORTS:
+            yield f"imports {name}; allowed are {', '.join(sorted(ALLOWED_IMPORTS))}"
+    if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
+        yield f"uses {node.id}; an atom works on the text that it is given"
+    if isinstance(node, ast.Attribute) and node.attr in CLOCKS:
+        yield (
+            f"asks for the time by {node.attr}; the same text must give the same answer on"
+            " every day"
+        )
+    if isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr != "__init__":
+        yield f"reaches for {node.attr}; an atom needs no dunder attribute"
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield node.module or "."
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a node gives a meaning to."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            yield from names
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name for alias in names)
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+        ):
+            yield name
+
+
+def _returns(function: ast.FunctionDef) -> Iterator[int]:
+    """Lines at which a function may end or yield, those of functions inside it left out."""
+    rest: list[ast.AST] = list(function.body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
+            yield node.lineno
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            rest += ast.iter_child_nodes(node)
+
+
+def check_locked_layer(atoms: Parts) -> list[Finding]:
+    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that
+    layout is free.
+
+    And whether it ends nowhere else.
+    """
+    wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
+    assert isinstance(wrapped, ast.FunctionDef)
+    wanted = [ast.dump(node) for node in wrapped.body]
+    for node in (node for tree in atoms.trees for node in tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
+            tail = [ast.dump(part) for part in node.body[-len(wanted) :]]
+            if tail == wanted:
+                early = sorted(line for line in _returns(node) if line != node.body[-1].lineno)
+                message = "returns before the locked layer; collect in `results` instead"
+                return [Finding("locked_layer", ATOM_A, line, message) for line in early[:1]]
+            message = "does not end with the locked layer unchanged"
+            return [Finding("locked_layer", ATOM_A, node.body[-1].lineno, message)]
+    return []
+
+
+def emitted(entries: Iterable[Entry]) -> frozenset[str]:
+    """Dotted names of all fields of the entries."""
+    return frozenset(
+        f"{category}.{name}" if name else category
+        for entry in entries
+        for category, part in entry.parsed_fields.items()
+        for name in ("", *(part if isinstance(part, dict) else ()))
+    )
+
+
+def check_yaml(
+    config: CheckerConfig, file: YamlFile, atoms: Parts, fields: frozenset[str] | None = None
+) -> list[Finding]:
+    """Placeholders that are left, patterns that do not compile, ids given twice, fields that atom A
+    never emits.
+
+    `fields` is what atom A emits for the real files, None where there are none.
+    """
+    findings = [
+        Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left")
+        for number, line in enumerate(file.text.splitlines(), 1)
+        if PLACEHOLDER in line
+    ]
+    ids = [item.id for item in config.items]
+    for index, ident in enumerate(ids):
+        if ident in ids[:index]:
+            findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
+    findings += [_at(file, problem, *keys) for problem, *keys in config_problems(config)]
+    absent = [
+        (index, field, keys)
+        for index in range(len(config.items))
+        for field, *keys in _fields(config, index)
+        if fields is not None and field not in fields
+    ]
+    tree = tree_of(atoms.a) if absent else None
+    named = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
+    for index, field, keys in absent if tree else ():
+        if not set(field.split(".")) <= named:
+            message = f"item {config.items[index].id} uses {field}, which atom A never emits"
+            findings.append(_at(file, message, "items", index, *keys))
+    return findings
+
+
+def _keys(node: ast.AST) -> Iterator[str]:
+    """The keys that a dict may have by what stands in the code: texts, lists of words, named
+    groups, keywords.
+    """
+    if isinstance(node, ast.keyword) and node.arg:
+        yield node.arg
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        words = node.value.split()
+        yield from words if all(map(str.isidentifier, words)) else [node.value]
+        yield from re.findall(r"\(\?P<(\w+)>", node.value)
+
+
+def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:
+    """Every field that an item names, once, and where."""
+    item = config.items[index]
+    named: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
+    for field in item.required:
+        named.setdefault(field, ("required",))
+    if item.condition:
+        named.setdefault(item.condition.field, ("condition",))
+    return [(field, *keys) for field, keys in named.items()]
+
+
+def _at(file: YamlFile, message: str, *keys: Key) -> Finding:
+    return Finding("yaml", CHECKER, file.line_of(*keys), message)

@@ -1,0 +1,203 @@
+"""Gates that run atom A in the sandbox: what it declares, and the schema on real files and on
+odd texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from transom.checklist.atoms import Entry, Source
+from transom.checklist.building.excerpt import excerpt
+from transom.checklist.building.prober import Check, Prober, RealFile
+from transom.checklist.judging.runner import AtomWorker, Scope, Seen, declared, extract, hand_over
+from transom.errors import InputError
+from transom.formats.text_files import clean
+from transom.gates import Finding
+
+_SHOWN = 5
+# An atom may refuse a text that it cannot judge; the verdict is then ERROR, which is honest.
+_REFUSAL = "crash: ValueError"
+_ODD_TEXTS = {
+    "an empty text": "",
+    "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
+    "one huge line": "x" * 200_000,
+    "binary noise": clean("".join(chr(code) for code in range(1, 256)) * 4),
+}
+
+
+async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFile], list[Finding]]:
+    """The files' texts, and what is wrong with atom A on the whole of those that are long.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    files: list[RealFile] = []
+    findings: list[Finding] = []
+    for path in paths:
+        text, is_long = await asyncio.to_thread(excerpt, path)
+        if not is_long:
+            files.append(RealFile(path.name, text))
+            continue
+        entries: list[Entry] = []
+        findings += await prober.findings(_whole(path, entries), "schema")
+        lines = [entry.line_number for entry in entries if entry.line_number]
+        text, _ = await asyncio.to_thread(excerpt, path, lines)
+        files.append(RealFile(path.name, text, tuple(entries)))
+    return files, findings
+
+
+def _whole(path: Path, entries: list[Entry]) -> Check:
+    async def problems(worker: AtomWorker) -> list[str]:
+        scope, _ = await declared(worker)
+        try:
+            entries.extend(await extract(worker, scope, scope.open(path), path.name))
+        except InputError as error:
+            return [
+                f"{path.name} {error.what}"
+                + ("" if scope.unit != "file" else ', or set SCOPE to "line"')
+            ]
+        return []
+
+    return problems
+
+
+async def check_schema(
+    prober: Prober, files: Sequence[RealFile], *, may_be_silent: bool = False
+) -> tuple[list[Entry], list[Finding]]:
+    """Atom A over real files: something comes out, with exactly the five keys, true lines and the
+    same again.
+
+    Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
+
+    Returns:
+        What it saw in the files as far as that has its shape, and the findings.
+    """
+    findings: list[Finding] = []
+    seen: list[Entry] = []
+    for file in files:
+        raw: list[object] = []
+        problems = await prober.findings(_extraction(file, raw), "schema")
+        seen += file.seen or ()
+        if file.seen is not None and any(one.message.startswith(_REFUSAL) for one in problems):
+            continue  # it judges the whole; that it will not judge a part is no fault
+        findings += problems
+        if not problems:
+            entries = [Entry.model_validate(entry) for entry in raw]
+            seen += entries if file.seen is None else ()
+            findings += [prober.finding("schema", text) for text in _untrue(file, entries)[:_SHOWN]]
+    if not findings and not seen and not may_be_silent:
+        names = ", ".join(file.name for file in files) or "no file at all"
+        findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
+    if any(finding.message.startswith("timeout") for finding in findings):
+        return seen, findings  # each further try would take as long again
+    return seen, findings + await _check_odd(prober)
+
+
+async def _check_odd(prober: Prober) -> list[Finding]:
+    findings: list[Finding] = []
+    for what, text in _ODD_TEXTS.items():
+        odd: list[object] = []
+        problems = await prober.findings(_extraction(RealFile("odd.log", text), odd), "schema.odd")
+        findings += [
+            Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}")
+            for f in problems
+            if not f.message.startswith(_REFUSAL)
+        ]
+    return findings
+
+
+def _extraction(file: RealFile, entries: list[object]) -> Check:
+    async def problems(worker: AtomWorker) -> list[str]:
+        scope, _ = await declared(worker)
+        entries.extend(await _seen(worker, scope, file))
+        if await _seen(worker, scope, file) != entries:
+            return [f"extract_context does not return the same for {file.name} a second time"]
+        whole = entries if scope.unit == "file" else await _seen(worker, Scope(), file)
+        if whole != entries:
+            return [
+                f"extract_context sees something else in the whole of {file.name} than {scope.unit}"
+                f" by {scope.unit}{_difference(whole, entries)}; SCOPE must leave together what"
+                " belongs together, and any text may hold many lines"
+            ]
+        return [problem for entry in entries for problem in _misshapen(entry, file)][:_SHOWN]
+
+    return problems
+
+
+def _difference(whole: Sequence[object], pieces: Sequence[object]) -> str:
+    """The first entry that differs, where there are as many."""
+    if len(whole) != len(pieces):
+        return f": {len(whole)} entries in the whole and {len(pieces)} in pieces"
+    number, one, two = next(
+        row for row in zip(itertools.count(1), whole, pieces) if row[1] != row[2]
+    )
+    if isinstance(one, dict) and isinstance(two, dict):
+        keys = [key for key in one if one[key] != two.get(key)]
+        one, two = ({key: entry.get(key) for key in keys} for entry in (one, two))
+    return f": entry {number} has {one!r:.120} in the whole and {two!r:.120} in pieces"
+
+
+async def _seen(worker: AtomWorker, scope: Scope, file: RealFile) -> list[object]:
+    entries: list[object] = []
+
+    def take(seen: Seen) -> None:
+        entries.extend(seen.entries)
+
+    pieces = [file.text] if scope.unit == "file" else _cut(file.text)
+    await hand_over(worker, scope, iter(pieces), file.name, take)
+    return entries
+
+
+def _cut(text: str) -> list[str]:
+    """Pieces of one line, two, four and so on: few calls, and many edges at the head, where most
+    is told.
+    """
+    lines = text.split("\n")
+    whole = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
+    return ["".join(whole[(1 << n) - 1 : (2 << n) - 1]) for n in range(len(whole).bit_length())]
+
+
+def _misshapen(entry: object, file: RealFile) -> list[str]:
+    try:
+        seen = Entry.model_validate(entry, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return [
+            f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"
+        ]
+    wrong = seen.source_file != file.name
+    return [f"source_file is {seen.source_file!r}, not what the atom was given"] if wrong else []
+
+
+def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
+    """Entries whose line does not hold what they say they matched there."""
+    lines = file.text.split("\n")
+    found: list[str] = []
+    for entry in entries:
+        number, matched = entry.line_number, entry.matched_content.strip()
+        if number is None:
+            continue
+        if number > len(lines):
+            found.append(f"line_number {number} lies beyond the {len(lines)} lines of {file.name}")
+        elif matched.splitlines()[:1] and matched.splitlines()[0].strip() not in lines[number - 1]:
+            found.append(
+                f"matched_content {matched[:60]!r} does not stand on line {number} of {file.name}"
+            )
+    return found
+
+
+async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Finding]]:
+    """The atom's `SOURCES`, and whether it and `SCOPE` have their shapes."""
+    sources: list[Source] = []
+
+    async def problems(worker: AtomWorker) -> list[str]:
+        sources.extend((await declared(worker))[1])
+        return []
+
+    findings = await prober.findings(problems, "sources")
+    return tuple(sources), findings

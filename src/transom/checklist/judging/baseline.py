@@ -1,0 +1,69 @@
+"""`--baseline`: what of a verdict is new against an earlier result of the same item.
+
+A finding is known by its item, what it is, its file and the text of its line; lines move from day
+to day. Of equal findings as many are known as there were. What was waived before and is not any
+more is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from transom.checklist.judging.verdict import Compared, Verdict, Verdicts, Violation
+from transom.errors import InputError
+from transom.formats.yaml_files import read_bytes
+
+_LARGEST = 1 << 30
+
+
+class Baseline:
+    """An earlier result: `transom.check/1` or `transom.checks/1`, as `--report json:FILE` writes
+    it.
+
+    Raises:
+        InputError: the file cannot be read as one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        data = read_bytes(path, _LARGEST)
+        many = b'"transom.checks/1"' in data[:200]
+        try:
+            document = (Verdicts if many else Verdict).model_validate_json(data)
+        except ValidationError as error:
+            hint = "write one with --report json:FILE"
+            raise InputError("is no result of transom check", where=str(path), hint=hint) from error
+        checks = document.checks if isinstance(document, Verdicts) else (document,)
+        known = {
+            one.item_id: (*one.missing_items, *one.extra_items, *one.known_items) for one in checks
+        }
+        self._known = {item: Counter(map(_what, entries)) for item, entries in known.items()}
+
+    def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
+        """The verdict with what is new in its lists and the rest among `known_items`; unused
+        waivers may count.
+        """
+        left = Counter(self._known.get(verdict.item_id, ()))
+        known: list[Violation] = []
+
+        def is_new(one: Violation) -> bool:
+            was = left[_what(one)] > 0
+            left[_what(one)] -= was
+            known.extend([one] if was else [])
+            return not was
+
+        lists = {
+            name: tuple(filter(is_new, getattr(verdict, name)))
+            for name in ("missing_items", "extra_items")
+        }
+        new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
+        compared = Compared(new=new, known=len(known), gone=0 if verdict.errors else left.total())
+        return verdict.model_copy(
+            update={**lists, "known_items": tuple(known), "baseline": compared}
+        )
+
+
+def _what(one: Violation) -> tuple[object, ...]:
+    return one.id, one.name, one.value, one.source_file, one.matched_content

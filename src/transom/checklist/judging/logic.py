@@ -1,0 +1,97 @@
+"""Atoms B and C as the evaluation sees them: asked in batches, wherever they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    StrictBool,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+
+from transom.checklist.atoms import Entry
+from transom.checklist.judging.runner import AtomWorker
+from transom.checklist.standard_atoms import check_existence, validate_logic
+from transom.errors import AtomFailed
+
+_BATCH = 5_000
+_STANDARD: Final[Mapping[str, Callable[..., Any]]] = {
+    "validate_logic": validate_logic,
+    "check_existence": check_existence,
+}
+
+# Appended to a checker's own atoms, so that a report with ten thousand entries takes a few calls
+# and not as many.
+BATCH_SOURCE = """
+
+def transom_batch(function, calls):
+    target = {"validate_logic": validate_logic, "check_existence": check_existence}[function]
+    answers = [target(**call) for call in calls]
+    return [{key: answer[key] for key in ("is_match", "reason")} for answer in answers]
+"""
+
+
+class Answer(BaseModel):
+    """What B and C have in common: yes or no, and why."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+
+    is_match: StrictBool
+    reason: Annotated[str, StringConstraints(strict=True)]
+
+
+_ANSWERS = TypeAdapter(Annotated[list[Answer], FailFast()])
+
+
+class Logic:
+    """Atoms B and C: a checker's own in the sandbox, behind `BATCH_SOURCE`, else the standard
+    ones in this process.
+    """
+
+    def __init__(self, worker: AtomWorker | None = None) -> None:
+        self._worker = worker
+
+    async def match(self, questions: Sequence[tuple[Entry, str]]) -> list[Answer]:
+        """Atom B: whether each entry's value fits the pattern beside it.
+
+        Raises:
+            AtomFailed: an own atom failed, or answered something else.
+        """
+        calls = [
+            {"text": one.value, "pattern": text, "parsed_fields": one.parsed_fields}
+            for one, text in questions
+        ]
+        return await self._ask("validate_logic", calls)
+
+    async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
+        """Atom C: whether each group has what it should; raises as `match` does."""
+        own = self._worker is not None  # the standard one looks at nothing but the length
+        told = [
+            [entry.model_dump(mode="json") for entry in group] if own else list(group)
+            for group in groups
+        ]
+        return await self._ask("check_existence", [{"items": items} for items in told])
+
+    async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
+        if self._worker is None:
+            return [Answer.model_validate(_STANDARD[function](**call)) for call in calls]
+        answers: list[Answer] = []
+        for start in range(0, len(calls), _BATCH):
+            batch = calls[start : start + _BATCH]
+            raw = await self._worker.call("transom_batch", {"function": function, "calls": batch})
+            try:
+                answers += _ANSWERS.validate_python(raw)
+            except ValidationError as error:
+                what = f"{function} answered something else than is_match and reason"
+                raise AtomFailed(what, kind="schema", where="atoms.py") from error
+        if len(answers) != len(calls):
+            raise AtomFailed(
+                f"{function} left questions unanswered", kind="schema", where="atoms.py"
+            )
+        return answers

@@ -1,0 +1,123 @@
+"""Regular expressions of items and checkers, tried in the sandbox on the texts that they will meet.
+
+A backtracking expression may run for ages, and nothing can stop it within a process. So each is
+first run where it can be killed, on the very texts; one that comes to an end there comes to an end
+here, as soon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+
+from transom.checklist.atoms import CheckerConfig, Operator
+from transom.checklist.judging.files import Evidence
+from transom.checklist.judging.judge import field_of, show
+from transom.checklist.judging.runner import AtomRunner
+from transom.checklist.patterns import REGEX, is_split_regex, parts
+from transom.errors import AtomFailed, RegexFailed
+
+SECONDS = 3.0
+"""For one expression on one batch of texts."""
+
+SOURCE = """\
+import re
+
+def try_regex(expression, how, texts):
+    fits = getattr(re.compile(expression), how)
+    for text in texts:
+        fits(text)
+"""
+
+
+async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence) -> None:
+    """Try every expression that a run will use; without any, no process is started.
+
+    Raises:
+        RegexFailed: one that does not come to an end in time, which is named.
+    """
+    trials = list(_trials(config, evidence))
+    if not trials:
+        return
+    async with runner.worker(SOURCE) as worker:
+        for expression, how, batches in trials:
+            for texts in batches:
+                asked = {"expression": expression, "how": how, "texts": list(texts)}
+                try:
+                    await _in_time(asyncio.ensure_future(worker.call("try_regex", asked)))
+                except (TimeoutError, AtomFailed) as error:
+                    why = (
+                        f"fails: {error.what}"
+                        if isinstance(error, AtomFailed)
+                        else f"finds no end within {SECONDS:g} s"
+                    )
+                    what = f"the regular expression '{REGEX}{expression}' {why}"
+                    raise RegexFailed(
+                        what, hint="write it without repetitions inside of repetitions"
+                    ) from error
+
+
+async def _in_time(trying: asyncio.Future[object]) -> None:
+    """Wait for an answer; while this process itself is busy, as with other items, nobody can say
+    that it is late.
+    """
+    try:
+        while not trying.done():
+            spent = time.process_time()
+            await asyncio.wait([trying], timeout=SECONDS)
+            if not trying.done() and time.process_time() - spent < SECONDS / 2:
+                raise TimeoutError
+        trying.result()
+    finally:
+        trying.cancel()
+        await asyncio.wait([trying])
+
+
+def _trials(
+    config: CheckerConfig, evidence: Evidence
+) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
+    """Each expression, how it is used (`search` or `match`), and on what, in batches."""
+    matched = [
+        one.condition
+        for one in config.items
+        if one.condition and one.condition.op is Operator.MATCHES
+    ]
+    wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
+    wanted += [
+        (part, "search")
+        for one in config.requirements.pattern_items
+        for part in parts(one)
+        if not is_split_regex(part)
+    ]
+    wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
+    fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
+    texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
+    for text, how in wanted:
+        if text.startswith(REGEX):
+            yield text.removeprefix(REGEX), how, [texts]
+    for hint in (hint for item in config.items for hint in item.hints if hint.startswith(REGEX)):
+        yield hint.removeprefix(REGEX), "search", _lines(evidence)
+
+
+def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> Iterator[str]:
+    """All that a pattern, a waiver or a condition may be compared with."""
+    for entry in evidence.entries:
+        yield entry.value
+        values = (field_of(entry.parsed_fields, name) for name in fields)
+        yield from (value if isinstance(value, str) else show(value) for value in values)
+    for item in config.items:
+        yield from (item.id, item.name)
+    for file in evidence.files:
+        yield from (file.shown, file.shown.replace("\\", "/").rpartition("/")[2])
+    yield from map(str, config.requirements.pattern_items)
+
+
+def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
+    """All that a hint may be looked for in, piece by piece."""
+    return (
+        tuple(piece.split("\n"))
+        for file in evidence.files
+        if file.absent is None
+        for piece in file.pieces()
+    )

@@ -1,0 +1,224 @@
+"""The verdict for people: the answer first, then what to look at, then what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from transom.checklist.atoms import TYPE_NAMES
+from transom.checklist.judging.verdict import (
+    CheckedItem,
+    Note,
+    Verdict,
+    Verdicts,
+    Violation,
+    WaivedItem,
+)
+from transom.checklist.results import WordsRow
+from transom.formats.report_page import (
+    SHOWN,
+    Entry,
+    Part,
+    Section,
+    Style,
+    Tone,
+    place,
+    plain,
+    text_of,
+)
+
+NEXT_DOUBTED = (
+    "compare the lines below with the item; if they are right: transom check approve CHECKER --by"
+    " NAME; else correct atoms.py or checker.yaml there and build again"
+)
+_TEACH = "teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
+# where words of a person stand; all else is in files
+_SAID = ("description", "analysis", "section", "reads_as")
+_TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
+_KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
+_STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
+
+
+def next_words(rows: Sequence[WordsRow]) -> str:
+    """What a person can do about words that are not understood; other words do not change a log."""
+    if any(row.where.startswith(_SAID) for row in rows):
+        return f"ask a model (--model), reword it, or {_TEACH}"
+    return (
+        f"{_TEACH}; or ask a model (--model); or write the checker by hand, see the page `Teach it"
+        " a log`"
+    )
+
+
+def text_report(verdict: Verdict, style: Style = plain) -> str:
+    """One verdict as lines of text, with a final newline."""
+    return text_of(part_of(verdict), style)
+
+
+def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
+    """Several verdicts, each in full, and the count of each status at the end."""
+    parts = [text_report(verdict, style) for verdict in verdicts.checks]
+    return "\n".join([*parts, f"{summary(verdicts, style)}\n"])
+
+
+def summary(verdicts: Verdicts, style: Style = plain) -> str:
+    """Count of each status, in one line."""
+    counts = verdicts.summary.items()
+    told = ", ".join(
+        style(_STATUS.get(name, "warn"), f"{count} {name}") for name, count in counts if count
+    )
+    many = len(verdicts.checks)
+    return f"{many} check{'' if many == 1 else 's'}: {told}"
+
+
+def headline(verdict: Verdict) -> tuple[str, str]:
+    """The status, and what it rests on."""
+    by_word, errors = verdict.entries, len(verdict.errors)
+    words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
+    counts = [(len(by_word[word]), word) for word in words if by_word[word]]
+    shown = ", ".join(
+        f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
+        for count, word in counts
+    )
+    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
+    more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    return f"{verdict.status}{more}", tail
+
+
+def part_of(verdict: Verdict) -> Part:
+    """Contents of a page of one verdict."""
+    status, tail = headline(verdict)
+    kind = (
+        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
+        if verdict.checker_type
+        else ""
+    )
+    judged = verdict.checker_type is not None or verdict.status == "ERROR"
+    lead = f"{tail or '0 found'}{kind}" if judged else ""
+    sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
+    return Part(
+        verdict.item_id,
+        status,
+        _TONES[verdict.exit_code],
+        lead,
+        sections,
+        tuple(_provenance(verdict)),
+    )
+
+
+def _sections(verdict: Verdict) -> Iterator[Section]:
+    words = (
+        Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model
+    )
+    yield Section(
+        "",
+        (*_notes("error", verdict.errors), *words),
+        (next_words(verdict.needs_model),) if verdict.needs_model else (),
+    )
+    doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
+    yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
+    by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
+    for word in ("violations", "missing", "not wanted", "known", "waived"):
+        yield _judged(word, by_word[word], lines)
+    comments = (
+        f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments
+    )
+    yield Section("Global waiver", text=tuple(comments))
+    yield Section(
+        "Unused waivers",
+        tuple(Entry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers),
+    )
+    for word in ("holds", "found"):
+        yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
+    judged = verdict.checker_type is not None or verdict.status == "ERROR"
+    yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
+    differences = (
+        f"{one.key}: {one.item}, checker {one.checker}" for one in verdict.config_differences
+    )
+    yield Section(
+        "Taken from the item (the checker was built with other values)", text=tuple(differences)
+    )
+    read = (
+        (one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}")
+        for one in verdict.inputs
+    )
+    yield Section("Inputs", tuple(Entry(told, file=path) for path, told in read), closed=True)
+
+
+def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[Entry, ...]:
+    return tuple(Entry(row.message, tone, row.source_file, row.line_number) for row in rows)
+
+
+def _judged(
+    word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False
+) -> Section:
+    tone = _KINDS.get(word, "fail")
+    rows = [
+        Entry(
+            title_of(one),
+            tone,
+            one.source_file,
+            one.line_number,
+            one.reason,
+            tuple(_facts(one, lines)),
+            one.matched_content,
+        )
+        for one in entries
+    ]
+    return Section(word.capitalize(), tuple(rows), closed=closed)
+
+
+def title_of(one: CheckedItem) -> str:
+    """Entries that were judged, and what was seen."""
+    return f"{one.id} {one.name}" + (f": {one.value}" if one.value else "")
+
+
+def _facts(one: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    if (
+        one.mode == "forbid"
+        and one.line_number is None
+        and (count := lines.get(one.source_file or ""))
+    ):
+        yield "none in its", f"{count} line{'' if count == 1 else 's'}"
+    if one.decided_by:  # the places of all entries that decided, where they were several
+        places = list(
+            dict.fromkeys(place(row.source_file, row.line_number) for row in one.decided_by)
+        )
+        more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+        yield "decided by", f"{', '.join(places[:SHOWN])}{more}"
+    near = one.nearest if isinstance(one, Violation) else None
+    if isinstance(one, WaivedItem):
+        use = one.waiver
+        by = "global waiver" if use.match == "global" else f"{use.pattern} ({use.match})"
+        because = f", because: {use.reason}" if use.reason else ", no reason given"
+        until = f", until {use.expires}" if use.expires else ""
+        yield "waived by", f"{by}{because}{f', {use.owner}' if use.owner else ''}{until}"
+    elif near and (near.source_file, near.line_number) != (one.source_file, one.line_number):
+        at = place(near.source_file, near.line_number)
+        yield "nearest:", f"{at}: {near.content}" if at else near.content
+        if near.why_not != one.reason:
+            yield "why not:", near.why_not
+
+
+def _provenance(verdict: Verdict) -> Iterator[str]:
+    """Provenance of the verdict in one line, and what its words mean."""
+    made, level = verdict.made_by, verdict.sandbox_level
+    parts = [f"transom {made.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
+    if made.checker_sha256:
+        parts.append(f"checker {made.checker_sha256[:12]}")
+    if made.provider:
+        parts.append(f"written by {made.provider}" + (f":{made.model}" if made.model else ""))
+    if made.mutation_score is not None:
+        kinds = f" ({', '.join(made.mutation_kinds)})" if made.mutation_kinds else ""
+        parts.append(f"mutation score {made.mutation_score:.2f}{kinds}")
+    parts.append(f"approved by {made.approved_by}" if made.approved_by else "not approved")
+    if verdict.run_id:
+        parts.append(f"run {verdict.run_id}")
+    yield " · ".join(parts)
+    if level in ("L1", "L2", "L3"):
+        yield (
+            f"  sandbox {level}: the checker's code ran without files, network and other processes"
+        )
+    if made.mutation_score is not None:
+        yield (
+            "  mutation score: of the altered lines of evidence that it was tried on, the share"
+            " that it noticed"
+        )

@@ -1,0 +1,186 @@
+"""Verdicts in outside formats: JUnit for build servers, SARIF for code hosts, CSV for
+spreadsheets, HTML for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from transom import __version__
+from transom.canonical import pretty_json
+from transom.checklist.judging.report import part_of, text_report, text_reports, title_of
+from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem
+from transom.formats.csv_report import csv_report
+from transom.formats.html_report import html_report
+from transom.formats.junit_report import JUnitCase, Result, junit_report
+from transom.formats.report_page import Page, place
+from transom.formats.sarif_report import SarifResult, SarifRule, State, sarif_report
+
+Checks: TypeAlias = Sequence[Verdict]
+Folders: TypeAlias = Sequence[Path]
+"""Folders in which the files that a verdict names may lie."""
+
+_RESULTS: dict[int, Result] = {0: "passed", 1: "failed"}
+_HEAD = (
+    "item",
+    "status",
+    "kind",
+    "id",
+    "name",
+    "value",
+    "file",
+    "line",
+    "reason",
+    "waiver",
+    "because",
+    "owner",
+    "expires",
+)
+
+
+def report(kind: str, document: Verdict | Verdicts, folders: Folders = ()) -> bytes:
+    """One verdict or several as one of `REPORTS`; HTML shows evidence between its neighbours,
+    found in `folders`.
+    """
+    if kind == "json":
+        return pretty_json(document).encode("utf-8", "backslashreplace")
+    if kind == "text":
+        text = text_reports(document) if isinstance(document, Verdicts) else text_report(document)
+        return text.encode("utf-8", "backslashreplace")
+    return _WRITERS[kind](
+        document.checks if isinstance(document, Verdicts) else (document,), folders
+    )
+
+
+def _junit(checks: Checks, _: Folders) -> bytes:
+    return junit_report("transom check", map(_case, checks))
+
+
+def _case(verdict: Verdict) -> JUnitCase:
+    """One case an item: what is in doubt, or waits, is an error there, since only PASS may look
+    like one.
+    """
+    whole = text_report(verdict)
+    result = _RESULTS.get(verdict.exit_code, "error")
+    told = [f"known: {title_of(one)}" for one in verdict.known_items]
+    told += [
+        f"waived: {title_of(one)}: {one.waiver.reason or 'no reason given'}"
+        for one in verdict.waived
+    ]
+    why = (" ".join(whole.partition("\n")[0].split()), whole) if result != "passed" else ("", "")
+    return JUnitCase(
+        verdict.item_id, "transom.check", result, *why, verdict.seconds or 0.0, "\n".join(told)
+    )
+
+
+def _sarif(checks: Checks, _: Folders) -> bytes:
+    rules: dict[str, SarifRule] = {}
+    results: list[SarifResult] = []
+    for verdict in checks:
+        for result, text in _sarif_results(verdict):
+            rules.setdefault(result.rule, SarifRule(result.rule, text))
+            results.append(result)
+    rows = [
+        (one.item_id, place(row.source_file, row.line_number), row.message)
+        for one in checks
+        for row in one.errors
+    ]
+    errors = [": ".join(filter(None, row)) for row in rows]
+    return sarif_report(__version__, list(rules.values()), results, errors)
+
+
+def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
+    """Results, each with what its rule is about."""
+    if verdict.exit_code == 3:  # a person or a model is needed; what was found so far follows
+        words = ", ".join(repr(one.text) for one in verdict.needs_model)
+        message = f"{verdict.item_id} waits for a person or a model" + (
+            f": not understood: {words}" if words else ""
+        )
+        yield SarifResult(verdict.item_id, message, "open" if words else "review"), verdict.item_id
+    known = set(map(id, verdict.known_items))
+    for one in (
+        *verdict.missing_items,
+        *verdict.extra_items,
+        *verdict.known_items,
+        *verdict.waived,
+    ):
+        because = (
+            (one.waiver.reason or f"waived by {one.waiver.pattern}")
+            if isinstance(one, WaivedItem)
+            else None
+        )
+        where = (one.source_file, one.line_number, one.matched_content)
+        state: State | None = (
+            None
+            if verdict.baseline is None or because
+            else "unchanged"
+            if id(one) in known
+            else "new"
+        )
+        rule, message = f"{verdict.item_id}/{one.id}", f"{title_of(one)}: {one.reason}"
+        yield SarifResult(rule, message, "fail", *where, because, state), one.name
+
+
+def _csv(checks: Checks, _: Folders) -> bytes:
+    rows = (row for verdict in checks for row in _rows(verdict))
+    return csv_report(_HEAD, ([row.get(name) for name in _HEAD] for row in rows))
+
+
+def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
+    """A row an entry, or one without an entry, so that no item is lost."""
+    rows: list[dict[str, object]] = []
+    for kind, entries in verdict.entries.items():
+        for one in entries:
+            rows.append(
+                {
+                    "kind": kind,
+                    "id": one.id,
+                    "name": one.name,
+                    "value": one.value,
+                    "reason": one.reason,
+                }
+            )
+            rows[-1] |= {"file": one.source_file, "line": one.line_number}
+            if isinstance(one, WaivedItem):
+                use = one.waiver
+                told = {
+                    "waiver": use.pattern,
+                    "because": use.reason,
+                    "owner": use.owner,
+                    "expires": use.expires,
+                }
+                rows[-1] |= told
+    for row in verdict.errors:
+        rows.append(
+            {
+                "kind": "error",
+                "file": row.source_file,
+                "line": row.line_number,
+                "reason": row.message,
+            }
+        )
+    words = [f"not understood: {one.text}" for one in verdict.needs_model] or [
+        one.message for one in verdict.warnings
+    ]
+    for made in rows or [{"reason": "; ".join(words)}]:
+        yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
+
+
+def _html(checks: Checks, folders: Folders) -> bytes:
+    title = f"Checks: {len(checks)} items" if len(checks) != 1 else f"Check {checks[0].item_id}"
+    footer = " · ".join(
+        [f"transom {__version__}", *dict.fromkeys(f"as of {one.as_of}" for one in checks)]
+    )
+    return html_report(Page(title, tuple(map(part_of, checks)), footer), folders)
+
+
+_WRITERS: Mapping[str, Callable[[Checks, Folders], bytes]] = {
+    "junit": _junit,
+    "sarif": _sarif,
+    "csv": _csv,
+    "html": _html,
+}
+REPORTS = ("json", "text", *_WRITERS)
+"""Every format that `--report` takes."""

@@ -1,0 +1,259 @@
+"""Waivers: which violations are accepted, by which waiver and why; and which waivers were not
+needed.
+
+A waiver is tried as exact text, wildcard, `regex:` (from the beginning of the text) and keyword, in
+that order. The first waiver of the list that fits a violation moves it; every waiver is tried on
+every violation, so that one that others have made superfluous still counts as used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from transom.checklist.atoms import CheckerConfig, ValidationItem, Waiver, Waivers
+from transom.checklist.judging.files import Evidence
+from transom.checklist.judging.verdict import (
+    CheckedItem,
+    Note,
+    Outcome,
+    UnusedWaiver,
+    Violation,
+    WaivedItem,
+    WaiverComment,
+    WaiverUse,
+)
+from transom.checklist.patterns import REGEX
+from transom.checklist.standard_atoms import validate_logic
+
+Kind = Literal["exact", "wildcard", "regex", "keyword"]
+
+# A keyword must not begin or end inside of a name: `data_out` is no word of `data_out[15]`, `2`
+# none of `2.3`, `layout` none of `pre-layout`. A full stop at the end of a sentence is no part of a
+# name.
+_BEFORE = r"(?<![\w.\-/\\\[\]$])"
+_AFTER = r"(?![\w\-/\\\[\]$]|\.\w)"
+_FILE_LIKE = re.compile(r"\.[A-Za-z]\w{0,7}$")
+
+
+def apply_waivers(
+    outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str
+) -> Outcome:
+    """Move what is waived by the waivers that count in this run. One applies through the day on
+    which it expires.
+    """
+    if waivers.value is None:
+        return outcome
+    if waivers.value == 0:
+        return _waive_all(outcome, waivers.waive_items, as_of)
+    selective = _Selective(outcome, waivers.waive_items, config, evidence, as_of)
+    moved = _move(outcome, "[WAIVER]", selective.use)
+    return replace(moved, unused_waivers=tuple(selective.unused()))
+
+
+def _expired(waiver: Waiver, as_of: str) -> bool:
+    return waiver.expires is not None and waiver.expires < as_of
+
+
+def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outcome:
+    listed = tuple(
+        WaiverComment(text=comment.pattern, reason=comment.reason) for comment in comments
+    )
+    outcome = replace(outcome, waiver_comments=listed)
+    if comments and all(_expired(comment, as_of) for comment in comments):
+        latest = max(comment.expires or "" for comment in comments)
+        warned = Note(message=f"the global waiver expired {latest} and does not apply")
+        return replace(outcome, warnings=(*outcome.warnings, warned))
+    first = comments[0] if comments else None
+    why = (
+        {"reason": first.reason or first.pattern, "owner": first.owner, "expires": first.expires}
+        if first
+        else {}
+    )
+
+    def use(one: Violation) -> WaiverUse:
+        return WaiverUse(pattern="*", match="global", matched_text=one.value or one.name, **why)
+
+    return _move(outcome, "[WAIVED_AS_INFO]", use)
+
+
+def _move(
+    outcome: Outcome,
+    tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"],
+    use: Callable[[Violation], WaiverUse | None],
+) -> Outcome:
+    """The outcome with every violation among `waived` for which there is a waiver."""
+    waived: list[WaivedItem] = []
+
+    def left(
+        violations: Sequence[Violation], origin: Literal["missing", "extra"]
+    ) -> tuple[Violation, ...]:
+        found = [(one, use(one)) for one in violations]
+        for one, waiver in found:
+            if waiver:
+                fields = one.model_dump(mode="python", exclude={"severity"})
+                waived.append(WaivedItem(**fields, origin=origin, tag=tag, waiver=waiver))
+        return tuple(one for one, waiver in found if not waiver)
+
+    missing, extra = left(outcome.missing_items, "missing"), left(outcome.extra_items, "extra")
+    return replace(outcome, missing_items=missing, extra_items=extra, waived=tuple(waived))
+
+
+class _Selective:
+    """Tries each waiver on each violation."""
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        waivers: Sequence[Waiver],
+        config: CheckerConfig,
+        evidence: Evidence,
+        as_of: str,
+    ) -> None:
+        self.outcome, self.waivers, self.evidence, self.as_of = outcome, waivers, evidence, as_of
+        self.items = {item.id: item for item in config.items}
+        self.keywords = config.keyword_waivers
+        self.used: set[int] = set()
+        self.testers = {waiver.pattern: _tester(waiver.pattern) for waiver in waivers}
+        self.stages: dict[str, bool] = {}
+
+    def use(self, violation: Violation) -> WaiverUse | None:
+        """The first waiver that fits; all that fit count as used."""
+        first: WaiverUse | None = None
+        for index, one in enumerate(self.waivers):
+            hit = None if _expired(one, self.as_of) else self.hit(one.pattern, violation)
+            if hit:
+                self.used.add(index)
+                first = first or WaiverUse(
+                    pattern=one.pattern,
+                    match=hit[0],
+                    matched_text=hit[1],
+                    reason=one.reason,
+                    owner=one.owner,
+                    expires=one.expires,
+                )
+        return first
+
+    def hit(self, pattern: str, entry: CheckedItem) -> tuple[Kind, str] | None:
+        """Way in which a waiver fits, and the text that it fits."""
+        item = self.items.get(entry.id)
+        for kind, fits in self.testers[pattern]:
+            for text in _texts(entry, item):
+                if fits(text):
+                    return kind, text
+        if not self.keywords or (item is not None and not item.waivable):
+            return None
+        keyword = self.keyword(pattern, entry)
+        return None if keyword is None else ("keyword", keyword)
+
+    def keyword(self, pattern: str, entry: CheckedItem) -> str | None:
+        """The text that a word of a waiver stands in: the entry's, the item's, or a keyword of
+        the item.
+        """
+        item = self.items.get(entry.id)
+        said = _name(entry, item) or entry.value
+        for word in () if pattern.startswith(REGEX) else _alternatives(pattern):
+            if "*" in word or "?" in word:
+                continue
+            if _has_word(word, said, fold=False):
+                return said
+            texts = [text for text in (entry.id, entry.name) if _has_word(word, text, fold=True)]
+            texts += [one for one in (item.keywords if item else ()) if one.lower() == word.lower()]
+            if texts and (
+                texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)
+            ):
+                return texts[0]
+        return None
+
+    def is_unseen_stage(self, word: str, item: ValidationItem | None) -> bool:
+        """Whether it names a stage of the item that no log shows."""
+        if item is None or word.lower() not in {stage.lower() for stage in item.stages}:
+            return False
+        if word not in self.stages:
+            pieces = (
+                piece for file in self.evidence.files if file.given for piece in file.pieces()
+            )
+            self.stages[word] = any(_has_word(word, piece, fold=True) for piece in pieces)
+        return not self.stages[word]
+
+    def unused(self) -> list[UnusedWaiver]:
+        """The waivers that no violation needed, and why."""
+        left = [one for index, one in enumerate(self.waivers) if index not in self.used]
+        return [
+            UnusedWaiver(pattern=one.pattern, reason=one.reason, why=self.why_unused(one))
+            for one in left
+        ]
+
+    def why_unused(self, waiver: Waiver) -> str:
+        pattern = waiver.pattern
+        if _expired(waiver, self.as_of):
+            return f"expired {waiver.expires}"
+        if any(self.is_unseen_stage(pattern, item) for item in self.items.values()):
+            return f"no log shows the stage {pattern!r}"
+        for one in (*self.outcome.missing_items, *self.outcome.extra_items):
+            item = self.items.get(one.id)
+            if (
+                self.keywords
+                and item
+                and not item.waivable
+                and self.keyword(pattern, one) is not None
+            ):
+                return f"{one.id} {one.name} is not to be waived by a keyword"
+        passed = next((one for one in self.outcome.found_items if self.hit(pattern, one)), None)
+        if passed is not None:
+            return (
+                f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
+            )
+        if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
+            names = [
+                text for file in self.evidence.files for text in (file.shown, _base(file.shown))
+            ]
+            if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
+                return "file not there"
+        return "no such text"
+
+
+def _tester(pattern: str) -> list[tuple[Kind, Callable[[str], bool]]]:
+    """Comparisons of a waiver with a text, in the order in which it is tried."""
+    exact: tuple[Kind, Callable[[str], bool]] = ("exact", lambda text: text == pattern)
+    if pattern.startswith(REGEX):
+        compiled = re.compile(pattern.removeprefix(REGEX))
+        return [exact, ("regex", lambda text: compiled.match(text) is not None)]
+    words = _alternatives(pattern)
+    globs = [word for word in words if "*" in word or "?" in word]
+    return [
+        ("exact", lambda text: text == pattern or text in words),
+        ("wildcard", lambda text: any(validate_logic(text, glob)["is_match"] for glob in globs)),
+    ]
+
+
+def _alternatives(pattern: str) -> list[str]:
+    return [word for word in pattern.split("|") if word.strip()]
+
+
+def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
+    """Texts that a waiver is compared with; empty texts are left out, `*` alone must not fit for
+    their sake.
+    """
+    source = entry.source_file or ""
+    texts = (entry.id, entry.name, _name(entry, item), entry.value, source, _base(source))
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _name(entry: CheckedItem, item: ValidationItem | None) -> str:
+    """Name of the entry, where its category says so; the rest of a row is no word for it."""
+    fields = entry.parsed_fields.get(item.category) if item else None
+    name = fields.get("name") if isinstance(fields, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _has_word(word: str, text: str, *, fold: bool) -> bool:
+    """Whole-word search. Names of the design are case-sensitive, words of the language are not."""
+    flags = re.IGNORECASE if fold else 0
+    return re.search(_BEFORE + re.escape(word.strip()) + _AFTER, text, flags) is not None

@@ -1,0 +1,227 @@
+"""An ItemSpec as text and as values: reading, cutting into sections, putting together.
+
+Markdown is parsed once by `transom.formats.markdown`; sections are found by the number in their
+headings, never by a pattern over the text, so a heading inside a code fence is not one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from transom.checklist.writing import words
+from transom.checklist.writing.guide import read_guide, subregion
+from transom.checklist.writing.readers import body, read_check, read_parsing, read_waiver
+from transom.checklist.writing.shapes import (
+    Analysis,
+    CheckSection,
+    GuideSection,
+    ParsingSection,
+    SpecDocument,
+    Step,
+    WaiverSection,
+)
+from transom.errors import InputError
+from transom.formats.labels import find, labels
+from transom.formats.markdown import Part, fences, iter_lines, parse, region
+from transom.formats.markdown_cut import source, source_lines
+from transom.gates import Finding
+
+SECTION_TITLES: Final[Mapping[str, str]] = {
+    "1": "Parsing Logic",
+    "2": "Check Logic",
+    "3": "Waiver Logic",
+    "4": "Implementation Guide",
+}
+SECTION_NAMES: Final = ("1", "2", "3", "4.1", "4.2", "4.3")
+REVIEW_MARK: Final = "NEEDS REVIEW"
+
+STEP: Final = re.compile(r"step\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
+
+
+def parse_spec(text: str, *, artifact: str = "ItemSpec") -> SpecDocument:
+    """Read a whole ItemSpec.
+
+    Raises:
+        InputError: one of the sections 1 to 4 is missing.
+    """
+    parts = parse(text)
+    found = {number: _section(parts, number) for number in SECTION_TITLES}
+    missing = [number for number, section in found.items() if not section]
+    if missing:
+        raise _missing(missing, artifact)
+    check = read_check(found["2"])
+    title = next((part.title for part in parts if part.level == 1), "")
+    told = find(
+        labels(parts[: next(i for i, p in enumerate(parts) if p is found["1"][0])]), "Description"
+    )
+    return SpecDocument(
+        item_id=title.partition(":")[2].strip(" `"),
+        description=_raw(text, told.line) if told else "",
+        parsing=read_parsing(found["1"]),
+        check=check,
+        waiver=read_waiver(found["3"], check.item_ids()),
+        guide=read_guide(found["4"], check.item_ids()),
+        text=text,
+    )
+
+
+def parse_section1(text: str) -> ParsingSection:
+    """Read Section 1 alone, with or without its own heading."""
+    return read_parsing(section_parts(text, "1"))
+
+
+def parse_section2(text: str) -> CheckSection:
+    """Read Section 2 alone, with or without its own heading."""
+    return read_check(section_parts(text, "2"))
+
+
+def parse_section3(text: str, known: Sequence[str] = ()) -> WaiverSection:
+    """Read Section 3 alone; `known` are Section 2's item ids."""
+    return read_waiver(section_parts(text, "3"), known)
+
+
+def parse_section4(text: str, known: Sequence[str] = ()) -> GuideSection:
+    """Read Section 4 alone; `known` are Section 2's item ids."""
+    return read_guide(section_parts(text, "4"), known)
+
+
+def section_parts(text: str, number: str) -> tuple[Part, ...]:
+    """The parts of one main section; all parts where the text has no heading of that section."""
+    parts = parse(text)
+    return _section(parts, number) or parts
+
+
+def parse_analysis(text: str) -> Analysis:
+    """Read the answer of round 1."""
+    parts = parse(text)
+    steps = []
+    for index, part in enumerate(parts):
+        if (match := STEP.match(part.title)) is not None:
+            inner = region(parts, index, lambda p: bool(STEP.match(p.title)))
+            lines = [line.text for p in inner for line in iter_lines(p.blocks)]
+            fenced = [fence.text for p in inner for fence in fences(p.blocks)]
+            steps.append(Step(int(match[1]), "\n".join(lines + fenced).strip(), part.line))
+    found = labels(parts)
+    # A step may mull over an earlier type: the last word counts.
+    kind = find(list(reversed(found)), "Capability type", "Checker type")
+    after = [label for label in found if kind and label.line >= kind.line] or found
+    return Analysis(
+        steps=tuple(steps),
+        capability_type=words.capability(body(kind)),
+        reason=body(find(after, "Reason", "Rationale")),
+        reading=body(find(found, "Notation", "Reading of the notation", "Reading")),
+        line=kind.line if kind else 1,
+    )
+
+
+def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
+    """The Markdown of sections 1, 2, 3, 4.1, 4.2 and 4.3, byte for byte, each from its heading to
+    the next section's.
+
+    Raises:
+        InputError: one of them is missing or has nothing under its heading; the message names it.
+    """
+    parts = parse(text)
+    cut: dict[str, str] = {}
+    for name in SECTION_NAMES:
+        main = _section(parts, name[0])
+        own = subregion(main, name) if "." in name else main
+        if not own or not any(part.blocks for part in own):
+            continue
+        cut[name] = source(text, parts, own)
+    missing = [name for name in SECTION_NAMES if name not in cut]
+    if missing:
+        raise _missing(missing, artifact)
+    return cut
+
+
+def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str:
+    """The ItemSpec of an item from its four sections, keyed `"1"` to `"4"`.
+
+    What precedes a section's heading in its text is dropped; a section without a heading of its own
+    is given one.
+    """
+    told = " ".join(description.split())
+    chunks = [f"# ItemSpec: {item_id}", f"**Description**: {told}"]
+    chunks += [_headed(sections[number], number) for number in SECTION_TITLES]
+    return "\n\n".join(chunk.strip("\n") for chunk in chunks) + "\n"
+
+
+def needs_review(text: str, findings: Sequence[Finding]) -> str:
+    """The text under a comment that lists the findings. Their lines are those of the result,
+    header included.
+    """
+    rows = (
+        f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings)
+    )
+    said = [row.replace("--", "- -").replace("\n", " ") for row in rows]
+    header = [
+        "<!--",
+        f"{REVIEW_MARK}: {len(said)} finding{'s' if len(said) != 1 else ''}",
+        *said,
+        "-->",
+        "",
+    ]
+    return "\n".join(header) + "\n" + text
+
+
+def shifted(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with the lines that they have below that comment."""
+    return [
+        replace(one, line=one.line + len(findings) + 4) if one.line else one for one in findings
+    ]
+
+
+def clean(text: str) -> str:
+    """The text without the comment that `needs_review` writes; any other text as it is."""
+    if not is_marked(text):
+        return text
+    return text.partition("-->")[2].lstrip("\r\n")
+
+
+def is_marked(text: str) -> bool:
+    """Whether the text opens with the comment that `needs_review` writes."""
+    head = text.lstrip("\ufeff \r\n")
+    return head.startswith("<!--") and head[4:].lstrip().startswith(REVIEW_MARK)
+
+
+def _raw(text: str, line: int) -> str:
+    """Text behind the colon on a line, as it was written: a description may hold Markdown of its
+    own.
+    """
+    return source_lines(text)[line - 1].partition(":")[2].strip(" *")
+
+
+def _missing(numbers: Sequence[str], artifact: str) -> InputError:
+    wanted = ", ".join(f"{n} ({SECTION_TITLES[n]})" if n in SECTION_TITLES else n for n in numbers)
+    plural = "sections" if len(numbers) > 1 else "section"
+    return InputError(
+        f"{plural} {wanted} missing or empty",
+        where=artifact,
+        hint="write it, or make the ItemSpec anew with check spec",
+    )
+
+
+def _is_main(part: Part, number: str) -> bool:
+    return part.number == number and 1 <= part.level <= 2
+
+
+def _section(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
+    """The parts of a main section, from its heading to the next main section's."""
+    others = [n for n in SECTION_TITLES if n != number]
+    for index, part in enumerate(parts):
+        if _is_main(part, number):
+            rest = range(index + 1, len(parts))
+            stop = next((i for i in rest if any(_is_main(parts[i], n) for n in others)), len(parts))
+            return tuple(parts[index:stop])
+    return ()
+
+
+def _headed(text: str, number: str) -> str:
+    section = _section(parse(text), number)
+    if section:
+        return "\n".join(source_lines(text)[section[0].line - 1 :])
+    return f"## {number}. {SECTION_TITLES[number]}\n\n" + "\n".join(source_lines(text)).strip("\n")

@@ -1,0 +1,182 @@
+"""Excerpts by which a round sees the earlier ones: their texts as written, without what it does not
+need.
+
+A round does not see what another part of its window says again, nor what it must not lean on: a
+parser or a check that knows the waivers would anticipate them. A cut counts only where the same
+names are read from what is left, else the text is given whole: a window that is too long costs
+money, a name that is missing costs the check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from transom.checklist.atoms import ENTRY_KEYS
+from transom.checklist.writing.document import (
+    parse_analysis,
+    parse_section1,
+    parse_section2,
+    parse_section3,
+)
+from transom.formats.labels import labels, normal
+from transom.formats.markdown import fences, parse
+from transom.formats.markdown_cut import source_lines, without
+from transom.llm import Block, estimate_tokens
+
+
+class Excerpt(NamedTuple):
+    """Text of the round `of`, for a block; several of one block follow one another.
+
+    `without` has beginnings of headings, and labels, that are left out.
+    """
+
+    block: str
+    of: str
+    without: tuple[str, ...]
+
+
+_FIELDS: Final = ("file metadata", "parsed fields example")
+_STEPS: Final = tuple(f"step {number}" for number in range(1, 8))
+_MODES: Final = ("global waiver mode", "selective waiver mode", "implementation guidance")
+_TEXTS: Final = ("purpose", "completeness definition", "pass condition")
+
+EARLIER: Final[Mapping[str, tuple[Excerpt, ...]]] = MappingProxyType(
+    {
+        "checklist.analysis": (),
+        "checklist.section1": (Excerpt("previous_analysis", "analysis", (*_STEPS[6:], "reason")),),
+        "checklist.section2": (
+            Excerpt("section1_parsing_logic", "section1", _FIELDS),
+            Excerpt("analysis_reference", "analysis", (*_STEPS[:4], *_STEPS[6:])),
+        ),
+        "checklist.section3": (
+            Excerpt("previous_sections", "section1", (*_FIELDS, "purpose")),
+            Excerpt("previous_sections", "section2", ("validation sequence",)),
+            Excerpt("analysis_reference", "analysis", (*_STEPS[:6], "notation", "capability type")),
+        ),
+        "checklist.section4": (
+            Excerpt("previous_sections_summary", "section1", (*_FIELDS, "purpose")),
+            Excerpt(
+                "previous_sections_summary",
+                "section2",
+                (*_TEXTS, "pattern matching", "validation sequence"),
+            ),
+            Excerpt(
+                "previous_sections_summary",
+                "section3",
+                (*_MODES, "waiver scenario", "business justification"),
+            ),
+        ),
+    }
+)
+
+SUMMARY_TOKENS: Final = 2_500
+DETAILS: Final = (
+    "overall pass fail logic",
+    "edge cases",
+    "typical reason",
+    "interpretation",
+    "fail condition",
+    "matching keywords",
+    "data structure",
+)
+"""Parts that the last round is not shown for want of room, in this order. Names, ids, types and
+conditions stay.
+"""
+
+
+def earlier_blocks(
+    role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS
+) -> list[Block]:
+    """The blocks by which a round sees the earlier ones, from their texts by tag.
+
+    `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
+    alone.
+    """
+    for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
+        shown: dict[str, list[str]] = {}
+        for one in EARLIER[role]:
+            text = _excerpt(one.of, texts[one.of], {*one.without, *DETAILS[:dropped]})
+            shown.setdefault(one.block, []).append(text.strip("\n") + "\n")
+        if dropped:
+            shown[EARLIER[role][0].block].append(
+                f"(Left out for want of room: {', '.join(DETAILS[:dropped])}.)\n"
+            )
+        blocks = [Block(name, "\n".join(pieces)) for name, pieces in shown.items()]
+        if sum(estimate_tokens(block.text) for block in blocks) <= tokens:
+            break
+    return blocks
+
+
+def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
+    shown = _cut(text, names)
+    return shown if _read(tag, shown, names) == _read(tag, text, names) else text
+
+
+def _cut(text: str, names: Collection[str]) -> str:
+    """The text without the parts below headings that begin with one of the names, and without
+    those labels.
+    """
+    text = without(
+        text,
+        lambda part: any(f"{normal(part.title)} ".startswith(f"{n} ") for n in names),
+        lambda _: True,
+    )
+    lines = source_lines(text)
+    gone: set[int] = set()
+    for label in labels(parse(text)):
+        first = label.line - 1
+        if normal(label.name) in names and not lines[first].lstrip().startswith("#"):
+            depth = _depth(lines[first])
+            gone.add(first)
+            for number in range(first + 1, len(lines)):
+                if not lines[number].strip() or _depth(lines[number]) <= depth:
+                    break
+                gone.add(number)
+            for fence in fences(label.body)[:1]:
+                gone.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
+    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _read(tag: str, text: str, names: Collection[str]) -> object:
+    """The names, ids and decisions of a text, which an excerpt without those parts must hold."""
+    if tag == "analysis":
+        analysis = parse_analysis(text)
+        told = {
+            "notation": analysis.reading,
+            "capability type": analysis.capability_type,
+            "reason": analysis.reason,
+        }
+        return [value for label, value in told.items() if label not in names]
+    if tag == "section1":
+        parsing = parse_section1(text)
+        own = [
+            field.name
+            for one in parsing.categories
+            for field in one.fields
+            if field.name not in ENTRY_KEYS
+        ]
+        return parsing.keys(), own
+    if tag == "section2":
+        check = parse_section2(text)
+        items = [
+            (
+                one.id,
+                one.name,
+                one.required,
+                one.condition_text,
+                one.validation,
+                one.mode,
+                one.quantifier,
+            )
+            for one in check.items
+        ]
+        return check.capability_type, items
+    waiver = parse_section3(text)
+    scenarios = [(one.id, one.name, one.items, one.stages) for one in waiver.scenarios]
+    return waiver.supported, scenarios, [(one.item, one.waivable) for one in waiver.decisions]

@@ -1,0 +1,125 @@
+"""Rules for the text of every section: no placeholder, no comment, no absolute path, English."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+
+from transom.checklist.writing.document import REVIEW_MARK, SECTION_TITLES
+from transom.checklist.writing.gate.problems import Problems
+from transom.formats.markdown import (
+    Comment,
+    Fence,
+    Paragraph,
+    Part,
+    Table,
+    Text,
+    iter_lines,
+    iter_nodes,
+    parse,
+)
+
+_PLACEHOLDER = re.compile(r"\{\s*TODO\b[^}]*\}?|\{(?:ITEM_ID|DESCRIPTION)\}|<TO_BE_[A-Z]+>")
+_POSIX = re.compile(
+    r"(?<![\w/.*\\)\]}$<>])(?:~?/[A-Za-z_][\w.-]*(?:/[\w.*-]+)+|/(?:home|tmp|usr|opt|mnt|etc|var)\b)"
+)
+_WINDOWS = re.compile(r"(?<![\w?(])[A-Za-z]:[\\/](?=\w)|(?<!\\)\\\\\w+\\\w+")
+_QUOTED = re.compile(r"`[^`]*`|[\"“”][^\"“”]*[\"“”]")
+_LETTERS = (
+    "LATIN",
+    "GREEK",
+    "MICRO",
+    "OHM",
+    "KELVIN",
+    "ANGSTROM",
+    "FEMININE",
+    "MASCULINE",
+    "MODIFIER",
+    "SUPERSCRIPT",
+)
+
+
+def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> None:
+    """Check a Markdown text. `patterns` are its regular expressions: in them a slash is no path.
+
+    What precedes Section 1 is the person's own description, which no round can mend; only its
+    comments count.
+    """
+    every = parse(text)
+    first = next(
+        (at for at, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2), 0
+    )
+    lines = list(_lines(every[first:]))
+    for line in [*lines, *_fenced(every[first:])]:
+        for match in _PLACEHOLDER.finditer(line.text):
+            found.add("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
+        _paths(found, line, patterns)
+    for line in lines:
+        _script(found, line)
+    for part in every:
+        _comments(found, part)
+
+
+def check_headings(found: Problems, text: str) -> None:
+    """The main headings of a whole ItemSpec are those of the four sections, each once and in
+    order.
+    """
+    wanted = list(SECTION_TITLES)
+    mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
+    for position, part in enumerate(mains):
+        right = position < len(wanted) and part.number == wanted[position]
+        found.unless(
+            right,
+            "spec.sections",
+            part.line,
+            f"section {part.number} is out of order or there twice",
+        )
+
+
+def _lines(parts: Sequence[Part]) -> Iterator[Text]:
+    for part in parts:
+        yield Text(part.title, (), part.line)
+        yield from iter_lines(part.blocks)
+        for node in iter_nodes(part.blocks):
+            if isinstance(node, Table):
+                yield from node.header
+
+
+def _fenced(parts: Sequence[Part]) -> Iterator[Text]:
+    for node in (node for part in parts for node in iter_nodes(part.blocks)):
+        if isinstance(node, Fence):
+            yield from (
+                Text(row, (), node.line + offset)
+                for offset, row in enumerate(node.text.split("\n"))
+            )
+
+
+def _paths(found: Problems, line: Text, patterns: Collection[str]) -> None:
+    text = line.text
+    for code in line.codes:
+        if code.removeprefix("regex:") in patterns:
+            text = text.replace(f"`{code}`", " ")
+    for match in (*_POSIX.finditer(text), *_WINDOWS.finditer(text)):
+        what = f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
+        found.add("spec.paths", line.line, what)
+
+
+def _script(found: Problems, line: Text) -> None:
+    """Letters of another script outside code and quotations: the ItemSpec is written in English."""
+    plain = _QUOTED.sub(" ", line.text)
+    strange = "".join(
+        c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS)
+    )
+    found.unless(
+        not strange, "spec.english", line.line, f"must be written in English; found {strange[:12]}"
+    )
+
+
+def _comments(found: Problems, part: Part) -> None:
+    for node in (node for node in iter_nodes(part.blocks) if not isinstance(node, Paragraph)):
+        first = part.level == 0 and node is part.blocks[0]
+        if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):
+            found.add(
+                "spec.comments", node.line, "comment left in the text; a finished section has none"
+            )

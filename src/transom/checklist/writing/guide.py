@@ -1,0 +1,176 @@
+"""Section 4 of an ItemSpec from the parts of its Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from transom.checklist.atoms import Rank
+from transom.checklist.writing import words
+from transom.checklist.writing.examples import left_out, read_examples
+from transom.checklist.writing.readers import body, entries, is_sub
+from transom.checklist.writing.shapes import (
+    Extraction,
+    GuideSection,
+    MatrixRow,
+    SpecialScenario,
+    SpecPattern,
+    SpecSource,
+)
+from transom.formats.labels import Label, find, labels, normal
+from transom.formats.markdown import Part, Table, iter_nodes, region
+
+_RANKS: Final[tuple[Rank, ...]] = ("primary", "secondary", "fallback")
+_SCENARIO = re.compile(r"(?:special\s+)?scenario\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
+_KIND = re.compile(r"\s*`([A-Za-z_]\w*)`")
+
+
+def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection:
+    """Section 4. `known` are the item ids of Section 2: what `all items` means."""
+    points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
+    found = labels(points)
+    examples, problem = read_examples(points)
+    return GuideSection(
+        sources=tuple(_sources(found)),
+        extractions=tuple(_extractions(points)),
+        examples=examples,
+        examples_problem=problem,
+        no_examples=left_out(points),
+        references=entries(find(found, "References to Other Files", "References", "Reference")),
+        error_tolerance=entries(find(found, "Error Tolerance")),
+        steps=entries(
+            find(found, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps")
+        ),
+        scenarios=tuple(_scenarios(special, known)),
+        matrix=tuple(_matrix(testing)),
+        line=parts[0].line if parts else 1,
+        lines={sub[0].number: sub[0].line for sub in (points, special, testing) if sub},
+    )
+
+
+def subregion(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
+    """Parts under the heading with this number, up to the next one of the same section; empty if
+    it is absent.
+    """
+    section = number.partition(".")[0]
+    for index, part in enumerate(parts):
+        if part.number == number:
+            stop = next(
+                (i for i in range(index + 1, len(parts)) if is_sub(parts[i], section)), len(parts)
+            )
+            return tuple(parts[index:stop])
+    return ()
+
+
+def _sources(found: Sequence[Label]) -> Iterator[SpecSource]:
+    for label in found:
+        rank = next(
+            (
+                rank
+                for rank in _RANKS
+                if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name))
+            ),
+            None,
+        )
+        if rank is None or not label.text():
+            continue
+        text = label.text()
+        kind = _KIND.match(text)
+        files = tuple(
+            code
+            for code in label.codes()
+            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code)
+        )
+        yield SpecSource(
+            rank, kind[1] if kind else None, tuple(dict.fromkeys(files)), text, label.line
+        )
+
+
+def _extractions(parts: Sequence[Part]) -> Iterator[Extraction]:
+    for index, part in enumerate(parts):
+        match = re.match(
+            r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE
+        )
+        found = labels(region(parts, index))[1:] if part.level > 3 else []
+        key = find(found, "Category key", "Key")
+        if match is None and key is None:
+            continue
+        codes = words.identifiers(key.codes() if key else re.findall(r"`(\w+)`", part.title))
+        name = (match[1] if match else part.title).strip()
+        category = codes[0] if codes else (body(key) or None)
+        yield Extraction(
+            category=category,
+            name=name,
+            location=body(find(found, "Location", "Where")),
+            keywords=words.keywords(find(found, "Keywords", "Search keywords")),
+            patterns=tuple(
+                _patterns(
+                    find(found, "Patterns", "Pattern", "Extraction pattern", "Parsing pattern")
+                )
+            ),
+            method=body(find(found, "Method", "Strategy")),
+            line=part.line,
+        )
+
+
+def _patterns(label: Label | None) -> Iterator[SpecPattern]:
+    """The first code span of every line is the pattern; others on the line explain it."""
+    if label is None:
+        return
+    for line in label.lines():
+        if (line.codes and line.text.lstrip().startswith("`")) or len(line.codes) == 1:
+            note = line.text.strip().removeprefix(f"`{line.codes[0]}`").strip(" :–—-")
+            yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line, note)
+
+
+def _scenarios(parts: Sequence[Part], known: Sequence[str]) -> Iterator[SpecialScenario]:
+    for index, part in enumerate(parts):
+        match = _SCENARIO.match(part.title)
+        if match is None:
+            continue
+        found = labels(region(parts, index))[1:]
+        result = body(find(found, "Check result", "Expected result", "Result"))
+        yield SpecialScenario(
+            number=int(match[1]),
+            name=match[2].strip(),
+            context=body(find(found, "Context", "Situation")),
+            check_result=result,
+            waiver_handling=body(find(found, "Waiver handling", "Waiver")),
+            items=words.item_ids(result, known),
+            line=part.line,
+        )
+
+
+def _matrix(parts: Sequence[Part]) -> Iterator[MatrixRow]:
+    blocks = [block for part in parts for block in part.blocks]
+    for table in (node for node in iter_nodes(blocks) if isinstance(node, Table)):
+        heads = [normal(cell.text) for cell in table.header]
+        columns = {
+            name: _column(heads, name)
+            for name in ("requirements", "waivers", "applicable", "objective")
+        }
+        if columns["requirements"] is None or columns["waivers"] is None:
+            continue
+        for position, row in enumerate(table.rows, 1):
+            cell = {name: row[at].text if at is not None else "" for name, at in columns.items()}
+            number = re.search(r"\d+", row[0].text)
+            yield MatrixRow(
+                number=int(number[0]) if number else position,
+                requirements=_value(cell["requirements"]),
+                waivers=_value(cell["waivers"]),
+                applicable=words.yes_no(cell["applicable"]),
+                objective=cell["objective"],
+                line=row[0].line,
+            )
+
+
+def _column(heads: Sequence[str], name: str) -> int | None:
+    return next((at for at, head in enumerate(heads) if name in head.split()), None)
+
+
+def _value(text: str) -> str:
+    plain = text.strip(" `*").upper().replace(" ", "")
+    if plain in {">0", "N>0", "N(>0)", ">=1", "≥1", "N"}:
+        return ">0"
+    return "N/A" if plain in {"N/A", "NA", "NONE", "-", "—"} else plain

@@ -1,0 +1,286 @@
+"""Sections 1 to 3 of an ItemSpec from the parts of its Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from transom.checklist.atoms import Condition
+from transom.checklist.writing import words
+from transom.checklist.writing.shapes import (
+    Category,
+    CheckSection,
+    ParsingSection,
+    SpecField,
+    SpecItem,
+    WaiverDecision,
+    WaiverScenario,
+    WaiverSection,
+)
+from transom.formats.labels import Label, find, labels
+from transom.formats.markdown import (
+    Bullets,
+    Fence,
+    Node,
+    Part,
+    Table,
+    Text,
+    fences,
+    items,
+    iter_nodes,
+    region,
+)
+
+_FIELD = re.compile(
+    r"[`\s]*(?P<name>[A-Za-z_][\w.]*)`?\s*(?:\((?P<type>[^)]*)\))?\s*[:–—-]?\s*(?P<rest>.*)",
+    re.DOTALL,
+)
+
+
+def subsections(parts: Sequence[Part], section: str) -> Iterator[tuple[Part, ...]]:
+    """The regions of the headings numbered `section.N`, in order."""
+    for index, part in enumerate(parts):
+        if is_sub(part, section):
+            yield region(parts, index, lambda p: is_sub(p, section))
+
+
+def is_sub(part: Part, section: str) -> bool:
+    """Whether a heading is numbered `section.N`."""
+    head, dot, tail = part.number.rpartition(".")
+    return bool(dot) and head == section and tail.isdigit()
+
+
+def body(label: Label | None) -> str:
+    """A label's whole text, "" where there is no label."""
+    return label.text().strip() if label else ""
+
+
+def entries(label: Label | None) -> tuple[str, ...]:
+    """Entries that a label lists, one text each: list items, else lines."""
+    if label is None:
+        return ()
+    listed = items(label.body)
+    if listed:
+        own = (label.value.text,) if label.value.text else ()
+        return own + tuple(" ".join(line.text for line in item.lines) for item in listed)
+    return tuple(line.text for line in label.lines())
+
+
+def read_parsing(parts: Sequence[Part]) -> ParsingSection:
+    """Section 1."""
+    found = labels(parts)
+    shown = find(found, "parsed_fields Example", "parsed fields")
+    output = find(
+        found,
+        "Output Example",
+        "Complete Output Structure",
+        "Output Structure Example",
+        "Output Structure",
+    )
+    return ParsingSection(
+        categories=tuple(_category(sub) for sub in subsections(parts, "1")),
+        fields_example=words.example(_first_fence(shown)),
+        output_example=words.example(_first_fence(output)),
+        line=_line(parts),
+    )
+
+
+def read_check(parts: Sequence[Part]) -> CheckSection:
+    """Section 2."""
+    found = labels(parts)
+    listed = tuple(_item(sub) for sub in subsections(parts, "2"))
+    known = tuple(item.id for item in listed)
+    tail = [label for label in found if label.line > max((i.line for i in listed), default=0)]
+    kind = find(found, "Capability type", "Checker type", "Type")
+    overall = find(tail, "Overall Pass/Fail Logic", "Overall logic")
+    # The items have PASS and FAIL conditions of their own; only what stands after the overall label
+    # counts.
+    after = [label for label in tail if overall and label.line >= overall.line]
+    pattern = find(tail, "Items requiring pattern matching", "Items requiring pattern match")
+    existence = find(tail, "Items with existence check only", "Items with existence check")
+    order = find(tail, "Pattern Correspondence Order", "Pattern Correspondence")
+    return CheckSection(
+        interpretation=body(find(found, "Interpretation", "Reading")),
+        capability_type=words.capability(body(kind)),
+        items=listed,
+        pattern_ids=_ids(pattern, known),
+        existence_ids=_ids(existence, known),
+        correspondence=_ids(order, known),
+        overall_pass=body(find(after, "PASS")),
+        overall_fail=body(find(after, "FAIL")),
+        edge_cases=entries(find(tail, "Edge Cases")),
+        sequence=entries(find(tail, "Validation Sequence")),
+        line=_line(parts),
+        pattern_line=(
+            find(tail, "Pattern Matching") or pattern or Label("", Text("", (), _line(parts)))
+        ).line,
+    )
+
+
+def read_waiver(parts: Sequence[Part], known: Sequence[str] = ()) -> WaiverSection:
+    """Section 3. `known` are the item ids of Section 2: what `all items` means."""
+    found = labels(parts)
+    return WaiverSection(
+        supported=words.yes_no(body(find(found, "Waiver support", "Applicability"))),
+        scenarios=tuple(_scenario(sub, known) for sub in subsections(parts, "3")),
+        global_mode=body(find(found, "Global Waiver Mode", "Global Mode")),
+        selective_mode=body(find(found, "Selective Waiver Mode", "Selective Mode")),
+        decisions=tuple(
+            _decisions(find(found, "Waiver Decisions", "Waiver Decision", "Waiver-to-Item Mapping"))
+        ),
+        line=_line(parts),
+    )
+
+
+def _line(parts: Sequence[Part]) -> int:
+    return parts[0].line if parts else 1
+
+
+def _first_fence(label: Label | None) -> Fence | None:
+    return next(iter(fences(label.body)), None) if label else None
+
+
+def _ids(label: Label | None, known: Sequence[str]) -> tuple[str, ...] | None:
+    if label is None:
+        return None
+    text = body(label)
+    return () if words.is_none(text) else words.item_ids(text, known)
+
+
+def _category(parts: Sequence[Part]) -> Category:
+    found = labels(parts)
+    listed = find(found[1:], "Key Fields", "Fields")
+    key = _key(find([label for label in found[1:] if label is not listed], "Category key", "Key"))
+    fields = tuple(_fields(listed.body if listed else (), key))
+    return Category(
+        parts[0].number,
+        parts[0].title,
+        key,
+        body(find(found[1:], "Purpose")),
+        fields,
+        parts[0].line,
+    )
+
+
+def _key(label: Label | None) -> str | None:
+    codes = (
+        words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
+        if label
+        else ()
+    )
+    match = re.match(r"[\"']?([A-Za-z_]\w*)", body(label))
+    return codes[0] if codes else match[1] if match and not words.is_none(body(label)) else None
+
+
+def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
+    for node in iter_nodes(blocks):
+        if isinstance(node, Table):
+            for row in node.rows:
+                if row and row[0].text:
+                    kind = row[1].text if len(row) > 1 else ""
+                    meaning = " ".join(cell.text for cell in row[2:])
+                    yield SpecField(
+                        row[0].text.strip("`"), words.field_type(kind) or kind, meaning, row[0].line
+                    )
+    for block in blocks:
+        if isinstance(block, Bullets):
+            for item in block.items:
+                text = " ".join(line.text for line in item.lines)
+                if (match := _FIELD.fullmatch(text)) is not None:
+                    yield _field(match, key, item.line)
+
+
+def _field(match: re.Match[str], key: str | None, line: int) -> SpecField:
+    name = match["name"]
+    if key:
+        name = name.removeprefix("parsed_fields.").removeprefix(f"{key}.")
+    rest = match["rest"].strip()
+    kind = match["type"] or ""
+    if not kind and words.field_type(rest):
+        kind = rest
+    return SpecField(name, words.field_type(kind) or kind.strip(), rest, line)
+
+
+def _item(parts: Sequence[Part]) -> SpecItem:
+    found = labels(parts)[1:]
+    required = find(found, "Required fields", "Required field")
+    completeness = find(found, "Completeness definition", "Completeness")
+    condition = find(found, "Condition")
+    take, count = body(find(found, "Take")), find(found, "Count")
+    only_with = find(found, "Only with")
+    return SpecItem(
+        id=parts[0].number,
+        name=parts[0].title,
+        purpose=body(find(found, "Purpose")),
+        required=_required(required) if required else words.dotted_fields([body(completeness)]),
+        completeness=body(completeness),
+        validation=words.choice(
+            body(find(found, "Validation type", "Validation")), words.VALIDATIONS
+        ),
+        condition=_condition(condition),
+        condition_text=body(condition),
+        mode=words.choice(body(find(found, "Mode")), words.MODES),
+        quantifier=words.choice(body(find(found, "Quantifier")), words.QUANTIFIERS),
+        passes=body(find(found, "PASS condition", "PASS")),
+        fails=body(find(found, "FAIL condition", "FAIL")),
+        line=parts[0].line,
+        take=words.choice(take, words.TAKES),
+        take_text=take,
+        count=words.count(next(iter(count.codes()), body(count))) if count else None,
+        count_text=body(count),
+        only_with=next(iter(only_with.codes()), None) if only_with else None,
+    )
+
+
+def _required(label: Label) -> tuple[str, ...]:
+    text = body(label)
+    dotted = words.dotted_fields([text])
+    if dotted or words.is_none(text):
+        return dotted
+    return words.identifiers(label.codes())
+
+
+def _condition(label: Label | None) -> Condition | None:
+    """Several comparisons cannot be one condition; the gate says so, since the text is not
+    "none".
+    """
+    codes = label.codes() if label else ()
+    return words.condition(codes[0] if codes else body(label)) if len(codes) < 2 else None
+
+
+def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
+    found = labels(parts)[1:]
+    title = parts[0].title
+    listed = words.item_ids(
+        f"{title} {body(find(found, 'Applies to', 'Affected items', 'Items', 'Item'))}", known
+    )
+    return WaiverScenario(
+        id=parts[0].number,
+        name=re.sub(r"\s*\((?:all )?items?\b[^)]*\)\s*$", "", title, flags=re.IGNORECASE),
+        items=listed,
+        scenario=body(find(found, "Waiver scenario", "Scenario")),
+        reason=body(find(found, "Typical reason", "Typical waiver reason", "Reason")).strip('"“”'),
+        keywords=words.keywords(find(found, "Matching keywords", "Keywords")),
+        stages=words.keywords(find(found, "Stage words", "Stages")),
+        justification=body(find(found, "Business justification", "Justification")),
+        line=parts[0].line,
+    )
+
+
+def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
+    """One for each row of a table or item of a list: the items, yes or no, and why."""
+    blocks = label.body if label else ()
+    rows = [
+        ([cell.text for cell in row], row[0].line)
+        for one in blocks
+        if isinstance(one, Table)
+        for row in one.rows
+    ]
+    for item in items(blocks):
+        head, _, rest = " ".join(line.text for line in item.lines).partition(":")
+        rows.append(([head, rest], item.line))
+    for (subject, *cells), line in rows:
+        answer = cells[0] if cells else ""
+        why = " ".join(cells[1:]) or re.sub(r"^\W*[\w-]+(?: waivable)?[\s.,:;–—-]*", "", answer)
+        for ident in words.item_ids(subject):
+            yield WaiverDecision(ident, words.yes_no(answer), why.strip(), line)

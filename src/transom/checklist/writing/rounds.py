@@ -1,0 +1,330 @@
+"""Description -> ItemSpec, in five rounds. Each round is one stage and one call that sees its
+own slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from transom.agent import call
+from transom.canonical import digest
+from transom.checklist.complexity import BEYOND, complexity_of
+from transom.checklist.item import Item
+from transom.checklist.writing.document import (
+    parse_analysis,
+    parse_section1,
+    parse_section2,
+    parse_section3,
+    parse_section4,
+)
+from transom.checklist.writing.earlier import earlier_blocks
+from transom.checklist.writing.gate import (
+    check_analysis,
+    check_section1,
+    check_section2,
+    check_section3,
+    check_section4,
+)
+from transom.checklist.writing.similar import SIMILAR, recall_similar
+from transom.checklist.writing.views import make_role
+from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
+from transom.formats.tags import read_tag
+from transom.formats.yaml_files import dump_yaml, parse_yaml
+from transom.gates import Finding
+from transom.llm import Block, CallSettings, Role, Tier, render
+from transom.memory import Memory
+from transom.runs import Artifact, Run, Stage, text_file
+
+_QUOTED = 200
+OBSERVED = "_observed"
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round.
+
+    Attributes:
+        number: 1..5.
+        tag: the reply's tag, and what later rounds know its text by.
+        inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier
+            rounds. `earlier.py`
+            says what of an earlier text it sees.
+        gate: the text written, texts of the inputs by name -> what the substance gate holds against
+            it.
+        accept: whether a reply without any tag is nevertheless what was asked for.
+    """
+
+    number: int
+    tag: str
+    inputs: tuple[str, ...]
+    gate: Callable[[str, Mapping[str, str]], list[Finding]]
+    accept: Callable[[str], bool]
+
+    def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
+        """Findings of the gate on the text that was written from the texts of the inputs."""
+        return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
+
+    @property
+    def role(self) -> str:
+        return f"checklist.{self.tag}"
+
+    @property
+    def stem(self) -> str:
+        return f"round{self.number}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.stem}_{self.tag}.md"
+
+    @property
+    def stage(self) -> str:
+        return f"spec/{self.stem}_{self.tag}"
+
+
+def simplified(item: Item) -> str:
+    """Description and what it means, requirements and waivers; of the input files only how many
+    there are.
+    """
+    requirements, waivers = item.requirements, item.waivers
+    count = len(item.input_files)
+    return dump_yaml(
+        {
+            "description": item.description,
+            **({"reads_as": item.reads_as.to_json()} if item.reads_as else {}),
+            "requirements": {
+                "value": _value(requirements.value if requirements else None),
+                "pattern_items": list(requirements.pattern_items) if requirements else [],
+            },
+            "input_files": f"{count} file{'' if count == 1 else 's'} configured",
+            "waivers": {
+                "value": _value(waivers.value if waivers else None),
+                "waive_items": (
+                    [waiver.pattern for waiver in waivers.waive_items] if waivers else []
+                ),
+            },
+        }
+    )
+
+
+def input_details(item: Item, sizes: Mapping[str, int]) -> str:
+    """Base names, endings and sizes (where the file was found) of the input files; never a path
+    or a content.
+    """
+    rows = []
+    for name in item.input_files:
+        path = PurePosixPath(name.written)
+        size = sizes.get(name.written)
+        rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
+    return dump_yaml({"input_file_details": rows}) if rows else ""
+
+
+def _value(value: int | None) -> int | str:
+    return "N/A" if value is None else value
+
+
+async def write_sections(
+    run: Run,
+    item: Item,
+    sizes: Mapping[str, int],
+    settings: Mapping[str, CallSettings] | None = None,
+    memory: Memory | None = None,
+) -> dict[str, Artifact[str]]:
+    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See
+    `write_spec`.
+
+    Raises:
+        NeedsModel: the embedded rules do not understand a round.
+        ReplyError: a model's replies cannot be read.
+    """
+
+    async def details(stage: Stage, item_text: str) -> str:
+        del stage, item_text
+        return input_details(item, sizes)
+
+    # Kept as it was at first: a log that grew is no reason to write the ItemSpec again.
+    files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
+    similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
+    given: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
+    beyond = BEYOND[complexity_of(item.description)]
+    roles = {
+        each.tag: make_role(each.role, (settings or {}).get(each.tag), beyond=beyond)
+        for each in ROUNDS
+    }
+    written: dict[str, Artifact[str]] = {}
+    for each in ROUNDS:
+        inputs = [given[name] if name in given else written[name] for name in each.inputs]
+        written[each.tag] = await _walk(run, each, roles[each.tag], inputs)
+    section4 = written["section4"]
+    seen = observed_file(run, section4.value)
+    if seen.is_file():
+        last = ROUNDS[-1]
+        inputs = [given[name] if name in given else written[name] for name in last.inputs]
+        written["section4"] = await _once_more(
+            run, last, roles[last.tag], inputs, section4, seen.read_text("utf-8")
+        )
+    return written
+
+
+def observed_file(run: Run, section4: str) -> Path:
+    """File that says what the real files showed against this text of Section 4; it is corrected
+    by that once.
+    """
+    return run.folder / "spec" / "observed" / f"{digest(section4)[:16]}.md"
+
+
+async def _once_more(
+    run: Run,
+    each: Round,
+    role: Role,
+    inputs: Sequence[object],
+    before: Artifact[str],
+    observed: str,
+) -> Artifact[str]:
+    """Section 4 corrected by what real files showed; the text before where the answer is worse
+    or none.
+    """
+
+    async def step(stage: Stage, before: str, observed: str, *texts: str) -> str:
+        def read(reply: str) -> str:
+            return read_tag(reply, each.tag, accept=each.accept).text.strip("\n") + "\n"
+
+        shown = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
+        try:
+            answer = await call(stage, role, [*_blocks(each, texts), *shown], read)
+        except (EgressError, NeedsModel, ReplyError) as error:
+            run.progress(f"{stage.name}: left as it was: {error.what}")
+            return before
+        stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
+        return before if each.findings(answer.value, texts) else answer.value
+
+    run.progress(f"{each.stage}: the real files show something else; it is asked once more")
+    out = text_file(each.file)
+    return await run.stage(
+        f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=out, uses=[role]
+    )
+
+
+async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
+    last = ""
+
+    def read(text: str) -> tuple[str, tuple[str, ...]]:
+        nonlocal last
+        last = text
+        tagged = read_tag(text, each.tag, accept=each.accept)
+        return tagged.text.strip("\n") + "\n", tuple(tagged.warnings)
+
+    async def step(stage: Stage, *texts: str) -> str:
+        def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
+            return [
+                f"line {finding.line}: {finding.message}"
+                for finding in each.findings(written[0], texts)
+            ]
+
+        try:
+            answer = await call(stage, role, _blocks(each, texts), read, review=review)
+        except ReplyError as error:
+            kept = stage.note("unreadable.md", last)
+            said = " ".join(last.split())
+            quoted = (
+                f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in'
+                f" {kept})"
+            )
+            hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
+            raise ReplyError(
+                f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare
+            ) from error
+        shown = render(answer.request)
+        stage.note(f"{each.stem}_system_prompt.md", shown.system)
+        stage.note(
+            f"{each.stem}_prompt.md", "\n\n".join(text for text in (shown.user, shown.tail) if text)
+        )
+        stage.note(f"{each.stem}_response.md", answer.reply.text)
+        text, warnings = answer.value
+        for warning in warnings:
+            run.progress(f"{stage.name}: {warning}")
+        return text
+
+    return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
+
+
+def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
+    """Blocks that a round is given."""
+    given = dict(zip(each.inputs, texts, strict=True))
+    config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
+    similar = [Block(SIMILAR, given["similar"], trust="untrusted")] if given.get("similar") else []
+    return [config, *similar, *earlier_blocks(each.role, given)]
+
+
+def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:
+    """Section 3, which cannot do without waivers where the item has some."""
+    check = parse_section2(given["section2"])
+    config: Any = parse_yaml(given["config"], Path("configuration")).data
+    if (
+        parse_section3(text, check.item_ids()).supported is False
+        and config["waivers"]["value"] != "N/A"
+    ):
+        return [
+            Finding(
+                "spec.waiver.support",
+                "section3",
+                1,
+                "the item has waivers; Waiver support must be yes",
+            )
+        ]
+    return check_section3(text, check)
+
+
+def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]:
+    """Accept a text whose Markdown parses as the section, i.e. holds the section's main part."""
+
+    def accept(text: str) -> bool:
+        try:
+            return bool(getattr(parse(text), part))
+        except TransomError:
+            return False
+
+    return accept
+
+
+ROUNDS = (
+    Round(
+        1,
+        "analysis",
+        ("config", "similar"),
+        lambda text, _: check_analysis(text),
+        _accepts(parse_analysis, "steps"),
+    ),
+    Round(
+        2,
+        "section1",
+        ("config", "analysis"),
+        lambda text, _: check_section1(text),
+        _accepts(parse_section1, "categories"),
+    ),
+    Round(
+        3,
+        "section2",
+        ("config", "section1", "analysis"),
+        lambda text, given: check_section2(text, parse_section1(given["section1"])),
+        _accepts(parse_section2, "items"),
+    ),
+    Round(
+        4,
+        "section3",
+        ("config", "section1", "section2", "analysis"),
+        _check_waivers,
+        _accepts(parse_section3, "decisions"),
+    ),
+    Round(
+        5,
+        "section4",
+        ("config", "files", "section1", "section2", "section3"),
+        lambda text, given: check_section4(
+            text, parse_section1(given["section1"]), parse_section2(given["section2"])
+        ),
+        _accepts(parse_section4, "sources"),
+    ),
+)

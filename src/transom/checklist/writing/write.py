@@ -1,0 +1,148 @@
+"""`check spec`: the five rounds, the document, the substance gate, the file for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from transom.checklist.complexity import complexity_of
+from transom.checklist.copies import adopt, export, retract
+from transom.checklist.item import Item
+from transom.checklist.results import RoundRow, SpecResult
+from transom.checklist.writing.document import assemble, clean, needs_review, parse_spec, shifted
+from transom.checklist.writing.gate import check_analysis, check_spec
+from transom.checklist.writing.quality import quality_of
+from transom.checklist.writing.rounds import OBSERVED, ROUNDS, observed_file, write_sections
+from transom.checklist.writing.shapes import SpecDocument
+from transom.errors import InputError
+from transom.llm import CallSettings
+from transom.memory import Memory
+from transom.runs import A_PERSON, Artifact, Run, Stage, text_file, write_file
+
+READY_NAME = "{}_ItemSpec.md"
+REVIEW_NAME = "{}_ItemSpec_NEEDS_REVIEW.md"
+
+
+@dataclass(frozen=True)
+class WrittenSpec:
+    """An ItemSpec and what the gate says of it."""
+
+    document: Artifact[str]
+    path: Path
+    result: SpecResult
+    section4: Artifact[str]
+
+    @property
+    def ready(self) -> bool:
+        return self.result.status == "READY"
+
+
+async def write_spec(
+    run: Run,
+    item: Item,
+    sizes: Mapping[str, int],
+    *,
+    folder: Path | None = None,
+    settings: Mapping[str, CallSettings] | None = None,
+    memory: Memory | None = None,
+) -> WrittenSpec:
+    """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the
+    name as written.
+
+    The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in
+    the run.
+
+    Raises:
+        NeedsModel: the embedded rules do not understand the description.
+    """
+    folder = folder or run.folder / "spec"
+    name = READY_NAME.format(item.item_id)
+    kept = run.folder / "spec" / "document" / name
+    copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
+    edited = [copy for copy in copies if _adopted(run, copy, kept)]
+    sections = await write_sections(run, item, sizes, settings, memory)
+    written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
+    document = await run.stage(
+        "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)
+    )
+    parsed = _parsed(document, edited)
+    findings = [
+        *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
+        *check_spec(parsed, artifact=name),
+    ]
+    path, twin = reversed(copies) if findings else copies
+    shown = needs_review(document.value, findings) if findings else document.value
+    await export(
+        run.store, path, shown.encode("utf-8"), artifact=document.path, progress=run.progress
+    )
+    retract(run.store, twin)
+    if (
+        twin in edited
+        and twin.is_file()
+        and clean(twin.read_text(encoding="utf-8")) == document.value
+    ):
+        twin.unlink()  # what a person changed in it is in the file of the other name
+    result = SpecResult(
+        status="NEEDS_REVIEW" if findings else "READY",
+        item_id=item.item_id,
+        itemspec_path=str(path),
+        complexity=complexity_of(item.description),
+        capability_type=parsed.check.capability_type,
+        rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
+        findings=tuple(
+            replace(moved, artifact=path.name) if one.artifact == name else one
+            for one, moved in zip(findings, shifted(findings), strict=True)
+        ),
+        quality=quality_of(parsed, findings),
+        run_id=run.id,
+    )
+    return WrittenSpec(document, path, result, sections["section4"])
+
+
+def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
+    """Leave word of what real files showed against Section 4, so that `write_spec` has it
+    corrected, once.
+
+    Returns:
+        False where nobody may: a person or the embedded rules wrote it, or it was corrected
+        already.
+    """
+    section, seen = spec.section4, observed_file(run, spec.section4.value)
+    mended = section.path.parent.name.endswith(OBSERVED) or seen.exists()
+    if (
+        not findings
+        or mended
+        or A_PERSON in (section.by, spec.document.by)
+        or section.by in ("", "rules")
+    ):
+        return False
+    write_file(seen, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
+    return True
+
+
+def _adopted(run: Run, copy: Path, kept: Path) -> bool:
+    """Whether a person changed her copy; the change counts."""
+    changed = adopt(run.store, copy, kept, clean=clean)
+    if changed:
+        run.progress(f"{copy.name} was changed by hand; the change counts")
+    return changed
+
+
+async def _assemble(stage: Stage, item_id: str, description: str, *sections: str) -> str:
+    del stage
+    return assemble(item_id, description, dict(zip("1234", sections, strict=True)))
+
+
+def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
+    try:
+        return parse_spec(document.value)
+    except InputError as error:  # a person cut a section out
+        where = edited[-1] if edited else document.path
+        hint = f"mend it, or delete {document.path} to have it made anew"
+        raise InputError(error.what, where=str(where), hint=hint) from error
+
+
+def _round(number: int, section: Artifact[str]) -> RoundRow:
+    tokens = {name: count for name, count in asdict(section.usage).items() if name != "cost"}
+    return RoundRow(round=number, by=section.by, **tokens)
