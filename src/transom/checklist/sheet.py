@@ -55,8 +55,7 @@ def read_sheet(path: Path, out: Path) -> list[SheetItem]:
 
     Raises:
         InputError: it cannot be read, a column is unknown, two items have one id, or a line makes
-            no item; with its
-            line.
+            no item; with its line.
     """
     text = read_text(path)
     divider = max(",;\t", key=text.partition("\n")[0].count)
