@@ -35,8 +35,7 @@ class Shape:
         name: what the document's `schema` key says, e.g. `transom.check/1`.
         model: `module:Class`.
         mode: `serialization` for what is only written, where every key is always there;
-            `validation` for what people
-            write too.
+            `validation` for what people write too.
         printed_only: keys that the stored form lacks, or that are left out where they would be
             empty.
     """

@@ -35,7 +35,7 @@ class Facts:
 
     Attributes:
         sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and
-        `ls` show them.
+            `ls` show them.
         lines: number of lines; a last line without a line end counts.
         note: the encoding if it is unusual, or None.
     """
