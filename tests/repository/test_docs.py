@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from scripts import draw_architecture, draw_settings
+from scripts import draw_architecture, draw_pictures, draw_settings
 
 from tests.repository.tracked import ROOT
 from transom.config import known_keys
@@ -111,6 +111,18 @@ def run_console(block: Fenced, folder: Path) -> None:
         assert code == 0 or told, (
             f"{block}: $ {step.command}\nends with {code}, which the page does not tell"
         )
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_shows_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert draw_pictures.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_picture_keeps_colours_and_escapes_what_svg_would_read() -> None:
+    picture = draw_pictures.draw("\x1b[31mFAIL\x1b[0m  a < b & c")
+    assert '<tspan class="red">FAIL</tspan>  a &lt; b &amp; c</text>' in picture
 
 
 @pytest.mark.slow
