@@ -64,9 +64,8 @@ class SqliteStore:
             path: the database; must not lie on a network file system (see `is_network`), where WAL
                 does not work.
             after_append: hook for failpoints: called with n = 1, 2, ... after the commit of this
-                store's n-th append
-                and before its caller goes on. The caller gets the exceptions that it raises; the
-                record is stored.
+                store's n-th append and before its caller goes on. The caller gets the exceptions
+                that it raises; the record is stored.
             busy_seconds: timeout for the lock of another process.
 
         Raises:
