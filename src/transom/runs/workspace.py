@@ -16,11 +16,10 @@ from typing import Any
 
 from transom.canonical import Json, digest
 from transom.errors import InputError, RunBusy, RunError
+from transom.runs.recognising import FOLDER
 from transom.store import SqliteStore, is_network
 from transom.telemetry.otlp import Exporter
 from transom.telemetry.otlp import exporter as configured
-
-FOLDER = ".transom"
 
 
 def find_workspace(start: Path) -> Path:
