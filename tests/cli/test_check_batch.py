@@ -19,10 +19,10 @@ from junitparser import JUnitXml
 
 from tests.cli.checks import Desk
 from tests.cli.helpers import clean_environment
+from transom.cli.batch import found
 
 ODD = "description: Confirm that the moon is frobnicated.\n"
 PROVIDERS = """\
-from transom.cli.batch import found
 from transom.errors import NetworkFailed
 from transom.llm import Capabilities, RulesProvider
 
