@@ -184,13 +184,13 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
 def lint_waivers(session: Session, targets: Items, options: Annotated[Options, ("as_of",)]) -> int:
-    """Name the waivers that should not be relied upon.
+    """Name the waivers and acceptances that should not be relied upon.
 
     That is those without reason, owner or last day, those that have expired, and those that fit
     everything.
     """
     rows = [row for path in found(targets) for row in waiver_findings(path, day_of(options.as_of))]
-    soon = [row for row in rows if row.gate == "waiver.soon"]
+    soon = [row for row in rows if row.gate.endswith(".soon")]
     return _print_findings(session, [row for row in rows if row not in soon], soon)
 
 
