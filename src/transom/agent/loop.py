@@ -277,19 +277,18 @@ async def _run_in_order(
 
 
 async def _ask_person(session: Session, number: int, call: ToolCall) -> None:
-    """Ask what a person has to say before a call may run; raise Paused if nobody has said it."""
+    """Ask what a person has to say before a call may run; raise Paused if nobody has said it.
+
+    Nothing is asked about an equal call that is in doubt: its own answer may end the doubt.
+    """
     tools, place, state = session.stage.tools, session.place(number), session.state
-    begun = number in state.begun
-    if begun and tools.was_once(place, call):
-        await tools.decision(place, call)
-    accepted = session.toolbox.accepted(call)
-    if begun or accepted is None or _is_used_up(session, state):
+    if number in state.begun:
+        if tools.was_once(place, call):
+            await tools.decision(place, call)
         return
-    definition, _ = accepted
-    if definition.needs_approval:
+    accepted = session.toolbox.accepted(call)
+    if accepted and accepted[0].needs_approval and not _is_used_up(session, state):
         await tools.approval(place, call)
-    if definition.effect == "once":
-        await tools.decision(place, call)
 
 
 def _is_used_up(session: Session, state: Conversation) -> bool:
