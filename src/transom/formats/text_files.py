@@ -35,7 +35,7 @@ class Facts:
 
     Attributes:
         sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and
-        `ls` show them.
+            `ls` show them.
         lines: number of lines; a last line without a line end counts.
         note: the encoding if it is unusual, or None.
     """
@@ -54,6 +54,10 @@ class ReadAgain(Exception):
 
 class FileChanged(InputError):
     """Raised when a file changed since the first pass."""
+
+
+class TooLarge(InputError):
+    """Raised when a file holds more text than it may."""
 
 
 class TextFile:
@@ -169,9 +173,7 @@ class TextFile:
             data = stream.read(_CHUNK)
             total += len(data)
             if total > self._limit:
-                raise InputError(
-                    f"holds more than {self._limit >> 20} MiB of text", hint="split it"
-                )
+                raise TooLarge(f"holds more than {self._limit >> 20} MiB of text", hint="split it")
             try:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
