@@ -208,6 +208,7 @@ async def test_delegates_run_in_order_if_a_tool_they_are_handed_has_effects() ->
     most: dict[str, int] = {}
     for name in ("unknown", "pure"):
         workshop = Workshop()
+        workshop.meeting = asyncio.Barrier(3) if name == "pure" else None
         tools = [workshop.tool("look", "pure"), workshop.tool("write", name)]
         role = Role(SEAT.name, "You look.", strategy="sub_conversation")
         async with Agent(role, provider=ScriptedProvider(say), tools=tools) as agent:
