@@ -48,7 +48,7 @@ LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
 VAR = "--var CHECKLIST_ROOT=examples/checks/data"
-ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
+ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to check.")]
 
 
 @command(
@@ -89,7 +89,9 @@ async def spec(
 )
 async def build(
     session: Session,
-    itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
+    itemspec: Annotated[
+        Path, typer.Argument(metavar="ITEMSPEC.md", help="ItemSpec to build a checker from.")
+    ],
     options: Annotated[Options, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, held to its gates.
@@ -140,7 +142,10 @@ async def build(
 async def run(
     session: Session,
     targets: Annotated[
-        list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")
+        list[Path],
+        typer.Argument(
+            metavar="CHECKER|ITEM.yaml", help="Checkers to run, or items that have one."
+        ),
     ],
     options: Annotated[
         Options, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
@@ -162,7 +167,7 @@ async def run(
 )
 async def all_(
     session: Session,
-    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
+    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
     options: Annotated[Options, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
     """Spec, build and run in one go. A checker that is not stale is used again.

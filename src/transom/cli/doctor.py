@@ -46,11 +46,10 @@ _EXTRAS = {
 }
 """Optional dependencies and the modules that each brings."""
 
-BaseUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")
-]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="URL of a compatible server.")]
 Provider = Annotated[
-    str | None, typer.Option(metavar="KIND:NAME", help="Ask its server a few small questions.")
+    str | None,
+    typer.Option(metavar="KIND:NAME", help="Send the provider's server a few small requests."),
 ]
 
 

@@ -42,12 +42,12 @@ from transom.runs import Run, write_file
 from transom.store import SqliteStore
 
 eval_app = group("eval")
-SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")]
+SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="Folder with suite.yaml.")]
 Before = Annotated[
-    str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")
+    str, typer.Argument(metavar="A", help="Earlier result: a baseline, a run, or a JSON file.")
 ]
-After = Annotated[str, typer.Argument(metavar="B", help="What is: the same.")]
-SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
+After = Annotated[str, typer.Argument(metavar="B", help="Later result, in the same forms.")]
+SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="Folder or name of a suite.")]
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,25 @@ class EvalOptions:
     """What `eval run` takes beside the common options."""
 
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How often each scenario runs.")
+        int | None, typer.Option(metavar="N", min=1, help="Runs of each scenario.")
     ] = None
     only: Annotated[
-        tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")
+        tuple[str, ...], typer.Option(metavar="ID|TAG", help="Run only these scenarios.")
     ] = ()
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")
+        int,
+        typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of epochs to run at once."),
     ] = 1
     judge: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")
+        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Model that marks the rubrics.")
     ] = None
     save: Annotated[
-        str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")
+        str | None,
+        typer.Option(metavar="BASELINE", help="Save the result as a baseline with this name."),
     ] = None
     reports: Annotated[
-        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")
+        tuple[str, ...],
+        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit."),
     ] = ()
     started: Annotated[str, typer.Option(hidden=True)] = ""
 

@@ -27,17 +27,17 @@ from transom.learning.session import note as note_in
 from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
 from transom.store.sqlite_errors import is_read_only
 
-Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
-Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
-Study = Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")]
-Used = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")
-]
-Good = Annotated[bool, typer.Option("--good/--bad", help="How it ended.")]
+Task = Annotated[str, typer.Argument(metavar="TASK", help="Kind of work, e.g. debug_error.")]
+Objective = Annotated[str, typer.Option(metavar="TEXT", help="Goal of the session.")]
+Study = Annotated[str | None, typer.Option(metavar="NAME", help="Study the session is about.")]
+Used = Annotated[list[str] | None, typer.Option(metavar="ID", help="Insight that you relied on.")]
+Good = Annotated[bool, typer.Option("--good/--bad", help="Outcome of the session.")]
 Host = Annotated[
-    str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")
+    str, typer.Option(metavar="HOST", help="Address to listen on [this machine only].")
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0: any free port.")
+]
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Scope:
     """Whose playbook is looked at."""
 
     domain: Annotated[
-        str, typer.Option(metavar="NAME", help="With the insights of this domain.")
+        str, typer.Option(metavar="NAME", help="Include insights of this domain.")
     ] = ""
-    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = (
-        ""
-    )
-    user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="Include insights of this study.")] = ""
+    user: Annotated[
+        str, typer.Option(metavar="NAME", help="Include this person's own insights.")
+    ] = ""
 
 
 Access = Literal["read", "search", "write", "make"]
@@ -136,7 +136,7 @@ learning_app = group("learning")
 cache_app = group("cache")
 
 Texts = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="May be given several times.")
+    list[str] | None, typer.Option(metavar="TEXT", help="Tag; repeat the option for several.")
 ]
 
 
@@ -255,21 +255,24 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
 
 memory_app = group("memory")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="Text to remember.")]
 Key = Annotated[
-    str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")
+    str | None,
+    typer.Option("--id", metavar="ID", help="Id of the entry; replaces an entry with the same id."),
 ]
 Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
-Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
-Relationship = Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")]
+Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of results.")]
+Relationship = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the relation, e.g. depends_on.")
+]
 Hops = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Steps at most; 0: as many as it takes.")
+    int, typer.Option(min=0, metavar="N", help="Maximum number of steps; 0: unlimited.")
 ]
 Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")
+    str | None, typer.Option(metavar="NAME", help="Follow only relations with this name.")
 ]
-Way = Annotated[Direction, typer.Option(help="Along them, against, or both.")]
+Way = Annotated[Direction, typer.Option(help="Direction: along the relations, against, or both.")]
 
 
 @asynccontextmanager

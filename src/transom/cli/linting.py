@@ -46,17 +46,23 @@ from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 
 Targets = Annotated[
-    list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")
+    list[Path],
+    typer.Argument(
+        metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="Items, ItemSpecs or checkers to lint."
+    ),
 ]
-Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")]
+Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="Folder of the checker.")]
 Sheet = Annotated[
-    Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")
+    Path,
+    typer.Argument(
+        metavar="SHEET.csv", help="Sheet with a row for each item; the first row names the columns."
+    ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")]
-Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")]
-DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the item files.")]
+Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items to lint.")]
+DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name, as printed by `list`.")]
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")
+    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Files to test [all].")
 ]
 
 

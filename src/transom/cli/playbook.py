@@ -22,35 +22,46 @@ playbook_app = group("playbook")
 
 _SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an insight, e.g. str-00001.")]
 Overrides = Annotated[
-    str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")
+    str, typer.Option(metavar="ID", help="Id of a wider insight that this one overrides.")
 ]
 Tags = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Tag; repeat the option for several."),
 ]
 Category = Annotated[
-    str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")
+    str | None, typer.Option(metavar="CODE", help="Category: str, mis, tool, cal, dom or wf.")
 ]
-Code = Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
-Rule = Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")]
-Helpful = Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")]
-Query = Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")]
-Words = Annotated[str, typer.Argument(metavar="WORDS", help="The task.")]
-Task = Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")]
-Threshold = Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")]
-File = Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")]
+Code = Annotated[
+    str, typer.Argument(metavar="CODE", help="Category: str, mis, tool, cal, dom or wf.")
+]
+Rule = Annotated[str, typer.Argument(metavar="TEXT", help="Text: one fact or rule.")]
+Helpful = Annotated[
+    bool, typer.Option("--helpful/--harmful", help="Outcome of following the insight.")
+]
+Query = Annotated[str, typer.Argument(metavar="WORDS", help="Words to search for.")]
+Words = Annotated[str, typer.Argument(metavar="WORDS", help="Task to select insights for.")]
+Task = Annotated[str, typer.Option(metavar="TYPE", help="Kind of work, e.g. debug_error.")]
+Threshold = Annotated[
+    int, typer.Option(metavar="N", help="Net score at or below which insights are removed.")
+]
+File = Annotated[Path | None, typer.Argument(metavar="FILE", help="File to write [stdout].")]
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")
+    list[Path],
+    typer.Argument(metavar="FILE", help="File to read: playbook.json, or notes as .jsonl."),
 ]
-Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")]
-Content = Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")]
-Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")]
-Undo = Annotated[bool, typer.Option("--undo", help="Show it again.")]
+Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Confirm that the insight holds.")]
+Content = Annotated[str | None, typer.Option(metavar="TEXT", help="New text of the insight.")]
+Why = Annotated[str, typer.Option(metavar="TEXT", help="Reason, shown to later readers.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Show the insight to models again.")]
 Folder = Annotated[
-    Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")
+    Path,
+    typer.Option("--dir", metavar="DIR", help="Folder in which the coding agent looks for skills."),
 ]
-Others = Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")]
+Others = Annotated[
+    list[str], typer.Argument(metavar="ID", help="Insight that is merged into the first.")
+]
 
 
 @command(playbook_app, "list", example="transom playbook list --category mis")

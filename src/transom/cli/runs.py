@@ -36,10 +36,10 @@ runs_app = group("runs")
 _STOPPED = ("failed", "paused", "interrupted")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")
+    Path, typer.Argument(metavar="FILE", help="File to write; replaces an older recording.")
 ]
 Local = Annotated[
-    bool, typer.Option("--local", help="Also text that is marked local may stand in it.")
+    bool, typer.Option("--local", help="Allow text that is marked local in the recording.")
 ]
 
 
@@ -166,15 +166,20 @@ class Cleaning:
     """What goes and what stays."""
 
     older_than: Annotated[
-        str | None, typer.Option(metavar="AGE", help="Last heard of longer ago; default: 7d.")
+        str | None,
+        typer.Option(
+            metavar="AGE", help="Remove runs that are inactive for longer than this [7d]."
+        ),
     ] = None
     keep_successful: Annotated[
-        bool, typer.Option("--keep-successful", help="Keep what came to its end.")
+        bool, typer.Option("--keep-successful", help="Keep completed runs.")
     ] = False
     archive: Annotated[
-        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")
+        bool, typer.Option("--archive", help="Pack each run into archive/RUN.tar.gz first.")
     ] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would be removed, and remove nothing.")
+    ] = False
 
 
 @command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")

@@ -28,14 +28,18 @@ if TYPE_CHECKING:
 study_app = group("study")
 
 _Study = Annotated[
-    str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")
+    str,
+    typer.Argument(metavar="STUDY", help="Study: its YAML file, or its name in this workspace."),
 ]
 Trials = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Total number of solves [the study's budget]."),
 ]
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for the files.")
+]
 TrialsFile = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv or .jsonl.")
 ]
 
 

@@ -44,7 +44,7 @@ _NO_END: Final = "none"
 _SHOWN = 3
 _TAIL = 30
 ItemPath = Annotated[
-    Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")
+    Path, typer.Argument(metavar="ITEM.yaml", help="Item whose log is not recognised.")
 ]
 
 

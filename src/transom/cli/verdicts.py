@@ -32,9 +32,9 @@ from transom.learning import InsightCategory, Source
 from transom.store import SqliteStore
 
 ItemId = Annotated[
-    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")
+    str, typer.Argument(metavar="ITEM-ID", help="Item or feature that the verdict is about.")
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, in one sentence.")]
 
 
 @command(check_app, "explain", example="transom check explain batch VER-02")

@@ -26,9 +26,12 @@ from transom.telemetry.read import TraceDocument, TraceList, read_traces
 from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
-CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with all its text.")]
+CallNumber = Annotated[
+    int | None, typer.Option(metavar="N", help="Show this call with its full text.")
+]
 Diff = Annotated[
-    str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")
+    str | None,
+    typer.Option(metavar="M|RUN", help="Show changes since call M, or since a call of that run."),
 ]
 
 
@@ -139,12 +142,15 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
 
 trace_app = group("trace")
 Trace = Annotated[
-    str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")
+    str,
+    typer.Argument(
+        metavar="TRACE|RUN", help="Trace: its id, the beginning of the id, or a run's name."
+    ),
 ]
 Since = Annotated[
-    str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")
+    str | None, typer.Option(metavar="AGE", help="Only traces that began within: 30m, 12h, 7d, 2w.")
 ]
-By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
+By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="Group rows by this.")]
 
 
 @command(trace_app, "list", example="transom trace list")
