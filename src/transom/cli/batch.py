@@ -64,8 +64,8 @@ async def batch(
 ) -> int:
     """Check many items, several at once.
 
-    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/
-    each.
+    Run the command again after a kill, and it continues. With -o, it also writes ID_verdict.json,
+    ID_ItemSpec.md and ID_checker/ for each item.
     """
     paths = found(targets)
     write, compared = writer_of(session, options, paths), compared_by(options)

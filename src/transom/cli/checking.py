@@ -59,7 +59,7 @@ async def spec(
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
-    With -o: ID_ItemSpec.md.
+    With -o, it also writes ID_ItemSpec.md.
     """
     loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
@@ -94,9 +94,9 @@ async def build(
     ],
     options: Annotated[Options, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec, held to its gates.
+    """Build a checker from an ItemSpec, and run its gates.
 
-    With -o: ID_checker/.
+    With -o, it also writes ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
     text, item_id = pipeline.read_spec(
@@ -151,9 +151,9 @@ async def run(
         Options, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
     ],
 ) -> int:
-    """Run checkers on the files of today.
+    """Run checkers on the current files.
 
-    With -o: ID_verdict.json.
+    With -o, it also writes ID_verdict.json.
     """
     taken: set[str] = set()
     async with session.open_store() as store:
@@ -170,9 +170,9 @@ async def all_(
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
     options: Annotated[Options, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
-    """Spec, build and run in one go. A checker that is not stale is used again.
+    """Run spec, build and run in one go. A checker that is not stale is reused.
 
-    With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/.
+    With -o, it also writes ID_verdict.json, ID_ItemSpec.md and ID_checker/.
     """
     async with session.open_store() as store:
         return await _judge(

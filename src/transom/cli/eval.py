@@ -82,7 +82,7 @@ class EvalOptions:
     eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True
 )
 async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> int:
-    """Run a suite's scenarios, score them, compare with the baseline.
+    """Run and score a suite's scenarios, and compare them with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an
     error.
@@ -152,7 +152,7 @@ async def _evaluated(
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
 async def compare_(session: Session, before: Before, after: After) -> int:
-    """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
+    """Report changes from A to B that chance does not explain. Exit 1: something regressed."""
     async with session.known_workspace.open_store_for_reading() as store:
         (name, old), (_, new) = (
             kept.find_evaluation(store, before),

@@ -144,7 +144,7 @@ Texts = Annotated[
     session_app, "open", example='transom session open debug_error --objective "the solver stops"'
 )
 def open_(session: Session, task: Task, objective: Objective = "", study: Study = None) -> int:
-    """Open a session. At its end `transom session close` says what came of it."""
+    """Open a session. Close it with `transom session close` and its outcome."""
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
@@ -153,7 +153,7 @@ def open_(session: Session, task: Task, objective: Objective = "", study: Study 
     session_app, "note", example='transom session note --action "halved the step" --used str-00001'
 )
 def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
-    """Note what was done, what went wrong, and what was relied on."""
+    """Record what you did, what went wrong, and which insights you relied on."""
     session.known_workspace.check_writable()
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
@@ -163,7 +163,7 @@ def note(session: Session, action: Texts = None, error: Texts = None, used: Used
 
 @command(session_app, "show", example="transom session show")
 def show(session: Session) -> int:
-    """Show the open session, as every window shows it."""
+    """Show the open session as a model sees it."""
     state = session_of(session.workspace_root)
     document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
     lines = state.get_llm_context().splitlines() or ["no session is open"]
@@ -172,7 +172,7 @@ def show(session: Session) -> int:
 
 @command(session_app, "context", example="transom session context")
 def context(session: Session, scope: Scope) -> int:
-    """Print what a model would be shown: session and insights."""
+    """Print the session and the insights that a model would see."""
     state = session_of(session.workspace_root)
     shown = state.exposed
     with opened(session, scope, "search") as playbook:
@@ -187,7 +187,7 @@ def context(session: Session, scope: Scope) -> int:
 
 @command(session_app, "close", example="transom session close --good")
 def close(session: Session, scope: Scope, good: Good) -> int:
-    """Close the session. Its end counts for the insights relied on; its errors become insights."""
+    """Close the session. Its outcome counts for the insights relied on; errors become insights."""
     with opened(session, scope, "make") as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
     updated, added = (
@@ -200,7 +200,7 @@ def close(session: Session, scope: Scope, good: Good) -> int:
 
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scope) -> int:
-    """Say what was learned, and what a person should look at."""
+    """Report what was learned, and what you should review."""
     with opened(session, scope, shown=True) as playbook:
         found = learning_report(playbook)
     stats = dict(found.stats)
@@ -221,17 +221,17 @@ def report(session: Session, scope: Scope) -> int:
 
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
-    """Say how much of the newest calls came from vendors' caches."""
+    """Report how much of the newest calls came from vendors' caches."""
     figures = cache_stats(session.workspace_root)
     return session.report(figures, *sections(figures))
 
 
 @command(root, "serve", example="transom serve --port 8420")
 def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port = 8420) -> int:
-    """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
+    """Serve the playbook over HTTP until Ctrl-C. Clients need the printed token.
 
-    The endpoints are described at /openapi.json. Each request gives the token: `Authorization:
-    Bearer TOKEN`.
+    /openapi.json describes the endpoints. Send the token with each request: `Authorization: Bearer
+    TOKEN`.
     """
     if not (find_spec("fastapi") and find_spec("uvicorn")):
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
@@ -299,7 +299,7 @@ async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbo
     memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout'
 )
 async def add(session: Session, text: Text, key: Key = None) -> int:
-    """Remember a text; prints its id."""
+    """Remember a text, and print its id."""
     async with remembered(session) as memory:
         stored = await memory.store(text, key=key)
         entry = await memory.get(stored)
@@ -318,7 +318,7 @@ async def search(session: Session, query: Query, limit: Most = 5) -> int:
 
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
 async def relate(session: Session, source: Id, relationship: Relationship, target: Id) -> int:
-    """Say how two entries are related."""
+    """Record how two entries are related."""
     async with remembered(session) as memory:
         await memory.relate(source, target, relationship)
         entry = await memory.get(source)
@@ -333,8 +333,8 @@ async def relate(session: Session, source: Id, relationship: Relationship, targe
 async def neighbours(
     session: Session, key: Id, hops: Hops = 1, name: Name = None, direction: Way = "both"
 ) -> int:
-    """List what is connected with an entry. What depends on X: --name depends_on --direction in
-    --hops 0.
+    """List the entries connected with an entry. To list all that depend on X: --name depends_on
+    --direction in --hops 0.
     """
     async with remembered(session, "read") as memory:
         found = await memory.neighbours(key, hops or None, relationship=name, direction=direction)

@@ -59,7 +59,7 @@ async def list_runs(session: Session) -> int:
 
 @command(runs_app, "show", example="transom runs show 20261121-0930")
 async def show_run(session: Session, run: RunArgument) -> int:
-    """Show a run: stages, who answered, its files, what it waits for."""
+    """Show a run: its stages, who answered them, its files, and its open questions."""
     async with found_run(session, run) as (_, found):
         calls, open_ = found.replies, [*questions_of(found, whole=True)]
     usage = {name: sum(one["reply"]["usage"][name] for one in calls) for name in _TOKENS}
@@ -92,7 +92,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
 async def record_run(session: Session, run: RunArgument, file: File, local: Local = False) -> int:
-    """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
+    """Write a run's requests and replies to a file. Replay it with --model replay:FILE."""
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):
         made = recording_of(
@@ -111,7 +111,7 @@ async def record_run(session: Session, run: RunArgument, file: File, local: Loca
 
 @command(root, "resume", example="transom resume 20261121-0930", asks=True)
 async def resume(session: Session, run: RunArgument) -> int:
-    """Go on with a run. Nothing that was paid for is asked again."""
+    """Continue a run. Completed model calls are not repeated."""
     async with found_run(session, run) as (_, found):
         row, entry = found.row, found.state.entry
     if not can_resume(entry):
@@ -184,8 +184,8 @@ class Cleaning:
 
 @command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
 async def clean_runs(session: Session, options: Cleaning) -> int:
-    """Remove old runs with their journals, windows and traces. Runs with an approved checker
-    stay.
+    """Remove old runs with their journals, windows and traces, but no run with an approved
+    checker.
     """
     # said even where there is nothing to clean
     oldest = datetime.now(UTC) - age(options.older_than or "7d")

@@ -65,10 +65,10 @@ class StoryOptions:
     story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True
 )
 async def run(session: Session, options: StoryOptions) -> int:
-    """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
+    """Run an epic's stories: SM, PO, Dev, tests and git, QA.
 
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done
-    stories are merged. Give the same command again to go on.
+    stories are merged. Run the same command again to continue.
     """
     project = await open_project(session.cwd / options.project)
     if not options.epic:

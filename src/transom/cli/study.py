@@ -45,11 +45,11 @@ TrialsFile = Annotated[
 
 @command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
 async def run(session: Session, study: _Study, trials: Trials = None) -> int:
-    """Run a study, or go on with one that was interrupted.
+    """Run a study, or continue an interrupted one.
 
-    Started twice at once, the second process helps with the trials of the first. With `--model` a
-    model explains the failures at the end and proposes rules; they count only where the solves bear
-    them out.
+    If you start it twice, the second process works on trials of the same study. With `--model`, a
+    model explains the failures at the end and proposes rules; a rule counts only if the solves
+    confirm it.
     """
     result, lines = await _solved(session, _found(session, study), trials)
     return session.report(result, *lines, code=0 if result.best else 1) if result else 0

@@ -97,9 +97,9 @@ class OpenQuestion:
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(session: Session, out: Out = None) -> int:
-    """List what waits for a person in all runs, and how to answer.
+    """List the open questions of all runs, and how to answer them.
 
-    Each question stands once: since when it waits, one sentence, and the command that answers it.
+    Each question is listed once: its age, one sentence, and the command that answers it.
     """
     found, lines = await open_questions(session), []
     for one in found:
@@ -149,10 +149,10 @@ class Answer:
 async def answer(
     session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None
 ) -> int:
-    """Answer what waits for a person.
+    """Answer an open question.
 
-    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any
-    other words answer a question, or help a build that gave up. See `transom waiting`.
+    keep: use the file that you edited. redo: make it again. approve, refuse: a tool call. Any other
+    words answer a question, or advise a build that gave up. See `transom waiting`.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
