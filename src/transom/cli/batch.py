@@ -56,7 +56,7 @@ _LONGEST = 1 << 30  # of one answer, in bytes
 async def batch(
     session: Session,
     targets: Annotated[
-        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")
+        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
         Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
@@ -64,8 +64,8 @@ async def batch(
 ) -> int:
     """Check many items, several at once.
 
-    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/
-    each.
+    Run the command again after a kill, and it continues. With -o, it also writes ID_verdict.json,
+    ID_ItemSpec.md and ID_checker/ for each item.
     """
     paths = found(targets)
     write, compared = writer_of(session, options, paths), compared_by(options)

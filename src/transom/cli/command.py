@@ -18,11 +18,11 @@ from transom.cli.recorded_command import command_line, recorded_arguments
 from transom.cli.session import Options, Session
 
 RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")
+    str, typer.Argument(metavar="RUN", help="Run: its id, the beginning of the id, or its name.")
 ]
-By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
+By = Annotated[str, typer.Option(metavar="NAME", help="Your name, recorded with the decision.")]
 MoreRepairs = Annotated[
-    bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")
+    bool, typer.Option("--reset-iterations", help="Allow the full number of repairs again.")
 ]
 
 
