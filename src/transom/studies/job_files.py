@@ -7,11 +7,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.errors import InputError, install_hint
+from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.studies.study import Extractor
 
 _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
@@ -244,17 +247,32 @@ def _floats(parts: Iterable[str]) -> list[float]:
 
 
 def read_text(path: Path, limit: int = 8_000_000) -> str:
-    """Return the text of an output file: at most `limit` bytes, half from its beginning and half
-    from its end.
+    """Return the text of an output file: at most `limit` characters, half from its beginning and
+    half from its end.
     """
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(0)
-        if size <= limit:
-            return file.read().decode("utf-8", "replace")
-        head = file.read(limit // 2)
-        file.seek(size - limit // 2)
-        return (head + b"\n" + file.read()).decode("utf-8", "replace")
+    half = limit // 2
+    head, is_cut = "", False
+    tail: deque[str] = deque()
+    tail_length = 0
+    for piece in _until_damage(TextFile(path, limit=STREAMED_BYTES).pieces()):
+        room = half - len(head)
+        head += piece[:room]
+        tail.append(piece[room:])
+        tail_length += len(tail[-1])
+        # Pieces are dropped as soon as the ones behind them are long enough.
+        while tail_length - len(tail[0]) > half:
+            tail_length -= len(tail.popleft())
+            is_cut = True
+    end = "".join(tail)
+    if is_cut or len(end) > half:
+        return f"{head}\n{end[-half:]}"
+    return head + end
+
+
+def _until_damage(texts: Iterator[str]) -> Iterator[str]:
+    """Yield what can be read of an output: a solver that was stopped may leave half a file."""
+    with suppress(InputError):
+        yield from texts
 
 
 def extract(extractor: Extractor, folder: Path) -> float | None:
@@ -267,8 +285,7 @@ def extract(extractor: Extractor, folder: Path) -> float | None:
     if extractor.regex is not None:
         return _matched(read_text(path), extractor.regex)
     if extractor.calculix is not None:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            found = read_dat(lines)
+        found = read_dat(_until_damage(TextFile(path, limit=STREAMED_BYTES).lines()))
         return found.stress if extractor.calculix == "mises" else found.displacement
     return _nastran(path, extractor.nastran or "")
 

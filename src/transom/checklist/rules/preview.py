@@ -12,6 +12,8 @@ from transom.checklist.item import ReadsAs
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import read_text
+from transom.errors import InputError
+from transom.formats.text_files import TextFile
 
 _CHEAP: Final = 1024 * 1024  # bytes; nobody waits for a preview of a longer file
 _CUT: Final = 100
@@ -33,10 +35,11 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
         if file.stat().st_size > _CHEAP or file.suffix == ".gz":
             yield f"{file.name} is not looked at before its check"
             return
-        text, items = file.read_text("utf-8", "replace"), [domain.item(key) for key in told.items]
+        text, items = TextFile(file).whole(), [domain.item(key) for key in told.items]
         made = [one for one, _ in read_text(domain, items, file.name, text, told.parameters)]
-    except (OSError, ValueError) as error:
-        yield f"{file.name}: would be an error: {_cut(str(error))}"
+    except (OSError, ValueError, InputError) as error:
+        reason = error.what if isinstance(error, InputError) else str(error)
+        yield f"{file.name}: would be an error: {_cut(reason)}"
         return
     if made:
         more = f" and {len(made) - 1} more" if len(made) > 1 else ""
