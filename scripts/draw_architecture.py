@@ -7,7 +7,7 @@ Between `<!-- drawn: NAME -->` and `<!-- end: NAME -->` stands what a function h
 
     layers     the import contracts of pyproject.toml, the rooms drawn as a stack
     contracts  what the other contracts forbid
-    rooms      the first line of each room's docstring, and its `__all__`
+    rooms      the first sentences of each room's docstring, and its `__all__`
     journal    the records of a run's journal (docstring of `runs/journal.py`)
     resume     the table of decisions (docstring of `runs/artifact.py`)
     views      which role sees which blocks (`checklist/writing/views.py`)
@@ -84,7 +84,7 @@ def draw_rooms() -> str:
     rows = ["| room | in its own words | public names |", "|---|---|---|"]
     for path in rooms():
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        first = (ast.get_docstring(tree) or "").split("\n")[0]
+        first = " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
         names = ", ".join(f"`{name}`" for name in _all_of(tree)) or "through its modules"
         rows.append(f"| `{room_name(path)}` | {first} | {names} |")
     return "\n".join(rows) + "\n"

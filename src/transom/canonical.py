@@ -24,7 +24,7 @@ def canonical_json(value: object) -> str:
 
     Raises:
         TypeError, ValueError, RecursionError: for values that JSON cannot express (sets, NaN,
-        cycles, ...).
+            cycles, ...).
     """
     made = _at_once(value, _SORTED, _model)
     return _SORTING.encode(value) if made is None else made.decode()

@@ -192,8 +192,10 @@ async def test_whoever_abstains_names_the_words(role: str, tmp_path: Path, item:
 async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
-    places = Places({"A": logs}, root=tmp_path / "nosuch", base=tmp_path)
-    assert places.folders(places.roots(None, Path("x"))) == (logs, tmp_path)
+    more = tmp_path / "more"
+    more.mkdir()
+    places = Places({"A": logs}, others=(tmp_path / "nosuch", more), base=tmp_path)
+    assert places.roots(None, Path("x")).readable() == [more, logs, tmp_path]
     assert (
         Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "")
         == logs / "x"

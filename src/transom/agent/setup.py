@@ -39,8 +39,7 @@ class Setup:
 
     Attributes:
         provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain;
-            None: the one of
-            `llm.agent`.
+            None: the one of `llm.agent`.
         settings: those of the command line's file and variables come from
             `transom.config.load_settings`.
     """
@@ -133,8 +132,7 @@ class Home:
         name: of the conversation; the same name and role are the same conversation, whoever asks
             and when.
         store: the workspace's database, where the program has it open for many conversations at
-            once; each opens it
-            for itself where None.
+            once; each opens it for itself where None.
     """
 
     workspace: Path | str

@@ -64,7 +64,7 @@ class Item:
         has_own_id: the id stands in the file itself.
         reads_as: what its description means, where a person had to say so.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
-        apply.
+            apply.
         sha256: of the text.
         warnings: what was read differently from how it was written.
     """

@@ -143,7 +143,7 @@ async def run(
         list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")
     ],
     options: Annotated[
-        Options, ("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+        Options, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
     ],
 ) -> int:
     """Run checkers on the files of today.

@@ -114,11 +114,15 @@ async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
 def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the command that began a run, as its function takes them."""
     (_, own), given = _COMMANDS[entry["command"]], {}
+    recorded = dict(entry["given"])
+    # Runs of earlier versions keep a single `--root` under the name `root`.
+    if recorded.get("root") is not None:
+        recorded["roots"] = [recorded["root"]]
     for one in _options(own):
         given[one.name] = one.default
-        if one.name in entry["given"]:
+        if one.name in recorded:
             given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(
-                entry["given"][one.name]
+                recorded[one.name]
             )
     return _gather(own, given)
 

@@ -34,7 +34,7 @@ from transom.cli.app import group
 from transom.cli.batch import found
 from transom.cli.command import By, command
 from transom.cli.history import history
-from transom.cli.options import Options, check_app, parse_variables
+from transom.cli.options import Options, check_app, places_of
 from transom.cli.output import counted, day_of, say, table
 from transom.cli.registry import home
 from transom.cli.session import Session
@@ -62,15 +62,13 @@ Names = Annotated[
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
 async def lint(
-    session: Session, targets: Targets, options: Annotated[Options, ("variables",)]
+    session: Session, targets: Targets, options: Annotated[Options, ("variables", "roots")]
 ) -> int:
     """Say what is wrong with items, ItemSpecs or checkers.
 
     Checkers meet their gates again on the files of today.
     """
-    places = Places(
-        parse_variables(options.variables, session.cwd), session.settings.paths.search_root
-    )
+    places = places_of(session, options, None)
     async with history(session) as store:
         linted = [
             await _lint(session, target, replace(places, base=home(store, target)))
@@ -143,7 +141,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
         raise InputError(
             "its input files are not here", where=str(folder), hint="name their place with --var"
         )
-    report = await regate(checker, None, files, places.folders(roots), sandbox)
+    report = await regate(checker, None, files, roots.readable(), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
         # so that a person can approve it
         write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))
@@ -166,9 +164,9 @@ def import_(session: Session, sheet: Sheet, out: Out = Path("items")) -> int:
     """Write item files from the lines of a spreadsheet.
 
     Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner,
-    expires.
+    expires. Paths in input_files start at the sheet's folder.
     """
-    items = read_sheet(sheet)
+    items = read_sheet(sheet, out)
     for one in items:
         path = out / one.name
         if path.exists() and (not path.is_file() or path.read_bytes() != one.text.encode()):

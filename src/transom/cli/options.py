@@ -37,7 +37,7 @@ from transom.tools.files import ViewLimits
 
 check_app = group("check")
 
-WHERE = ("variables", "root", "out")
+WHERE = ("variables", "roots", "out")
 BUILDING = ("allow_needs_review", "resume", "checkpoint", "reset_iterations")
 JUDGING = ("as_of", "strict", "fail_on_unused")
 
@@ -61,9 +61,10 @@ class Options:
     variables: Annotated[
         Several, typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")
     ] = ()
-    root: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where logs may lie beside the item's place.")
-    ] = None
+    roots: Annotated[
+        tuple[Path, ...],
+        typer.Option("--root", metavar="DIR", help="Look for logs and files they name here, too."),
+    ] = ()
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where copies for you go.")
     ] = None
@@ -140,24 +141,26 @@ def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
 def places_of(session: Session, options: Options, default_out: Path | None) -> Places:
     """Where files are looked for, and where copies go."""
     variables = parse_variables(options.variables, session.cwd)
-    named = {f"--var {name}": folder for name, folder in variables.items()}
-    for where, folder in (named | ({"--root": options.root} if options.root else {})).items():
+    roots = tuple(Path(session.cwd, root.expanduser()) for root in options.roots)
+    named = [(f"--var {name}", folder) for name, folder in variables.items()]
+    named += [("--root", root) for root in options.roots]
+    for where, folder in named:
         if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
             raise InputError(
                 f"{folder} is no folder", where=where, hint="name a folder that exists"
             )
-    return Places(
-        variables, session.settings.paths.search_root, options.root, options.out or default_out
-    )
+    search_root = session.settings.paths.search_root
+    return Places(variables, search_root, roots, options.out or default_out)
 
 
 def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
-    """What writes each `--report`; it shows lines of files in the folders of `--var`, the
-    settings and the targets.
+    """Return what writes each `--report`; it shows lines of files in the folders of `--var`,
+    `--root`, the settings and the targets.
     """
     wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
     places = {
         *parse_variables(options.variables, session.cwd).values(),
+        *(Path(session.cwd, root.expanduser()) for root in options.roots),
         *(one.absolute().parent for one in targets),
     }
     places |= {root, root / "logs"} if root else set()

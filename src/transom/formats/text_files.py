@@ -48,7 +48,7 @@ class Facts:
 
     Attributes:
         sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and
-        `ls` show them.
+            `ls` show them.
         lines: number of lines; a last line without a line end counts.
         note: the encoding if it is unusual, or None.
     """
@@ -61,6 +61,10 @@ class Facts:
 
 class FileChanged(InputError):
     """Raised when a file changed since the first pass."""
+
+
+class TooLarge(InputError):
+    """Raised when a file holds more text than it may."""
 
 
 class TextFile:
@@ -173,8 +177,10 @@ class TextFile:
         while chunk := stream.read(wanted):
             total += len(chunk)
             if total > self._limit:
-                raise self._error(
-                    f"holds more than {self._limit >> 20} MiB of text", hint="split it"
+                raise TooLarge(
+                    f"holds more than {self._limit >> 20} MiB of text",
+                    where=str(self.path),
+                    hint="split it",
                 )
             yield chunk
             wanted = _CHUNK

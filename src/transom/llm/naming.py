@@ -67,8 +67,7 @@ def named_chain(
 
     Raises:
         InputError: an empty or unknown name; a recording that cannot be read; a provider whose SDK
-            or key is missing;
-            one base URL for several servers.
+            or key is missing; one base URL for several servers.
         SettingsError: a seat that names a model and no provider.
     """
     policy = EgressPolicy.of(around.settings.egress)

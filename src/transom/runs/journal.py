@@ -2,20 +2,21 @@
 
 Records of a run's stream, by kind:
 
-    opened    {journal, entry?}                                         how `transom resume` starts
-    it again started   {stage, attempt, fingerprint, deletions}            a stage's function is
-    about to run writing   {stage, output, file}                                     its file is
-    about to be written done      {stage, attempt, fingerprint, deletions, output, answered, usage}
-    failed    {stage, attempt, error}                             never memoised paused    {stage,
-    reason, choice?}                            never memoised; choice: see `runs.questions` decided
-    {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}   "keep", "redo",
-    "approve",
-              "refuse", or words: the answer to a question, or guidance for a flow that gave up
-              `after` so many repairs
-    settled   {stage}                                             the choice that it waited for is
-    none any more handed    {after, files}                                      a flow gave up after
-    so many repairs closed    {status} held      {target, until, cause}                        of
-    `check batch`: an item that is asked again then
+    opened    {journal, entry?}             how `transom resume` starts the run
+    started   {stage, attempt, fingerprint, deletions}
+                                            a stage's function is about to run
+    writing   {stage, output, file}         the stage's file is about to be written
+    done      {stage, attempt, fingerprint, deletions, output, answered, usage}
+    failed    {stage, attempt, error}       never memoised
+    paused    {stage, reason, choice?}      never memoised; choice: see `runs.questions`
+    decided   {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}
+                                            answer: "keep", "redo", "approve", "refuse", or the
+                                            words of a person: the answer to a question, or guidance
+                                            for a flow that gave up after `after` repairs
+    settled   {stage}                       the choice that the stage waited for is obsolete
+    handed    {after, files}                a flow gave up after `after` repairs
+    closed    {status}
+    held      {target, until, cause}        `check batch` asks for this item again at `until`
 
 Events of conversations are described in `transom.runs.conversation`, windows in
 `transom.runs.windows`.

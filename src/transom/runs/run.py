@@ -170,8 +170,7 @@ class Run(Host):
             Paused: it ran out of time, or inputs and file both changed and a person must say which
                 counts.
             RunError: the name was walked before, another stage writes the same file, the run is
-                closed, or a tool
-                handler of the run calls this.
+                closed, or a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
         check_kind(out, File, "out", name, 'say text_file("NAME.txt")')

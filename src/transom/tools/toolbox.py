@@ -50,8 +50,7 @@ class Toolbox:
 
     Raises:
         ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also
-            by a tool of the
-            runtime.
+            by a tool of the runtime.
     """
 
     def __init__(
@@ -154,7 +153,7 @@ class Toolbox:
 
         Raises:
             RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not
-            of the tool.
+                of the tool.
         """
         place = object() if place is None else place
         tool: ToolDefinition | None = None

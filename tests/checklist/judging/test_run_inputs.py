@@ -297,10 +297,31 @@ def test_a_reference_out_of_the_folders_is_not_read(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     write_files(folder, {"sta.log": log, "top.v": NETLIST})
     (folder / "link.spef").symlink_to(secret)
-    verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["in/sta.log"])
-    assert [one.path for one in verdict.inputs] == ["in/sta.log", "in/top.v"]
+    verdict = run(checker(tmp_path, "versions"), folder, {})
+    assert [one.path for one in verdict.inputs] == ["sta.log", "top.v"]
     assert [one.id for one in verdict.missing_items] == ["2.4"] * 3
     assert all("outside" in warned.message for warned in verdict.warnings)
+
+
+@pytest.mark.parametrize("written", ["../design/", "{folder}/design/", "../logs/../"])
+def test_the_items_own_folder_holds_files_that_a_log_may_name(tmp_path: Path, written: str) -> None:
+    """A log below the item's folder names files beside its own folder, as tools write them."""
+    place = written.format(folder=tmp_path)
+    log = LOG.replace("top.v", f"{place}top.v").replace("top.spef", f"{place}top.spef")
+    design = "" if written == "../logs/../" else "design/"
+    files = {"logs/sta.log": log, f"{design}top.v": NETLIST, f"{design}top.spef": SPEF}
+    verdict = run(checker(tmp_path, "versions"), tmp_path, files, inputs=["logs/sta.log"])
+    assert (verdict.status, len(verdict.inputs)) == ("PASS", 3)
+
+
+def test_each_root_may_hold_files_that_a_log_names(tmp_path: Path) -> None:
+    item_folder = tmp_path / "project"
+    write_files(tmp_path, {"netlists/top.v": NETLIST, "parasitics/top.spef": SPEF})
+    loaded = checker(tmp_path, "versions")
+    verdict = run(loaded, item_folder, {"sta.log": LOG}, others=(tmp_path / "netlists",))
+    assert (verdict.status, ids(verdict.missing_items)) == ("FAIL", ["2.4"])
+    both = (tmp_path / "netlists", tmp_path / "parasitics")
+    assert run(loaded, item_folder, {}, others=both).status == "PASS"
 
 
 @pytest.mark.parametrize("path", ["${NOWHERE}/x.spef", "n" * 300 + ".spef", ".", "loop.spef"])

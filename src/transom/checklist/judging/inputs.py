@@ -91,7 +91,7 @@ class _Gatherer:
             for _, path in found
             for folder in (real_path(path).parent, real_path(path.parent))
         ]
-        self.folders = [*self.roots.folders(), *around]
+        self.folders = [*self.roots.readable(), *around]
         for written, path in found:
             shown = self.names.of(path, written)
             if shown in self.files:
@@ -152,8 +152,10 @@ class _Gatherer:
         self.queue += [] if blank else [(path, shown, depth + 1)]
 
     def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
-        """Beside the log, under the roots, then compressed; never outside of the inputs' folders
-        and the roots.
+        """Return the file that a reference means, or None and the reason why there is none.
+
+        It is looked for beside the log and under the roots, then compressed. It must lie in the
+        folder of an input or of the item, or under a root.
         """
         try:
             written = self.roots.expand(reference.path, "")
@@ -176,7 +178,7 @@ class _Gatherer:
                 None,
                 (
                     "it lies outside of the input's folder and of the roots, so it is not read (add"
-                    " --var)"
+                    " --root)"
                 ),
             )
         return None, "it cannot be found beside the file that names it, nor under the roots"

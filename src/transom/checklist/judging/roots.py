@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from glob import escape, glob
 from pathlib import Path
@@ -25,20 +25,29 @@ class Roots:
         given: `--var NAME=PATH`.
         defaults: from the settings; `given` wins.
         base: relative paths start here (the item's folder).
+        others: `--root DIR`: more folders that may hold the files that a log names.
     """
 
     given: Mapping[str, Path] = field(default_factory=dict)
     defaults: Mapping[str, Path] = field(default_factory=dict)
     base: Path = Path()
+    others: tuple[Path, ...] = ()
 
     @classmethod
     def with_defaults(
-        cls, given: Mapping[str, Path], search_root: Path | None, base: Path
+        cls,
+        given: Mapping[str, Path],
+        search_root: Path | None,
+        base: Path,
+        others: tuple[Path, ...] = (),
     ) -> Roots:
-        """The usual variables under `paths.search_root`, where that is set."""
+        """Add the usual variables under `paths.search_root`, if that is set."""
         usual = {"CHECKLIST_ROOT": "", "DESIGN_ROOT": "", "LOG_ROOT": "logs"} if search_root else {}
         return cls(
-            given, {name: Path(search_root or "", folder) for name, folder in usual.items()}, base
+            given,
+            {name: Path(search_root or "", folder) for name, folder in usual.items()},
+            base,
+            others,
         )
 
     def expand(self, written: str, where: str) -> Path:
@@ -102,13 +111,17 @@ class Roots:
         return _VARIABLE.sub(value, written.strip())
 
     def folders(self) -> list[Path]:
-        """All roots that exist, the given ones first."""
-        names = {**self.defaults, **self.given}
-        ordered = [
-            *self.given.values(),
-            *(path for name, path in names.items() if name not in self.given),
-        ]
-        return list(dict.fromkeys(real_path(path) for path in ordered if path.is_dir()))
+        """Return the folders in which a name in a log is looked for: `--root`, then variables."""
+        defaults = [path for name, path in self.defaults.items() if name not in self.given]
+        return _existing([*self.others, *self.given.values(), *defaults])
+
+    def readable(self) -> list[Path]:
+        """Return the folders whose files may be read: those of `folders`, and the item's own.
+
+        A relative name is not looked for in the item's folder: another file of that name may lie
+        there than the tool read.
+        """
+        return _existing([*self.folders(), self.base])
 
     def shown(self, path: Path, written: str) -> str:
         """A path for reports: relative to the outermost `--var` root above it, else as it was
@@ -145,6 +158,12 @@ class Roots:
             if real.is_relative_to(real_path(root))
         ]
         return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
+
+
+def _existing(folders: Iterable[Path]) -> list[Path]:
+    """Return the real paths of the folders that exist, each once."""
+    there = (folder for folder in folders if os.path.isdir(folder))  # noqa: PTH112  Path.is_dir may raise
+    return list(dict.fromkeys(real_path(folder) for folder in there))
 
 
 class Names:

@@ -101,8 +101,7 @@ async def extract(
 
     Raises:
         AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or
-            point outside of
-            the file.
+            point outside of the file.
         InputError: the file cannot be read.
     """
     entries: list[Entry] = []

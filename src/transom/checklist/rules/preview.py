@@ -13,7 +13,7 @@ from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import read_text
 from transom.errors import InputError
-from transom.formats.text_files import TextFile
+from transom.formats.text_files import TextFile, TooLarge
 
 _CHEAP: Final = 1024 * 1024  # bytes; nobody waits for a preview of a longer file
 _CUT: Final = 100
@@ -21,9 +21,7 @@ _NOTHING: Final = "nothing in today's files"
 
 
 def evidence_of(told: ReadsAs, knowledge: Knowledge, files: Sequence[Path]) -> str:
-    """The first line that each file would give for a reading without slips, or why there is
-    none.
-    """
+    """Return the first line that each file gives for a reading, or the reason why none does."""
     domain = knowledge.domain(told.domain)
     if domain is None or not files:
         return "no input file is there yet"
@@ -32,14 +30,19 @@ def evidence_of(told: ReadsAs, knowledge: Knowledge, files: Sequence[Path]) -> s
 
 def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
     try:
-        if file.stat().st_size > _CHEAP or file.suffix == ".gz":
-            yield f"{file.name} is not looked at before its check"
-            return
-        text, items = TextFile(file).whole(), [domain.item(key) for key in told.items]
-        made = [one for one, _ in read_text(domain, items, file.name, text, told.parameters)]
-    except (OSError, ValueError, InputError) as error:
-        reason = error.what if isinstance(error, InputError) else str(error)
-        yield f"{file.name}: would be an error: {_cut(reason)}"
+        # The limit holds for the text: a small compressed file may hold a long one.
+        text = TextFile(file, limit=_CHEAP).whole()
+    except TooLarge:
+        yield f"{file.name} is not looked at before its check"
+        return
+    except InputError as error:
+        yield f"{file.name}: would be an error: {_cut(error.what)}"
+        return
+    try:
+        items = [domain.item(key) for key in told.items]
+        made = [entry for entry, _ in read_text(domain, items, file.name, text, told.parameters)]
+    except ValueError as error:
+        yield f"{file.name}: would be an error: {_cut(str(error))}"
         return
     if made:
         more = f" and {len(made) - 1} more" if len(made) > 1 else ""

@@ -128,8 +128,7 @@ class ReplyAssembler:
         Raises:
             NetworkFailed: nothing said that it was over.
             ProviderError: its server gave up, it stopped for a reason that is not known here, or
-                there is nothing in
-                it.
+                there is nothing in it.
         """
         if self.stop is None:
             raise NetworkFailed("the reply broke off: nothing says why the model stopped")

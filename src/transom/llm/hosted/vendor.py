@@ -28,11 +28,9 @@ class Vendor:
     Attributes:
         kind: `anthropic`, `openai`, `ollama`; its SDK's name.
         tells_overflow: whether its server says so where a request is too long; else it cuts what
-            does not fit without a
-            word.
+            does not fit without a word.
         may_be_silent: whether its models end without a word where they have nothing to add, which
-            asking again does not
-            mend.
+            asking again does not mend.
         stops: its words for why a model stops.
     """
 
