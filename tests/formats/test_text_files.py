@@ -164,3 +164,19 @@ def test_white_space_alone_is_blank(tmp_path: Path, text: str) -> None:
     assert TextFile(path).is_blank()
     path.write_text(text + "x")
     assert not TextFile(path).is_blank()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_ends_of_a_long_file_are_read_and_a_short_one_is_read_whole(
+    tmp_path: Path, encoding: str, *, packed: bool
+) -> None:
+    path = tmp_path / "a.log"
+    text = "begins ü\n" + "middle\n" * 10_000 + "ends ü\n"
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    ends = TextFile(path).ends(400)
+    assert ends.startswith("begins ü\nmiddle\n")
+    assert ends.endswith("middle\nends ü\n")
+    assert len(ends) <= 401
+    assert TextFile(path).ends(1_000_000) == text

@@ -20,6 +20,7 @@ import io
 import os
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -132,7 +133,40 @@ class TextFile:
         """
         return not any(piece.strip() for piece in self.pieces())
 
+    def ends(self, length: int) -> str:
+        """Return at most `length` bytes of the text, half from its beginning and half from its end,
+        with a line end between them; what lies between is not read unless it is compressed.
+
+        Raises:
+            InputError: as `pieces`.
+        """
+        half = length // 4 * 2  # an even number, for UTF-16
+        with self._opened() as file:
+            stream = io.BufferedReader(file)
+            if not stream.peek(2).startswith(_GZIP):
+                size = stream.seek(0, os.SEEK_END)
+                stream.seek(0)
+                if size <= length:
+                    return decode_text(stream.read())
+                head = stream.read(half)
+                stream.seek(size - half - size % 2)
+                return f"{decode_text(head)}\n{decode_text(stream.read())}"
+            inflated = gzip.GzipFile(fileobj=stream)
+            head, tail, is_cut = inflated.read(half), b"", False
+            while chunk := inflated.read(_CHUNK):
+                is_cut = is_cut or len(tail) + len(chunk) > half
+                tail = (tail + chunk)[-half:]
+            if is_cut:
+                return f"{decode_text(head)}\n{decode_text(tail)}"
+            return decode_text(head + tail)
+
     def _read(self, longest: int | None) -> Iterator[str]:
+        with self._opened() as file:
+            self._recognise(os.fstat(file.fileno()))
+            yield from self._decoded(_Hashed(file), longest)
+
+    @contextmanager
+    def _opened(self) -> Iterator[io.FileIO]:
         try:
             if self.path.is_dir():
                 raise self._error("is a folder, not a file")
@@ -141,11 +175,10 @@ class TextFile:
             if not self.path.is_file():
                 raise self._error("is not a regular file")
             with self.path.open("rb", buffering=0) as file:
-                self._recognise(os.fstat(file.fileno()))
-                yield from self._decoded(_Hashed(file), longest)
+                yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self._error(
-                "the compressed file is cut short or damaged", hint="copy it again"
+                "cannot be read: the compressed file is cut short or damaged", hint="copy it again"
             ) from error
         except OSError as error:
             raise self._error(f"cannot be read: {error.strerror or error}") from error

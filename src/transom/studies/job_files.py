@@ -7,9 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +19,7 @@ _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
 _STRESSES = 6
+_LONGEST_ROW = 4096  # characters
 _SPACED = re.compile(r"E I G E N V A L U E|B U C K L I N G")  # tables of CalculiX that name no set
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
 
@@ -247,32 +246,13 @@ def _floats(parts: Iterable[str]) -> list[float]:
 
 
 def read_text(path: Path, limit: int = 8_000_000) -> str:
-    """Return the text of an output file: at most `limit` characters, half from its beginning and
-    half from its end.
+    """Return the text of an output file: at most `limit` bytes, half from its beginning and half
+    from its end; "" for a file that cannot be read, such as half a compressed file.
     """
-    half = limit // 2
-    head, is_cut = "", False
-    tail: deque[str] = deque()
-    tail_length = 0
-    for piece in _until_damage(TextFile(path, limit=STREAMED_BYTES).pieces()):
-        room = half - len(head)
-        head += piece[:room]
-        tail.append(piece[room:])
-        tail_length += len(tail[-1])
-        # Pieces are dropped as soon as the ones behind them are long enough.
-        while tail_length - len(tail[0]) > half:
-            tail_length -= len(tail.popleft())
-            is_cut = True
-    end = "".join(tail)
-    if is_cut or len(end) > half:
-        return f"{head}\n{end[-half:]}"
-    return head + end
-
-
-def _until_damage(texts: Iterator[str]) -> Iterator[str]:
-    """Yield what can be read of an output: a solver that was stopped may leave half a file."""
-    with suppress(InputError):
-        yield from texts
+    try:
+        return TextFile(path).ends(limit)
+    except InputError:
+        return ""
 
 
 def extract(extractor: Extractor, folder: Path) -> float | None:
@@ -285,7 +265,10 @@ def extract(extractor: Extractor, folder: Path) -> float | None:
     if extractor.regex is not None:
         return _matched(read_text(path), extractor.regex)
     if extractor.calculix is not None:
-        found = read_dat(_until_damage(TextFile(path, limit=STREAMED_BYTES).lines()))
+        try:
+            found = read_dat(TextFile(path, limit=STREAMED_BYTES).lines(_LONGEST_ROW))
+        except InputError:  # half a compressed file
+            return None
         return found.stress if extractor.calculix == "mises" else found.displacement
     return _nastran(path, extractor.nastran or "")
 
