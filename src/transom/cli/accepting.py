@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from transom.checklist.item import load_item
-from transom.cli.answers import add_to_item
+from transom.checklist.item_writer import add_to_item
 from transom.cli.history import found_run
 from transom.cli.session import Session
 from transom.errors import InputError
