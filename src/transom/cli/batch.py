@@ -235,7 +235,10 @@ def _minutes(seconds: float) -> str:
 async def _serve(session: Session, asked: dict[str, Any]) -> int:
     """The work of one process: the targets that stdin named. It ends at once when stdin does."""
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    options, places = given_in(asked["entry"])["options"], asyncio.Semaphore(asked["jobs"])
+    options, places = (
+        given_in(asked["entry"], "check batch")["options"],
+        asyncio.Semaphore(asked["jobs"]),
+    )
     async with session.open_store() as store, asyncio.TaskGroup() as group:
 
         async def answer(number: int, target: Path, wait: float) -> None:

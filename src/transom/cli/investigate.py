@@ -172,11 +172,12 @@ async def opened_run(
 async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
     async with found_run(session, name) as (_, found):
-        entry = found.state.entry
+        entry, run_id = found.state.entry, found.row.id
     if entry.get("command") != KIND:
         what = f"{name!r} is no run of this command, but of {found.row.kind}"
         raise InputError(what, where="--continue", hint="see: transom runs list")
-    session, given = session.again(entry), given_in(entry)
+    given = given_in(entry, run_id)
+    session = session.again(entry)
     options = given["options"]
     inquiry = inquiry_of(session, given["question"], replace(options, jira=None))
     async with remembered(session) as memory, opened_run(session, inquiry, options) as run:

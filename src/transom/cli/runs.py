@@ -16,7 +16,7 @@ import typer
 
 from transom.checklist.judging import APPROVAL
 from transom.cli.app import group, root
-from transom.cli.command import RunArgument, can_resume, command, give_again
+from transom.cli.command import RunArgument, can_resume, command, give_again, line_of
 from transom.cli.history import RunView, all_runs, all_views, found_run, history, next_step, view
 from transom.cli.output import age, counted, sections, style_status, table
 from transom.cli.session import Session
@@ -25,6 +25,7 @@ from transom.errors import InputError, RunBusy, RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import Workspace, checkpoints, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
+from transom.runs.journal import VERSION
 from transom.runs.run import RUNS
 from transom.runs.windows import blobs_of, recording_of
 from transom.runs.workspace import RunLock
@@ -113,16 +114,29 @@ async def record_run(session: Session, run: RunArgument, file: File, local: Loca
 async def resume(session: Session, run: RunArgument) -> int:
     """Continue a run. Completed model calls are not repeated."""
     async with found_run(session, run) as (_, found):
-        row, entry = found.row, found.state.entry
+        row, entry, version = found.row, found.state.entry, found.state.version
     if not can_resume(entry):
-        why = (
-            f"a run of kind {row.kind} cannot be resumed here"
-            if entry
-            else "no command of transom started this run"
+        raise RunError(_why_not_resumed(found), where=row.id, hint=next_step(found))
+    if version not in (None, VERSION):
+        # The run would be found again by its inputs, so it begins anew in another workspace.
+        line = line_of(entry, "--workspace", f"{session.workspace_root}-2")
+        raise RunError(
+            "another version of transom made the run, and this one cannot go on with its journal",
+            where=row.id,
+            hint=f"begin it anew with: {line}",
         )
-        raise RunError(why, where=row.id, hint=next_step(found))
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
-    return await give_again(session, entry)
+    return await give_again(session, entry, row.id)
+
+
+def _why_not_resumed(found: RunView) -> str:
+    """Return why no command of this version can go on with a run."""
+    entry = found.state.entry
+    if "command" in entry:
+        return f"this version has no command `transom {entry['command']}`, which began the run"
+    if entry:
+        return f"a run of kind {found.row.kind} cannot be resumed here"
+    return "no command of transom started this run"
 
 
 def _summary(found: RunView) -> dict[str, Any]:
