@@ -79,7 +79,7 @@ async def batch(
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
         ended = _ENDED[document.exit_code]
-        if ended == "PASS" and document.summary["NOT_CHECKED"]:
+        if ended == "PASS" and "NOT_CHECKED" in document.summary:
             ended = _ENDED_UNCHECKED
         await run.finish(ended)
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))

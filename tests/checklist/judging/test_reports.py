@@ -141,7 +141,7 @@ def test_an_accepted_item_is_shown_as_not_checked_in_every_report(waiting: Verdi
 
 def test_an_acceptance_that_ended_counts_for_nothing_and_is_named() -> None:
     document = together([PASSED, accepted(UNREAD, ENDED)])
-    assert (document.exit_code, document.summary["NOT_CHECKED"]) == (3, 0)
+    assert (document.exit_code, "NOT_CHECKED" in document.summary) == (3, False)
     for kind in REPORTS:
         text = report(kind, document).decode("utf-8-sig")
         assert kind == "json" or "the acceptance by Ann Lee ended on 2027-01-31" in text, kind

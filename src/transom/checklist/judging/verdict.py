@@ -315,7 +315,8 @@ def _is_found(one: CheckedItem) -> bool:
 
 class Verdicts(Shape):
     """Several checks in one document. `summary` says how many ended with each status; a doubted
-    one needs review, and NOT_CHECKED are those without an answer that a person accepts.
+    one needs review. NOT_CHECKED are those without an answer that a person accepts; the key is left
+    out if there is none.
     """
 
     schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
@@ -331,6 +332,8 @@ class Verdicts(Shape):
 def together(checks: Sequence[Verdict]) -> Verdicts:
     """Several verdicts as one document, in the order given."""
     counts = {status: sum(check.counted_as == status for check in checks) for status in EXIT_CODES}
+    if not counts["NOT_CHECKED"]:
+        del counts["NOT_CHECKED"]
     return Verdicts(summary=counts, checks=tuple(checks))
 
 
