@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.evidence.tables import assert_forms, load_rows
 from transom.evidence.numbers import (
-    Bound,
-    Number,
-    Unknown,
+    NumberLimit,
+    PrintedNumber,
+    UnknownNumber,
     compare,
     convert,
     find_decimal_mark,
@@ -27,7 +27,7 @@ from transom.evidence.units import UnitSource, unit_of_heading, unit_of_key, uni
 
 READ = load_rows("numbers", "read")
 UNKNOWN = load_rows("numbers", "unknown")
-Reader = Callable[..., Number | Unknown]
+Reader = Callable[..., PrintedNumber | UnknownNumber]
 
 
 def sources_of(row: dict[str, Any]) -> list[UnitSource]:
@@ -52,7 +52,7 @@ def holds(row: dict[str, Any], reader: Reader) -> bool:
         is_count=row.get("count", False),
         is_share=row.get("share", False),
     )
-    if isinstance(number, Unknown):
+    if isinstance(number, UnknownNumber):
         return number.reason == row.get("reason") and row["words"] in number.message
     if "value" not in row:
         return False
@@ -61,15 +61,15 @@ def holds(row: dict[str, Any], reader: Reader) -> bool:
     return printed == (Decimal(row["value"]), row.get("unit", ""), origin)
 
 
-def first_digits(value: object, **_: object) -> Number:
+def first_digits(value: object, **_: object) -> PrintedNumber:
     """A stand-in that takes the first digits of anything for its value."""
     digits = re.search(r"-?\d+(?:\.\d+)?", str(value))
-    return Number(Decimal(digits[0] if digits else 0))
+    return PrintedNumber(Decimal(digits[0] if digits else 0))
 
 
-def abstain(value: object, **_: object) -> Unknown:
+def abstain(value: object, **_: object) -> UnknownNumber:
     """A stand-in that reads nothing."""
-    return Unknown(str(value), "not_a_number", "no number is read")
+    return UnknownNumber(str(value), "not_a_number", "no number is read")
 
 
 @pytest.mark.parametrize("row", READ, ids=lambda row: row["id"])
@@ -121,7 +121,7 @@ def test_a_rendered_value_is_read_back_if_its_mark_is_known(
     number = read_number(
         rendered(value, group, mark) + unit, decimal_mark="," if mark == "," else "."
     )
-    assert isinstance(number, Number)
+    assert isinstance(number, PrintedNumber)
     assert number.value == value
     assert number.unit == unit.strip()
 
@@ -131,22 +131,22 @@ def test_without_a_known_mark_a_value_is_read_right_or_not_at_all(
     value: Decimal, style: tuple[str, str]
 ) -> None:
     number = read_number(rendered(value, *style))
-    assert isinstance(number, Unknown) or number.value == value
+    assert isinstance(number, UnknownNumber) or number.value == value
 
 
 @given(values, st.integers(-20, 20))
 def test_a_value_in_exponent_notation_keeps_its_value_and_step(value: Decimal, power: int) -> None:
     number = read_number(f"{value:f}e{power}", decimal_mark=".")
-    assert isinstance(number, Number)
+    assert isinstance(number, PrintedNumber)
     assert number.value == Decimal(f"{value:f}e{power}")
-    places = -min(0, value.as_tuple().exponent)  # type: ignore[type-var]
+    places = len(f"{value:f}".partition(".")[2])
     assert number.step == Decimal(1).scaleb(power - places)
 
 
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    assert isinstance(read_number(text), Number | Unknown)
-    assert isinstance(read_bound(text), Bound | Unknown)
+    assert isinstance(read_number(text), PrintedNumber | UnknownNumber)
+    assert isinstance(read_bound(text), NumberLimit | UnknownNumber)
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_the_other_numbers_of_a_source_show_its_decimal_mark(
     assert find_decimal_mark(texts) == mark
 
 
-def number_of(text: str) -> Number:
+def number_of(text: str) -> PrintedNumber:
     number = read_number(text)
-    assert isinstance(number, Number), number
+    assert isinstance(number, PrintedNumber), number
     return number
 
 
@@ -196,12 +196,12 @@ def test_a_number_is_compared_in_the_unit_of_its_limit(
     value: str, comparator: Any, limit: str, outcome: object
 ) -> None:
     compared = compare(number_of(value), comparator, number_of(limit))
-    assert (compared.reason if isinstance(compared, Unknown) else compared) == outcome
+    assert (compared.reason if isinstance(compared, UnknownNumber) else compared) == outcome
 
 
 def test_a_count_is_exact_and_compares_with_any_limit() -> None:
     count = read_number("85", is_count=True)
-    assert isinstance(count, Number)
+    assert isinstance(count, PrintedNumber)
     assert compare(count, ">=", number_of("85.4")) is False
 
 
@@ -220,7 +220,7 @@ def test_a_part_of_a_whole_is_a_share_up_to_all_of_it(
     part: str, whole: str, outcome: object
 ) -> None:
     share = share_of(number_of(part), number_of(whole))
-    assert (share.reason if isinstance(share, Unknown) else share.value) == outcome
+    assert (share.reason if isinstance(share, UnknownNumber) else share.value) == outcome
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_part_of_a_whole_is_a_share_up_to_all_of_it(
 )
 def test_a_limit_is_read_with_its_sense(text: str, comparator: str, value: str, unit: str) -> None:
     bound = read_bound(text)
-    assert isinstance(bound, Bound), bound
+    assert isinstance(bound, NumberLimit), bound
     assert (bound.comparator, bound.number.value, bound.number.unit) == (
         comparator,
         Decimal(value),
@@ -248,20 +248,20 @@ def test_a_limit_is_read_with_its_sense(text: str, comparator: str, value: str, 
 
 @pytest.mark.parametrize("text", ["85 %", "between 5 and 9", "at least many", "minutes 5"])
 def test_a_limit_without_sense_or_number_is_unknown(text: str) -> None:
-    assert isinstance(read_bound(text), Unknown)
+    assert isinstance(read_bound(text), UnknownNumber)
 
 
 def test_a_limit_without_words_takes_the_sense_that_the_caller_knows() -> None:
     bound = read_bound("80 %", default=">=")
-    assert isinstance(bound, Bound)
+    assert isinstance(bound, NumberLimit)
     assert bound.comparator == ">="
 
 
 def test_a_value_is_converted_within_its_quantity_only() -> None:
     converted = convert(number_of("1.5 s"), "ms")
-    assert isinstance(converted, Number)
+    assert isinstance(converted, PrintedNumber)
     assert (converted.value, converted.step) == (Decimal(1500), Decimal(100))
-    assert isinstance(convert(number_of("1.5 s"), "mW"), Unknown)
+    assert isinstance(convert(number_of("1.5 s"), "mW"), UnknownNumber)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """Read numbers: the only place that knows how a printed number can look.
 
-    read_number("-0.31 ns")                     -> Number(-0.31, unit "ns", step 0.01)
-    read_number("1.234,5")                      -> Number(1234.5)
-    read_number("1,234")                        -> Unknown: thousands or a fraction
-    read_number("1,234", is_count=True)         -> Number(1234)
-    read_number("-0.00")                        -> Unknown: a rounded negative number
-    read_number("INF")                          -> Unknown: not measured
+    read_number("-0.31 ns")                     -> PrintedNumber(-0.31, unit "ns", step 0.01)
+    read_number("1.234,5")                      -> PrintedNumber(1234.5)
+    read_number("1,234")                        -> UnknownNumber: thousands or a fraction
+    read_number("1,234", is_count=True)         -> PrintedNumber(1234)
+    read_number("-0.00")                        -> UnknownNumber: a rounded negative number
+    read_number("INF")                          -> UnknownNumber: not measured
 
 A value that may be read in two ways is unknown, never guessed. A printed word that stands for no
 value (`INF`, `N/A`) is remembered as such: a value stood there, and it was no number.
@@ -103,7 +103,7 @@ _BOUND = re.compile(
 
 
 @dataclass(frozen=True)
-class Number:
+class PrintedNumber:
     """A value as it was printed.
 
     Attributes:
@@ -122,7 +122,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownNumber:
     """A text, or a comparison, that gives no certain result.
 
     Attributes:
@@ -137,11 +137,11 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Bound:
+class NumberLimit:
     """A limit with its sense: `at least 85 %`, `< 800 ms`."""
 
     comparator: Comparator
-    number: Number
+    number: PrintedNumber
 
 
 def read_number(
@@ -152,7 +152,7 @@ def read_number(
     sentinels: Collection[str] = (),
     is_count: bool = False,
     is_share: bool = False,
-) -> Number | Unknown:
+) -> PrintedNumber | UnknownNumber:
     """Read one printed value.
 
     Args:
@@ -172,28 +172,28 @@ def read_number(
     elif isinstance(value, str):
         text = value
     elif value is None:
-        return Unknown("", "not_measured", "there is no value")
+        return UnknownNumber("", "not_measured", "there is no value")
     else:
-        return Unknown(str(value), "not_a_number", f"{value!r:.60} is not a number")
-    shown = " ".join(text.split())
-    if len(shown) > _MOST_CHARACTERS:
-        return Unknown(shown, "not_a_number", f"{shown[:40]!r}... is not a number")
-    plain = shown.translate(_PLAIN).strip()
+        return UnknownNumber(str(value), "not_a_number", f"{value!r:.60} is not a number")
+    printed = " ".join(text.split())
+    if len(printed) > _MOST_CHARACTERS:
+        return UnknownNumber(printed, "not_a_number", f"{printed[:40]!r}... is not a number")
+    plain = printed.translate(_PLAIN).strip()
     if is_placeholder(plain, sentinels):
-        return Unknown(shown, "not_measured", f"{shown!r} stands for no value")
+        return UnknownNumber(printed, "not_measured", f"{printed!r} stands for no value")
     match = _FORM.fullmatch(plain)
     if match is None:
-        return Unknown(shown, "not_a_number", f"{shown!r} is not a number")
-    unit = _unit_behind(match["behind"], units, shown)
-    if isinstance(unit, Unknown):
+        return UnknownNumber(printed, "not_a_number", f"{printed!r} is not a number")
+    unit = _unit_behind(match["behind"], units, printed)
+    if isinstance(unit, UnknownNumber):
         return unit
     exponent = int(match["exponent"] or match["fortran"] or match["power"] or 0)
-    candidates = list[Number]()
+    candidates = list[PrintedNumber]()
     for digits, mark in _readings(match["digits"]):
         if decimal_mark is None or mark in ("", decimal_mark):
-            candidates.append(_number(match["sign"] + digits, exponent, unit, shown))
+            candidates.append(_number(match["sign"] + digits, exponent, unit, printed))
     return _only_reading(
-        candidates, shown, is_count=is_count, is_share=is_share, sentinels=sentinels
+        candidates, printed, is_count=is_count, is_share=is_share, sentinels=sentinels
     )
 
 
@@ -217,27 +217,31 @@ class _PrintedUnit:
     factor: Decimal = Decimal(1)
 
 
-def _unit_behind(behind: str, sources: Sequence[UnitSource], shown: str) -> _PrintedUnit | Unknown:
+def _unit_behind(
+    behind: str, sources: Sequence[UnitSource], printed: str
+) -> _PrintedUnit | UnknownNumber:
     """Return the unit that the text and the sources agree on."""
     multiplier = Decimal(1)
     if re.match(r"\s?[kK](?!\S)", behind):
         multiplier = Decimal(1000)
         behind = behind.lstrip()[1:]
-    own = behind.strip()
-    unit = find_unit(own) if own else ""
-    if unit is None and own in AMBIGUOUS_UNITS:
-        return Unknown(shown, "unit", f"{shown!r}: {own} may be two units")
+    spelling = behind.strip()
+    unit = find_unit(spelling) if spelling else ""
+    if unit is None and spelling in AMBIGUOUS_UNITS:
+        return UnknownNumber(printed, "unit", f"{printed!r}: {spelling} may be two units")
     if unit is None and _COUNTED_WORDS.fullmatch(behind):
         # A noun, such as in "12 failed tests"; it must stand apart from the digits.
-        unit = own.casefold()
+        unit = spelling.casefold()
     if unit is None:
-        return Unknown(shown, "not_a_number", f"{shown!r} is not a number with a known unit")
-    claims = [UnitSource(unit, "text", text=shown)] if unit else []
+        return UnknownNumber(
+            printed, "not_a_number", f"{printed!r} is not a number with a known unit"
+        )
+    claims = [UnitSource(unit, "text", text=printed)] if unit else []
     claims += sources
     for claim in claims[1:]:
         if (claim.unit, claim.factor) != (claims[0].unit, claims[0].factor):
-            message = f"{shown!r}: {claims[0].text!r} and {claim.text!r} state different units"
-            return Unknown(shown, "unit", message)
+            message = f"{printed!r}: {claims[0].text!r} and {claim.text!r} state different units"
+            return UnknownNumber(printed, "unit", message)
     if not claims:
         return _PrintedUnit("", "", multiplier)
     return _PrintedUnit(claims[0].unit, claims[0].origin, claims[0].factor * multiplier)
@@ -258,11 +262,11 @@ def _readings(digits: str) -> list[tuple[str, str]]:
         implied = {",": ".", ".": ","}.get(marks[0], "")
         readings.append((digits.replace(marks[0], ""), implied))
     decimal = marks[-1]
-    whole, _, fraction = digits.rpartition(decimal)
+    integral, _, fraction = digits.rpartition(decimal)
     if decimal in ".," and decimal not in marks[:-1]:
         groups = set(marks[:-1])
-        if not groups or (len(groups) == 1 and _is_grouped(whole)):
-            plain = re.sub(r"[^0-9]", "", whole) or "0"
+        if not groups or (len(groups) == 1 and _is_grouped(integral)):
+            plain = re.sub(r"[^0-9]", "", integral) or "0"
             readings.append((f"{plain}.{fraction}", decimal))
     return readings
 
@@ -273,28 +277,28 @@ def _is_grouped(digits: str) -> bool:
     return bool(_WELL_GROUPED.fullmatch(spaced) or _INDIAN.fullmatch(spaced))
 
 
-def _number(digits: str, exponent: int, unit: _PrintedUnit, shown: str) -> Number:
+def _number(digits: str, exponent: int, unit: _PrintedUnit, printed: str) -> PrintedNumber:
     """Return the number of plain digits, scaled by its exponent and unit."""
     places = len(digits.partition(".")[2])
     value = _EXACT.multiply(Decimal(digits).scaleb(exponent, _EXACT), unit.factor)
     step = _EXACT.multiply(Decimal(1).scaleb(exponent - places), unit.factor)
-    return Number(value, unit.unit, unit.origin, step, shown)
+    return PrintedNumber(value, unit.unit, unit.origin, step, printed)
 
 
 def _only_reading(
-    candidates: list[Number],
-    shown: str,
+    candidates: list[PrintedNumber],
+    printed: str,
     *,
     is_count: bool,
     is_share: bool,
     sentinels: Collection[str],
-) -> Number | Unknown:
+) -> PrintedNumber | UnknownNumber:
     """Return the one candidate that can be meant."""
     if not candidates:
-        message = f"{shown!r} does not group its digits as its source writes numbers"
-        return Unknown(shown, "not_a_number", message)
-    problems = list[Unknown]()
-    possible = list[Number]()
+        message = f"{printed!r} does not group its digits as its source writes numbers"
+        return UnknownNumber(printed, "not_a_number", message)
+    problems = list[UnknownNumber]()
+    possible = list[PrintedNumber]()
     for candidate in candidates:
         problem = _problem_of(candidate, is_count=is_count, is_share=is_share, sentinels=sentinels)
         if problem is None:
@@ -305,35 +309,43 @@ def _only_reading(
         return problems[0]
     if len(possible) > 1:
         readings = " or ".join(f"{candidate.value:f}" for candidate in possible)
-        return Unknown(shown, "ambiguous", f"{shown!r} may mean {readings}")
+        return UnknownNumber(printed, "ambiguous", f"{printed!r} may mean {readings}")
     if is_share:
         return _as_share(possible[0])
     if is_count:
         number = possible[0]
-        return Number(number.value, number.unit, number.unit_origin, Decimal(0), shown)
+        return PrintedNumber(number.value, number.unit, number.unit_origin, Decimal(0), printed)
     return possible[0]
 
 
 def _problem_of(
-    number: Number, *, is_count: bool, is_share: bool, sentinels: Collection[str]
-) -> Unknown | None:
+    number: PrintedNumber, *, is_count: bool, is_share: bool, sentinels: Collection[str]
+) -> UnknownNumber | None:
     """Return why a reading cannot be meant, or None."""
-    shown = number.text
+    printed = number.text
     if number.value.is_signed() and number.value == 0:
-        return Unknown(shown, "rounded", f"{shown!r} is a negative number, rounded to zero")
+        return UnknownNumber(
+            printed, "rounded", f"{printed!r} is a negative number, rounded to zero"
+        )
     for sentinel in sentinels:
         if _equals(sentinel, number.value):
-            return Unknown(shown, "not_measured", f"{shown!r} stands for no value")
+            return UnknownNumber(printed, "not_measured", f"{printed!r} stands for no value")
     if is_count and number.value != number.value.to_integral_value():
-        return Unknown(shown, "not_a_number", f"{shown!r} has a fraction and is no count")
+        return UnknownNumber(
+            printed, "not_a_number", f"{printed!r} has a fraction, which a count cannot have"
+        )
     if is_count and number.value < 0:
-        return Unknown(shown, "not_a_number", f"{shown!r} is negative and is no count")
+        return UnknownNumber(
+            printed, "not_a_number", f"{printed!r} is negative, which a count cannot be"
+        )
     if is_share:
-        whole = factor_between(RATIO, number.unit or PERCENT)
-        if whole is None:
-            return Unknown(shown, "unit", f"{shown!r} is no share of a whole")
-        if not 0 <= number.value <= whole:
-            return Unknown(shown, "above_whole", f"{shown!r} is no share between 0 and 100 %")
+        upper = factor_between(RATIO, number.unit or PERCENT)
+        if upper is None:
+            return UnknownNumber(printed, "unit", f"{printed!r} is not a share of a whole")
+        if not 0 <= number.value <= upper:
+            return UnknownNumber(
+                printed, "above_whole", f"{printed!r} is not a share between 0 and 100 %"
+            )
     return None
 
 
@@ -345,15 +357,15 @@ def _equals(sentinel: str, value: Decimal) -> bool:
         return False
 
 
-def _as_share(number: Number) -> Number | Unknown:
+def _as_share(number: PrintedNumber) -> PrintedNumber | UnknownNumber:
     """Return a share, whose unit must be certain: 0.5 may be a half, or half a percent."""
     if number.unit or number.value == 0:
         return number
     if number.value <= 1:
         message = f"{number.text!r} may be a ratio or a percentage"
-        return Unknown(number.text, "ambiguous", message)
+        return UnknownNumber(number.text, "ambiguous", message)
     # A ratio cannot be above 1.
-    return Number(number.value, PERCENT, "", number.step, number.text)
+    return PrintedNumber(number.value, PERCENT, "", number.step, number.text)
 
 
 def find_decimal_mark(texts: Iterable[str]) -> DecimalMark | None:
@@ -373,57 +385,61 @@ def find_decimal_mark(texts: Iterable[str]) -> DecimalMark | None:
     return "," if implied == {","} else None
 
 
-def share_of(part: Number, whole: Number) -> Number | Unknown:
+def share_of(part: PrintedNumber, total: PrintedNumber) -> PrintedNumber | UnknownNumber:
     """Return part of whole in percent: passed tests of executed ones.
 
     A whole of 0 was not measured, and a part above its whole is refused.
     """
-    text = f"{part.text} of {whole.text}"
-    if whole.value == 0:
-        return Unknown(text, "not_measured", f"{text}: nothing was looked at")
-    if part.value < 0 or part.value > whole.value or whole.value < 0:
-        return Unknown(text, "above_whole", f"{text} is more than the whole")
-    return Number(100 * part.value / whole.value, PERCENT, "text", Decimal(0), text)
+    text = f"{part.text} of {total.text}"
+    if total.value == 0:
+        return UnknownNumber(text, "not_measured", f"{text}: nothing was looked at")
+    if part.value < 0 or part.value > total.value or total.value < 0:
+        return UnknownNumber(text, "above_whole", f"{text} is more than the whole")
+    return PrintedNumber(100 * part.value / total.value, PERCENT, "text", Decimal(0), text)
 
 
-def convert(number: Number, unit: str) -> Number | Unknown:
+def convert(number: PrintedNumber, unit: str) -> PrintedNumber | UnknownNumber:
     """Return the number in another unit of its quantity."""
     factor = factor_between(number.unit, unit)
     if factor is None:
-        own = number.unit or "no unit"
-        return Unknown(number.text, "unit", f"{number.text!r} has {own}, which is not {unit}")
+        unit_name = number.unit or "no unit"
+        return UnknownNumber(
+            number.text, "unit", f"{number.text!r} has {unit_name}, which is not {unit}"
+        )
     value = _EXACT.multiply(number.value, factor)
     step = _EXACT.multiply(number.step, factor)
-    return Number(value, unit, number.unit_origin, step, number.text)
+    return PrintedNumber(value, unit, number.unit_origin, step, number.text)
 
 
-def compare(number: Number, comparator: Comparator, limit: Number) -> bool | Unknown:
+def compare(
+    number: PrintedNumber, comparator: Comparator, limit: PrintedNumber
+) -> bool | UnknownNumber:
     """Return whether a number holds a limit; printed precision counts as printed.
 
     A limit that lies within the rounding of the print, but is not the printed number itself, cannot
     be decided: 85 (printed without a fraction) against 85.4.
     """
     text = f"{number.text or number.value} {comparator} {limit.text or limit.value}"
-    left = number
+    amount = number
     if number.unit != limit.unit and limit.value != 0:
         converted = _comparable(number, limit)
-        if isinstance(converted, Unknown):
+        if isinstance(converted, UnknownNumber):
             return converted
-        left = converted
-    if left.value != limit.value and abs(left.value - limit.value) < left.step / 2:
-        return Unknown(text, "rounded", f"{text}: the number was rounded too far to tell")
+        amount = converted
+    if amount.value != limit.value and abs(amount.value - limit.value) < amount.step / 2:
+        return UnknownNumber(text, "rounded", f"{text}: the number was rounded too far to tell")
     if comparator == ">=":
-        return left.value >= limit.value
+        return amount.value >= limit.value
     if comparator == "<=":
-        return left.value <= limit.value
+        return amount.value <= limit.value
     if comparator == ">":
-        return left.value > limit.value
+        return amount.value > limit.value
     if comparator == "<":
-        return left.value < limit.value
-    return left.value == limit.value
+        return amount.value < limit.value
+    return amount.value == limit.value
 
 
-def _comparable(number: Number, limit: Number) -> Number | Unknown:
+def _comparable(number: PrintedNumber, limit: PrintedNumber) -> PrintedNumber | UnknownNumber:
     """Return the number in the unit of the limit."""
     # "12 errors" can be compared with a plain 5, but "12 ns" cannot.
     if not limit.unit and quantity_of(number.unit) is None:
@@ -439,7 +455,7 @@ def read_bound(
     units: Sequence[UnitSource] = (),
     decimal_mark: DecimalMark | None = None,
     default: Comparator | None = None,
-) -> Bound | Unknown:
+) -> NumberLimit | UnknownNumber:
     """Read a limit with its sense: `at least 85 %`, `<= 800 ms`, `max. 5`.
 
     Args:
@@ -451,10 +467,10 @@ def read_bound(
     if match is not None and match[0][-1].isalpha() and stripped[match.end() :][:1].isalpha():
         match = None
     comparator = _BOUND_WORDS[match[0].casefold()] if match else default
-    printed = stripped[match.end() :].lstrip(" :") if match else stripped
+    figures = stripped[match.end() :].lstrip(" :") if match else stripped
     if comparator is None:
-        return Unknown(
+        return UnknownNumber(
             text, "ambiguous", f"{text!r} does not say whether it is a lower or upper limit"
         )
-    number = read_number(printed, units=units, decimal_mark=decimal_mark)
-    return number if isinstance(number, Unknown) else Bound(comparator, number)
+    number = read_number(figures, units=units, decimal_mark=decimal_mark)
+    return number if isinstance(number, UnknownNumber) else NumberLimit(comparator, number)
