@@ -38,6 +38,7 @@ from transom.cli.session import Session
 from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
+from transom.runs.recognising import glob_root, lies_in_workspace
 from transom.sandbox.process import kill_group, start_group
 
 ESCALATIONS = "escalations.jsonl"
@@ -55,7 +56,7 @@ _LONGEST = 1 << 30  # of one answer, in bytes
 async def batch(
     session: Session,
     targets: Annotated[
-        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")
+        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
         Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
@@ -63,8 +64,8 @@ async def batch(
 ) -> int:
     """Check many items, several at once.
 
-    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/
-    each.
+    Run the command again after a kill, and it continues. With -o, it also writes ID_verdict.json,
+    ID_ItemSpec.md and ID_checker/ for each item.
     """
     paths = found(targets)
     write, compared = writer_of(session, options, paths), compared_by(options)
@@ -95,7 +96,10 @@ def found(texts: Sequence[str]) -> list[Path]:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises
             names = _of_folder(Path(text))
         elif any(sign in text for sign in "*?") and not os.path.exists(text):  # noqa: PTH110  as above
-            names = sorted(glob(os.path.expanduser(text), recursive=True))  # noqa: PTH111,PTH207  of a text
+            pattern = os.path.expanduser(text)  # noqa: PTH111  unlike Path.expanduser it never raises
+            start = glob_root(Path(pattern))
+            matches = glob(pattern, recursive=True)  # noqa: PTH207  of a text
+            names = sorted(one for one in matches if not lies_in_workspace(Path(one), start))
         else:
             names = [text]
         if not names:
@@ -231,7 +235,10 @@ def _minutes(seconds: float) -> str:
 async def _serve(session: Session, asked: dict[str, Any]) -> int:
     """The work of one process: the targets that stdin named. It ends at once when stdin does."""
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    options, places = given_in(asked["entry"])["options"], asyncio.Semaphore(asked["jobs"])
+    options, places = (
+        given_in(asked["entry"], "check batch")["options"],
+        asyncio.Semaphore(asked["jobs"]),
+    )
     async with session.open_store() as store, asyncio.TaskGroup() as group:
 
         async def answer(number: int, target: Path, wait: float) -> None:
