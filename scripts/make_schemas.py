@@ -51,7 +51,16 @@ class Shape:
         return self.name.removeprefix("transom.").replace("/", "-") + ".json"
 
 
-_NOT_ALWAYS = {"baseline", "decided_by", "doubted", "known_items", "mode", "mutation_kinds"}
+_NOT_ALWAYS = {
+    "baseline",
+    "choose",
+    "decided_by",
+    "doubted",
+    "known_items",
+    "mode",
+    "mutation_kinds",
+    "readings",
+}
 _PRINTED = frozenset({"run_id", "seconds", "applied_at", *_NOT_ALWAYS})
 SHAPES = (
     Shape("transom.check/1", "transom.checklist.judging.verdict:Verdict", printed_only=_PRINTED),

@@ -14,7 +14,7 @@ from transom import __version__
 from transom.canonical import Json
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
-from transom.checklist.judging.report import next_words
+from transom.checklist.judging.report import next_words, reading_lines
 from transom.checklist.judging.verdict import MadeBy, Note, Status, Verdicts
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
@@ -30,7 +30,6 @@ from transom.errors import InputError, Paused, TransomError
 from transom.formats.yaml_files import add_key, load_yaml
 from transom.runs import Run, write_file
 
-_PAGE = "see the page `Your first item`"
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
 _WAITS = 3  # the exit code where a person or a model is needed
 
@@ -62,6 +61,7 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
     if isinstance(outcome, Verdict):
         return outcome
     words: tuple[WordsRow, ...] = ()
+    readings: tuple[ReadingRow, ...] | None = None
     if isinstance(outcome, TransomError):
         status: Status = "NEEDS_REVIEW" if outcome.exit_code == _WAITS else "ERROR"
         rows = [Note(source_file=None, message=str(outcome))]
@@ -72,7 +72,7 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
             for r in outcome.findings
         ]
         if isinstance(outcome, SpecResult) and words:
-            rows += [Note(source_file=None, message=line) for line in _readings(outcome)]
+            readings = outcome.readings
         if status == "NEEDS_REVIEW":
             rows = [Note(source_file=None, message=next_of(outcome)), *rows]
     try:
@@ -87,6 +87,8 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         errors=tuple(rows) if status == "ERROR" else (),
         warnings=() if status == "ERROR" else tuple(rows),
         needs_model=words,
+        readings=readings,
+        choose=outcome.choose if isinstance(outcome, SpecResult) and readings else None,
         made_by=MadeBy(transom=__version__, item_sha256=item.sha256 if item else None),
         sandbox_level=None,
         as_of=day,
@@ -121,7 +123,11 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
     lines += [next_words(result.needs_model)] if lines else []
     if isinstance(result, SpecResult):
         path = result.itemspec_path
-        lines += [*map(str, result.findings), *_readings(result)]
+        lines += [*map(str, result.findings)]
+        if result.readings:
+            lines.append("it may mean:")
+        if result.readings or result.needs_model:
+            lines += reading_lines(result.readings, result.choose)
     else:
         path = result.checker_path
         if result.status in ("needs_review", "human_required"):
@@ -139,23 +145,6 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
     head = f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
     told = (f"  {line}" for line in [*lines, f"run {result.run_id}"])
     return session.report(result, head, *told, code=result.exit_code)
-
-
-def _readings(result: SpecResult) -> list[str]:
-    """What a description may mean that was not understood, with what today's files would give;
-    and how to choose.
-    """
-    choose = (
-        f"choose with: {result.choose}"
-        if result.choose
-        else "a person said that none of these is meant"
-    )
-    shown = [
-        f"  {n}: {row.says}; evidence: {row.evidence}" for n, row in enumerate(result.readings, 1)
-    ]
-    if shown:
-        return ["it may mean:", *shown, f"{choose}; {_PAGE}"]
-    return [f"nothing that the rules know comes near; {_PAGE}"] if result.needs_model else []
 
 
 NONE: Final = "none of these"

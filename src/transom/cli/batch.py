@@ -38,6 +38,7 @@ from transom.cli.session import Session
 from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
+from transom.runs.recognising import glob_root, lies_in_workspace
 from transom.sandbox.process import kill_group, start_group
 
 ESCALATIONS = "escalations.jsonl"
@@ -95,7 +96,10 @@ def found(texts: Sequence[str]) -> list[Path]:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises
             names = _of_folder(Path(text))
         elif any(sign in text for sign in "*?") and not os.path.exists(text):  # noqa: PTH110  as above
-            names = sorted(glob(os.path.expanduser(text), recursive=True))  # noqa: PTH111,PTH207  of a text
+            pattern = os.path.expanduser(text)  # noqa: PTH111  unlike Path.expanduser it never raises
+            start = glob_root(Path(pattern))
+            matches = glob(pattern, recursive=True)  # noqa: PTH207  of a text
+            names = sorted(one for one in matches if not lies_in_workspace(Path(one), start))
         else:
             names = [text]
         if not names:

@@ -150,7 +150,7 @@ async def _evaluated(
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
 async def compare_(session: Session, before: Before, after: After) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
-    async with session.open_store() as store:
+    async with session.known_workspace.open_store_for_reading() as store:
         (name, old), (_, new) = (
             kept.find_evaluation(store, before),
             kept.find_evaluation(store, after),
@@ -165,7 +165,7 @@ async def compare_(session: Session, before: Before, after: After) -> int:
 async def history(session: Session, suite: SuiteName) -> int:
     """List a suite's evaluations, the newest last."""
     name = Path(suite).resolve().name
-    async with session.open_store() as store:
+    async with session.known_workspace.open_store_for_reading() as store:
         found = kept.history(store, name)
     told = [
         one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names}

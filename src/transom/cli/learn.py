@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,7 +24,8 @@ from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
-from transom.memory import Direction, MemoryEntry, SqliteMemory, find_embedder
+from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
+from transom.store.sqlite_errors import is_read_only
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
 Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
@@ -52,19 +53,48 @@ class Scope:
     user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
 
 
+Access = Literal["read", "search", "write", "make"]
+"""What a command does with the workspace's playbook or memory.
+
+    read    only read it; the workspace may be read-only
+    search  the same, and embed texts that have no vector yet if the workspace can be written
+    write   change what is there
+    make    write, and make the workspace if there is none
+"""
+
+
+def _reads_only(session: Session, access: Access, embedder: Embedder | None) -> bool:
+    database = session.known_database
+    if access == "search":
+        return embedder is None or database is None or is_read_only(database)
+    return access == "read"
+
+
 @contextmanager
 def opened(
-    session: Session, scope: Scope | None = None, *, making: bool = False, shown: bool = False
+    session: Session,
+    scope: Scope | None = None,
+    access: Access = "read",
+    *,
+    shown: bool = False,
 ) -> Iterator[Playbook]:
-    """The workspace's playbook, empty without a workspace unless `making`. `shown`: a person is
-    told of more.
+    """Open the workspace's playbook; without a workspace it is empty, unless `access` makes one.
+    `shown`: a person is told of insights that other options show.
     """
-    seen, path = scope or Scope(), session.workspace.database if making else session.known_database
+    seen = scope or Scope()
+    path = session.workspace.database if access == "make" else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
+    read_only = _reads_only(session, access, embedder)
     with Playbook(
-        path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder
+        path,
+        domain=seen.domain,
+        study=seen.study,
+        user=seen.user,
+        embedder=embedder,
+        read_only=read_only,
     ) as playbook:
-        playbook.embed_missing()
+        if not read_only:
+            playbook.embed_missing()
         yield playbook
         for place, number in (
             elsewhere(playbook).items() if shown and session.format == "text" else ()
@@ -124,6 +154,7 @@ def open_(session: Session, task: Task, objective: Objective = "", study: Study 
 )
 def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
     """Note what was done, what went wrong, and what was relied on."""
+    session.known_workspace.check_writable()
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
     state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
@@ -144,7 +175,7 @@ def context(session: Session, scope: Scope) -> int:
     """Print what a model would be shown: session and insights."""
     state = session_of(session.workspace_root)
     shown = state.exposed
-    with opened(session, scope) as playbook:
+    with opened(session, scope, "search") as playbook:
         known = playbook.get_context_for_task(
             shown.task_type or "", 15, query=shown.current_objective
         )
@@ -157,7 +188,7 @@ def context(session: Session, scope: Scope) -> int:
 @command(session_app, "close", example="transom session close --good")
 def close(session: Session, scope: Scope, good: Good) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
     updated, added = (
         ", ".join(done["items_updated"]) or "none",
@@ -208,7 +239,7 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
 
     token = server.new_token()
     listener, url = server.listen(host, port)
-    with listener, opened(session, scope, making=True) as playbook:
+    with listener, opened(session, scope, "make") as playbook:
         session.report(
             {"schema": "transom.serve/1", "url": url, "token": token},
             f"url    {url}",
@@ -242,20 +273,21 @@ Way = Annotated[Direction, typer.Option(help="Along them, against, or both.")]
 
 
 @asynccontextmanager
-async def remembered(session: Session, *, making: bool = True) -> AsyncIterator[SqliteMemory]:
-    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be
-    made.
-    """
-    path = session.workspace.database if making else session.known_database
+async def remembered(session: Session, access: Access = "make") -> AsyncIterator[SqliteMemory]:
+    """Open the workspace's memory; without a workspace it is empty, unless `access` makes one."""
+    path = session.workspace.database if access == "make" else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
-    async with SqliteMemory.open(path, embedder) as memory:
+    read_only = _reads_only(session, access, embedder)
+    async with SqliteMemory.open(path, embedder, read_only=read_only) as memory:
+        if access == "search" and not read_only:
+            await memory.embed_missing()
         yield memory
 
 
 @asynccontextmanager
 async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
     """The workspace's playbook and memory, for a product that learns."""
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         async with remembered(session) as memory:
             yield playbook, memory
 
@@ -274,8 +306,7 @@ async def add(session: Session, text: Text, key: Key = None) -> int:
 @command(memory_app, "search", example='transom memory search "slow gateway"')
 async def search(session: Session, query: Query, limit: Most = 5) -> int:
     """Find entries by words, and by meaning with embeddings."""
-    async with remembered(session, making=False) as memory:
-        await memory.embed_missing()
+    async with remembered(session, "search") as memory:
         found = await memory.retrieve(query, limit)
     return _report_entries(
         session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found]
@@ -302,7 +333,7 @@ async def neighbours(
     """List what is connected with an entry. What depends on X: --name depends_on --direction in
     --hops 0.
     """
-    async with remembered(session, making=False) as memory:
+    async with remembered(session, "read") as memory:
         found = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
     rows = [
         (f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry)

@@ -109,7 +109,7 @@ def add(
         tag or [*ErrorPatterns().tags_in(text)],
     )
     level: Literal["study"] | None = "study" if scope.study else None
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         known, personal = {*playbook.items}, bool(scope.user)
         one = playbook.add_insight(
             kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
@@ -127,7 +127,7 @@ def add(
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
 def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person") -> int:
     """Count one outcome for or against an insight, as you judge it."""
-    with opened(session) as playbook:
+    with opened(session, access="write") as playbook:
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
         one = playbook.require(playbook.require(insight).merged_into or insight)
@@ -139,7 +139,7 @@ def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
 def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
-    with opened(session, scope, shown=True) as playbook:
+    with opened(session, scope, "search", shown=True) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
@@ -152,7 +152,7 @@ def context(
     session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Most = 15
 ) -> int:
     """Print what a model would be shown for a task."""
-    with opened(session, scope) as playbook:
+    with opened(session, scope, "search") as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
     document = {"schema": "transom.playbook-context/1", "context": text}
     return session.report(document, *(text.splitlines() or ["nothing yet"]))
@@ -161,7 +161,7 @@ def context(
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
 def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
     """Retire the insights that evidence condemns. They stay as tombstones."""
-    with opened(session, scope) as playbook:
+    with opened(session, scope, "write") as playbook:
         pruned = playbook.prune_harmful(threshold)
     return session.report({"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
 
@@ -190,7 +190,7 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
     """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could
     not be read.
     """
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         paths = [session.cwd / file for file in files]
         done = [
             import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it)
@@ -210,7 +210,7 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
 def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a person") -> int:
     """Ask a person about insights that are uncertain or long unused."""
-    with opened(session, scope, shown=True) as playbook:
+    with opened(session, scope, "write" if confirm else "read", shown=True) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
         asked = Curator(playbook).questions()
@@ -240,7 +240,7 @@ def edit(
     """Change an insight; its id and its standing stay."""
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
-    with opened(session) as playbook:
+    with opened(session, access="write") as playbook:
         return print_one(
             session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed"
         )
@@ -255,7 +255,7 @@ def retire(
     session: Session, insight: Id, why: Why = "", undo: Undo = False, by: By = "a person"
 ) -> int:
     """Show an insight no more. It stays as a tombstone, and is not learned again."""
-    with opened(session) as playbook:
+    with opened(session, access="write") as playbook:
         if undo:
             return print_one(session, Curator(playbook).restore(insight, by=by), "restored")
         return print_one(session, Curator(playbook).retire(insight, why, by=by), "retired")
@@ -273,5 +273,5 @@ def bootstrap(session: Session, folder: Folder) -> int:
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
 def merge(session: Session, keep: Id, others: Others, by: By = "a person") -> int:
     """Make insights part of one. It gets their counts, tags and sources."""
-    with opened(session) as playbook:
+    with opened(session, access="write") as playbook:
         return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")

@@ -69,7 +69,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
         "waiting": list(found.state.waiting.values()),
         "handed": found.state.handed if found.status == "human_required" else None,
         "inputs": found.row.inputs,
-        "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
+        "folder": str(session.known_workspace.run_folder(found.row.name, found.row.id)),
         "trace_id": trace_id(found.row.id),
         "stages": _stages(found),
         "checkpoints": [one.to_json() for one in checkpoints(found.records)],
@@ -184,7 +184,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
     """
     # said even where there is nothing to clean
     oldest = datetime.now(UTC) - age(options.older_than or "7d")
-    async with history(session) as store:
+    async with history(session, writing=not options.dry_run) as store:
         rows = [
             await _clean(session, store, view(session, store, row), options, oldest)
             for row in all_runs(store)
@@ -207,7 +207,7 @@ async def _clean(
     """Remove a run: its files, trace, journal, and the windows that no other run has; or say why
     it stays.
     """
-    workspace = session.workspace
+    workspace = session.known_workspace
     folder = workspace.run_folder(one.row.name, one.row.id)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     row: dict[str, Any] = {

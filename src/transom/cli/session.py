@@ -156,11 +156,16 @@ class Session:
             self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter
         )
 
+    @cached_property
+    def known_workspace(self) -> Workspace:
+        """The workspace for commands that only look: nothing is made."""
+        return Workspace.known(self.workspace_root, state_dir=self.settings.state_dir)
+
     @property
     def known_database(self) -> Path | None:
-        """The workspace's database, None where there is none yet: looking never makes one."""
-        there = self.workspace_root.is_dir() and self.workspace.database.is_file()
-        return self.workspace.database if there else None
+        """The workspace's database; None if there is none yet."""
+        database = self.known_workspace.database
+        return database if database.is_file() else None
 
     def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
         """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""

@@ -156,7 +156,7 @@ async def _epic(
         chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
             places.root = opened.folder / "worktrees"
-            with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
+            with playbook_of(session, Scope(domain="stories"), "make") as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
 
 

@@ -137,7 +137,7 @@ def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[S
     from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
-    with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
+    with opened(session, Scope(domain=study.scope), "read" if kept else "make") as playbook:
         yield runner_of(study, root, playbook, session.progress, kept=kept)
 
 

@@ -122,7 +122,7 @@ async def give_word(
             store, folder, row, item
         )
     source, learned = Source(row.id, f"{said} {of.sha[:12]}", by=by), ""
-    with opened(session, of.scope, making=True) as playbook:
+    with opened(session, of.scope, "make") as playbook:
         counted = playbook.record(of.named, confirmed, source, followed=True)
         if reason and not confirmed:
             why = f'{of.status} was wrong for "{of.subject}": {" ".join(reason.split())}'
@@ -181,7 +181,7 @@ def _run_of(session: Session, store: SqliteStore, found: RunView, item: str) -> 
     row = next(
         (one for one in all_runs(store) if batch and one.name == item and one.kind != row.kind), row
     )
-    return row, session.workspace.run_folder(row.name, row.id)
+    return row, session.known_workspace.run_folder(row.name, row.id)
 
 
 def _checked(

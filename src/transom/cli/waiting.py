@@ -184,7 +184,7 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
     text = given.words or ""
     words = "" if text in _WORDS else text
-    async with found_run(session, name) as (store, found):
+    async with found_run(session, name, writing=True) as (store, found):
         row, step = found.row, next_step(found)
         helps = bool(found.state.handed and (words or given.edit or given.reset_iterations))
         if not (helps or found.state.waiting):

@@ -56,6 +56,10 @@ class FileChanged(InputError):
     """Raised when a file changed since the first pass."""
 
 
+class TooLarge(InputError):
+    """Raised when a file holds more text than it may."""
+
+
 class TextFile:
     """A text file, read in passes.
 
@@ -169,9 +173,7 @@ class TextFile:
             data = stream.read(_CHUNK)
             total += len(data)
             if total > self._limit:
-                raise InputError(
-                    f"holds more than {self._limit >> 20} MiB of text", hint="split it"
-                )
+                raise TooLarge(f"holds more than {self._limit >> 20} MiB of text", hint="split it")
             try:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
-from transom.checklist.results import WordsRow
+from transom.checklist.results import ReadingRow, WordsRow
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
@@ -27,6 +27,10 @@ EXIT_CODES: dict[Status, int] = {
 }
 _GRAVITY = (2, 3, 1, 0)
 VERDICT_FILE = "verdict.json"
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class Nearest(Shape):
@@ -199,7 +203,9 @@ class Verdict(Shape):
     """One check's outcome.
 
     Where the gates left a doubt of the checker that no person took, `doubted` says which: the
-    status is what was found, and waits for a person all the same. With a `baseline` the
+    status is what was found, and waits for a person all the same. An item whose description was not
+    understood has `readings`, which may be none; the command `choose` decides for number N of them,
+    counted from 1. With a `baseline` the
     `known_items` are violations that stood in the earlier result, too: the status stays what it is,
     and the exit code counts only what is new. `run_id`, `seconds` and
     `applied_at` belong to the printed form alone, so that equal inputs give equal files.
@@ -222,6 +228,8 @@ class Verdict(Shape):
     errors: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
     needs_model: tuple[WordsRow, ...] = ()
+    readings: Annotated[tuple[ReadingRow, ...] | None, Field(exclude_if=_is_none)] = None
+    choose: Annotated[str | None, Field(exclude_if=_is_none)] = None
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
