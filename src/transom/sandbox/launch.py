@@ -59,7 +59,9 @@ def command(level: Level) -> list[str]:
         return python
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        raise SandboxUnavailable("bubblewrap is not installed")
+        raise SandboxUnavailable(
+            "bubblewrap is not installed", hint="run as root: apt-get install -y bubblewrap"
+        )
     binds = [word for path in _visible() for word in ("--ro-bind-try", path, path)]
     shut = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     return [bwrap, *shut, *binds, "--remount-ro", "/", "--chdir", "/", "--", *python]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +42,7 @@ def probe() -> Probe:
         problem = _try(level)
         if problem is None:
             return Probe(level, tuple(reversed(missing)))
-        missing.append((level, "; ".join(filter(None, (problem, _remedy(level))))))
+        missing.append((level, "; ".join(filter(None, (problem, _remedy(problem))))))
     return Probe(Level.NONE, tuple(reversed(missing)))
 
 
@@ -79,19 +78,17 @@ def unavailable(level: Level, missing: str) -> SandboxUnavailable:
     )
 
 
-def _remedy(level: Level) -> str:
-    """Return what a person can do about a level that does not work; "" if nothing is known."""
-    if level is Level.L3:
-        if shutil.which("bwrap") is None:
-            return "run as root: apt-get install -y bubblewrap"
-        for name, forbids, allows in _NAMESPACE_SETTINGS:
-            file = _KERNEL_SETTINGS / name
-            if file.is_file() and file.read_text().strip() == forbids:
-                return f"run as root: sysctl -w {name.replace('/', '.')}={allows}"
-        return "in a container, start it with --privileged"
-    if level is Level.L2:
+def _remedy(problem: str) -> str:
+    """Return what a person can do about a problem of the kernel; "" if nothing is known."""
+    if problem.startswith("Landlock: "):
         return "use Linux 5.13 or later with Landlock switched on"
-    return ""
+    if not problem.startswith("bwrap: "):
+        return ""
+    for name, forbids, allows in _NAMESPACE_SETTINGS:
+        file = _KERNEL_SETTINGS / name
+        if file.is_file() and file.read_text().strip() == forbids:
+            return f"run as root: sysctl -w {name.replace('/', '.')}={allows}"
+    return "in a container, start it with --privileged"
 
 
 def _try(level: Level) -> str | None:
@@ -110,7 +107,7 @@ def _try(level: Level) -> str | None:
             check=False,
         )
     except SandboxUnavailable as error:
-        return error.what
+        return str(error)
     except subprocess.TimeoutExpired:
         return f"the child did not answer within {_PROBE_SECONDS} s"
     except OSError as error:
