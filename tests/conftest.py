@@ -105,7 +105,7 @@ def need_tool() -> Callable[[str], str]:
         path = shutil.which(name)
         if path is not None:
             return path
-        reason = f"{name} is not installed; scripts/setup-test.sh installs it"
+        reason = f"{name} is not installed; scripts/setup-tools.sh installs it"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)

@@ -42,7 +42,7 @@ def _trace(folder: Path) -> str:
     strace = shutil.which("strace")
     if strace is None:
         assert os.environ.get("CI") != "true", (
-            "strace is missing: scripts/setup-test.sh installs it"
+            "strace is missing: scripts/setup-tools.sh installs it"
         )
         pytest.skip("strace is not installed")
     log = folder / "trace"
