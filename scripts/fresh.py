@@ -176,6 +176,7 @@ def read_settings() -> Settings:
         elif path.is_dir():
             # the pages of an index link to files beside it
             settings.shared.append(path.parent if is_index else path)
+    settings.shared = list(dict.fromkeys(settings.shared))
     return settings
 
 
