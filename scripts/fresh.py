@@ -34,6 +34,7 @@ PACKAGES = "make,git"
 USER = "ada"
 CLONE = "transom"
 
+_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 _PASSED_ON = re.compile(
     r"PIP_\w+|(https?|ftp|no|all)_proxy|SSL_CERT_FILE|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE",
     re.IGNORECASE,
@@ -230,6 +231,8 @@ def make_root(base: Path, combination: Combination, settings: Settings) -> Path:
         copy(path, root / path.relative_to("/"))
     for name in (".config/pip", ".pip"):
         copy(Path.home() / name, home / name)
+    # Debian's package of certificates writes its bundle again, from its own and from these.
+    copy(_BUNDLE, root / "usr/local/share/ca-certificates/machine.crt")
     apt = root / "etc" / "apt"
     (apt / "sources.list").write_text("\n".join(settings.sources) + "\n", "utf-8")
     (apt / "apt.conf.d" / "90machine").write_text("\n".join(settings.apt) + "\n", "utf-8")
