@@ -56,7 +56,7 @@ _LONGEST = 1 << 30  # of one answer, in bytes
 async def batch(
     session: Session,
     targets: Annotated[
-        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")
+        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
         Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
@@ -64,8 +64,8 @@ async def batch(
 ) -> int:
     """Check many items, several at once.
 
-    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/
-    each.
+    Run the command again after a kill, and it continues. With -o, it also writes ID_verdict.json,
+    ID_ItemSpec.md and ID_checker/ for each item.
     """
     paths = found(targets)
     write, compared = writer_of(session, options, paths), compared_by(options)
@@ -235,7 +235,10 @@ def _minutes(seconds: float) -> str:
 async def _serve(session: Session, asked: dict[str, Any]) -> int:
     """The work of one process: the targets that stdin named. It ends at once when stdin does."""
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    options, places = given_in(asked["entry"])["options"], asyncio.Semaphore(asked["jobs"])
+    options, places = (
+        given_in(asked["entry"], "check batch")["options"],
+        asyncio.Semaphore(asked["jobs"]),
+    )
     async with session.open_store() as store, asyncio.TaskGroup() as group:
 
         async def answer(number: int, target: Path, wait: float) -> None:

@@ -32,12 +32,17 @@ _HEAD = """\
 # Take it back with: transom answer --file {name}
 """
 Out = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")
+    Path | None,
+    typer.Option(
+        "-o", "--out", metavar="FILE", help="Also write the questions to an answer sheet."
+    ),
 ]
 AnyRun = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")
+    str | None, typer.Argument(metavar="RUN", help="Run: its id or name [all waiting runs].")
 ]
-Sheet = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")]
+Sheet = Annotated[
+    Path | None, typer.Option("--file", metavar="FILE", help="Answer sheet that you filled in.")
+]
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,9 @@ class OpenQuestion:
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(session: Session, out: Out = None) -> int:
-    """List what waits for a person in all runs, and how to answer.
+    """List the open questions of all runs, and how to answer them.
 
-    Each question stands once: since when it waits, one sentence, and the command that answers it.
+    Each question is listed once: its age, one sentence, and the command that answers it.
     """
     found, lines = await open_questions(session), []
     for one in found:
@@ -119,20 +124,23 @@ class Answer:
     """What a person says to a run that waits."""
 
     words: Annotated[
-        str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say.")
+        str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="Your answer.")
     ] = None
     question: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which one, where several wait.")
+        str | None, typer.Option(metavar="ID", help="Question to answer, if several are open.")
     ] = None
     choose: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The option with this number.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of the option to choose.")
     ] = None
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
+    by: Annotated[
+        str, typer.Option(metavar="NAME", help="Your name, recorded with the answer.")
+    ] = ""
     reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why; a model whose call you refuse is told.")
+        str, typer.Option(metavar="TEXT", help="Reason; a model whose call you refuse sees it.")
     ] = ""
     edit: Annotated[
-        tuple[Path, ...], typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml.")
+        tuple[Path, ...],
+        typer.Option(metavar="FILE", help="File that replaces atoms.py or checker.yaml."),
     ] = ()
     reset_iterations: MoreRepairs = False
 
@@ -141,10 +149,10 @@ class Answer:
 async def answer(
     session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None
 ) -> int:
-    """Answer what waits for a person.
+    """Answer an open question.
 
-    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any
-    other words answer a question, or help a build that gave up. See `transom waiting`.
+    keep: use the file that you edited. redo: make it again. approve, refuse: a tool call. Any other
+    words answer a question, or advise a build that gave up. See `transom waiting`.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.text_lines import TextLines
+from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.runs.recognising import is_workspace, lies_in_workspace
 
 _TYPES = {
@@ -290,7 +290,8 @@ class Viewer:
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
         blank = True
-        for count, line in enumerate(TextLines(path, LONGEST_LINE), 1):
+        lines = TextFile(path, limit=STREAMED_BYTES).lines(LONGEST_LINE)
+        for count, line in enumerate(lines, 1):
             blank = blank and not line.strip()
             short = line[: self.limits.line_characters]
             if count <= self.limits.header_lines:
