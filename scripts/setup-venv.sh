@@ -13,36 +13,60 @@ fail() {
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
+candidates=${PYTHON:-python3 python3.13 python3.12 python3.11}
+
 find_python() {
   local candidate
-  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+  for candidate in $candidates; do
     if new_enough "$candidate"; then
       echo "$candidate"
       return
     fi
   done
-  fail "no Python 3.11 or later among: ${PYTHON:-python3 python3.13 python3.12 python3.11}; set PYTHON=/path/to/python3.11"
+  return 1
 }
 
-# A minimal Debian ships python3 without ensurepip; python3-venv is the one package that this script may install.
+# As root, Debian packages are installed. A user is told the line that root must type.
+#   need_packages PROBLEM PACKAGE...
+need_packages() {
+  local problem=$1
+  shift
+  local line="apt-get install -y $*"
+  command -v apt-get >/dev/null || fail "$problem; set PYTHON=/path/to/python3.11 or later"
+  [ "$(id -u)" -eq 0 ] || fail "$problem; run as root: $line"
+  say "$line"
+  bash scripts/apt-install.sh "$@"
+}
+
+# A minimal Debian has no Python.
+need_python() {
+  find_python >/dev/null && return
+  # An older Python, or the one that the caller chose, is not mended by the packages.
+  local candidate
+  for candidate in $candidates; do
+    if command -v "$candidate" >/dev/null; then
+      fail "no Python 3.11 or later among: $candidates; set PYTHON=/path/to/python3.11"
+    fi
+  done
+  [ -z "${PYTHON:-}" ] || fail "there is no program $PYTHON; correct PYTHON"
+  need_packages "there is no Python 3.11 or later" python3 python3-venv
+  find_python >/dev/null || fail "Debian's python3 is older than 3.11; set PYTHON=/path/to/python3.11"
+}
+
+# A minimal Debian ships python3 without ensurepip.
 have_ensurepip() { "$1" -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
 need_ensurepip() {
-  local python=$1
-  have_ensurepip "$python" && return
-  local line="apt-get install -y python3-venv"
-  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    fail "$python has no ensurepip; run as root: $line"
-  fi
-  say "$line"
-  bash scripts/apt-install.sh python3-venv
-  have_ensurepip "$python" || fail "$python still has no ensurepip; set PYTHON to an interpreter that has it"
+  have_ensurepip "$1" && return
+  need_packages "$1 has no ensurepip" python3-venv
+  have_ensurepip "$1" || fail "$1 still has no ensurepip; set PYTHON to an interpreter that has it"
 }
 
 works() { .venv/bin/python -m pip --version >/dev/null 2>&1 && new_enough .venv/bin/python; }
 
 make_venv() {
   works && return
+  need_python
   local python
   python=$(find_python)
   need_ensurepip "$python"
