@@ -158,6 +158,7 @@ def check_claims(
 
 
 def sentences_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each sentence with its citations, and the space behind it."""
     at = 0
     for match in _SENTENCE.finditer(text):
         ids = _CITATION.findall(match[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,17 +19,11 @@ from transom.formats.release.words import words as release_words
 from transom.gates.claims import Struck, sentences_of
 from transom.gates.facts import facts_of
 from transom.investigator.ledger import Evidence
-from transom.investigator.result import CriterionResult, Verdict
+from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, Clause, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
-_GENERIC = frozenset(
-    "a an the of at least is are was were has have do does be can and or in on it its their this that"
-    " all any every to for with from by one more less than required doc docs result results report"
-    " metrics latest user der die das und von im ist sind le la les de du des est sont el los una en"
-    " il lo gli".split()
-)
 _NAMED = "criterion"
 """Begins the word that stands in a folded text for the whole name of a criterion."""
 _LEAST_COGNATE = 5
@@ -62,11 +56,13 @@ class Standing:
     names: Sequence[str] = field(default=())
 
     @cached_property
+    def criterion_names(self) -> list[str]:
+        return [row.name for row in self.criteria]
+
+    @cached_property
     def unmet(self) -> list[CriterionResult]:
         """The required criteria that neither hold nor are waived."""
-        return [
-            row for row in self.criteria if row.required and row.status in ("fail", "unknown")
-        ]
+        return [row for row in self.criteria if row.required and row.status in ("fail", "unknown")]
 
     def check(self, text: str, *, is_strict: bool = False, marks: bool = True) -> CheckedStatements:
         """Remove the sentences that contradict the criteria.
@@ -101,6 +97,10 @@ class Standing:
         """How much a word tells: the fewer criteria it is a word of, the more."""
         counts = Counter(word for own in self.topics.values() for word in own)
         return {word: 1 / count for word, count in counts.items() if count <= _MOST_ROWS}
+
+    def weight_of(self, row: CriterionResult, spoken: frozenset[str]) -> float:
+        """Return how much spoken words tell of a criterion."""
+        return sum(self.weights.get(word, 0) for word in self.topics[row.id] & spoken)
 
     @cached_property
     def of_people(self) -> frozenset[str]:
@@ -235,7 +235,9 @@ class _Sentence:
             for name in (row.name, row.id):
                 pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
                 text = re.sub(pattern, f"{_NAMED}{number}x", text, flags=re.IGNORECASE)
-        for name in sorted(self.standing.names, key=len, reverse=True):
+        cited = [self.standing.evidence[key] for key in self.cited]
+        labels = [row.label for row in cited if not row.measure.startswith("review.")]
+        for name in sorted([*self.standing.names, *labels], key=len, reverse=True):
             # "UAT" is the name of a stage and a topic; only names with words of a state mislead.
             if words().marks.search(fold(name)):
                 text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
@@ -266,10 +268,7 @@ class _Sentence:
                 rows = decided
         groups: list[list[CriterionResult]] = []
         while spoken:
-            scores = {
-                row.id: sum(standing.weights.get(word, 0) for word in standing.topics[row.id] & spoken)
-                for row in rows
-            }
+            scores = {row.id: standing.weight_of(row, spoken) for row in rows}
             best = max(scores.values(), default=0)
             likely = [row for row in rows if scores[row.id] == best]
             least = _TELLING if groups else 0
@@ -290,6 +289,18 @@ class _Sentence:
             if row.measure in ("review.person", "review.decision"):
                 return row
         return None
+
+
+def standing_of(result: Investigation, ledger: Iterable[Evidence]) -> Standing:
+    """Return the standing of an answer, by its final verdict."""
+    names = (
+        result.question,
+        result.feature_name,
+        result.feature_id,
+        result.target_stage,
+        result.current_stage or "",
+    )
+    return Standing(result.criteria, result.final_verdict, {row.id: row for row in ledger}, names)
 
 
 def _status_of(row: CriterionResult) -> str:
@@ -325,7 +336,7 @@ def _topic_words(row: CriterionResult) -> frozenset[str]:
         spoken = _canonical(match[0])
         if spoken:
             topics.add(spoken)
-        elif match.start() not in states and word not in _GENERIC and not word.isdigit():
+        elif match.start() not in states and word not in words().generic and not word.isdigit():
             topics.add(word)
     return frozenset(topics)
 

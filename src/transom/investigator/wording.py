@@ -31,7 +31,7 @@ _NOT = re.compile(r"n['’]t\b")
 _WORD = re.compile(r"[^\W_]+|[✅✔✓👍]")
 _BREAK = re.compile(r"[;,()–—]|\s-\s")
 _CLAIMS: tuple[State, ...] = ("met", "approved", "waived", "ready")
-_NEGATIONS = ("not", "no", "nothing")
+_NEGATIONS = ("not", "without", "no", "nothing")
 
 
 class Words(BaseModel):
@@ -39,8 +39,8 @@ class Words(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_: Literal["transom.statement_words/1"] = Field(alias="schema")
     not_: list[str] = Field(alias="not")
+    without: list[str]
     no: list[str]
     nothing: list[str]
     if_: list[str] = Field(alias="if")
@@ -60,6 +60,7 @@ class Words(BaseModel):
     roughly: list[str]
     all: list[str]
     joints: list[str]
+    generic: frozenset[str]
     topics: dict[str, list[str]]
 
     @cached_property
@@ -67,6 +68,7 @@ class Words(BaseModel):
         """One expression for all kinds of words, the longest phrase first."""
         kinds: dict[str, Iterable[str]] = {
             "not": self.not_,
+            "without": self.without,
             "no": self.no,
             "nothing": self.nothing,
             "unless": self.unless,
@@ -174,7 +176,9 @@ def fold(text: str) -> str:
     """Return the words of a text in lower case and without accents, with one space between."""
     plain = _NOT.sub(" not", unicodedata.normalize("NFC", text).casefold()).translate(_UMLAUTS)
     parts = unicodedata.normalize("NFKD", plain)
-    return " ".join(_WORD.findall("".join(sign for sign in parts if not unicodedata.combining(sign))))
+    return " ".join(
+        _WORD.findall("".join(sign for sign in parts if not unicodedata.combining(sign)))
+    )
 
 
 def folded_pattern(phrase: str) -> str:
@@ -227,7 +231,7 @@ def _clause(text: str) -> Clause:
         return Clause(text, "silent" if is_silent else "denies", is_universal=is_universal)
     if _is_measured(text, match):
         return Clause(text, "measured")
-    state = next((name for name in _CLAIMS if name == kind), "met")
+    state: State = next((name for name in _CLAIMS if name == kind), "met")
     if waivers:
         state = "waived"
     return Clause(text, "asserts", state, is_universal)
@@ -251,7 +255,7 @@ def _predicate(
     The last one since attributes come first: "the pending approval was granted".
     """
     for negation, kind in negations:
-        if kind == "not":
+        if kind in ("not", "without"):
             behind = [state for state in states if state[0].start() > negation.start()]
             if behind:
                 return behind[0]
