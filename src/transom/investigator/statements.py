@@ -20,7 +20,7 @@ from transom.gates.claims import Struck, sentences_of
 from transom.gates.facts import facts_of
 from transom.investigator.ledger import Evidence
 from transom.investigator.result import CriterionResult, Investigation, Verdict
-from transom.investigator.wording import FIGURE, Clause, clauses_of, fold, words
+from transom.investigator.wording import FIGURE, QUOTE, Clause, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
@@ -29,7 +29,7 @@ _NAMED = "criterion"
 _LEAST_COGNATE = 5
 _SHARED = 0.6
 _TELLING = 0.5
-_MOST_ROWS = 3
+_MOST_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class _Sentence:
         text = _CITATION.sub(" ", text)
         if not self.cited:
             return text
-        text = _QUOTED.sub(f" {FIGURE} ", text)
+        text = _QUOTED.sub(f" {QUOTE} ", text)
         for fact in sorted(facts_of(text), key=lambda one: one.start, reverse=True):
             if fact.value is not None:
                 text = f"{text[: fact.start]} {FIGURE} {text[fact.end :]}"

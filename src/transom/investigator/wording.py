@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -23,7 +23,9 @@ Tone = Literal["asserts", "denies", "measured", "supposes", "silent"]
 State = Literal["met", "approved", "waived", "ready"]
 
 FIGURE = "figurehere"
-"""Stands in a folded text for a number or a quotation that was checked against its source."""
+"""Stands in a folded text for a number that was checked against its source."""
+QUOTE = "quotehere"
+"""Stands there for a quotation."""
 
 _FILE = Path(__file__).parent / "knowledge" / "statements.yaml"
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
@@ -200,96 +202,119 @@ def clauses_of(sentence: str) -> list[Clause]:
 
     A question and a condition state nothing, so all their parts only suppose.
     """
-    parts = [fold(part) for piece in _BREAK.split(sentence) for part in words().joint.split(piece)]
-    supposes = sentence.rstrip().endswith("?") or bool(words().conditions.search(fold(sentence)))
-    clauses = [_clause(part) for part in parts if part]
-    if supposes:
-        return [Clause(one.text, "supposes") for one in clauses]
+    pieces = (part for piece in _BREAK.split(sentence) for part in words().joint.split(piece))
+    parts = [_Part(folded) for folded in map(fold, pieces) if folded]
+    if sentence.rstrip().endswith("?") or words().conditions.search(fold(sentence)):
+        return [Clause(part.text, "supposes") for part in parts]
+    clauses: list[Clause] = []
+    for number, part in enumerate(parts):
+        clause = part.clause()
+        if number and part.is_elliptic and (parts[number - 1].is_negated or _supposes(clauses[-1])):
+            # "Has to be mended and accepted": the second part has the verb of the first.
+            clause = Clause(part.text, clauses[-1].tone)
+        clauses.append(clause)
     return clauses
 
 
-def _clause(text: str) -> Clause:
-    is_universal = words().universal.search(text) is not None
-    marks = [(match, words().kind_of(match)) for match in words().marks.finditer(text)]
-    states = [
-        (match, kind)
-        for match, kind in marks
-        if kind in ("open", "lack", *_CLAIMS) and not words().describes(text, match)
-    ]
-    negations = [(match, kind) for match, kind in marks if kind in _NEGATIONS]
-    if not states:
-        return Clause(text, _tone_without_state(text, marks), is_universal=is_universal)
-    match, kind = _predicate(states, negations)
-    waivers = [state for state in states if state[1] == "waived"]
-    if kind == "open" and waivers and words().covering.search(text, waivers[0][0].end()):
-        match, kind = waivers[0]
-    if _supposed(text, match, kind, marks):
-        return Clause(text, "supposes")
-    is_claim, is_negated = kind in _CLAIMS, _negates(negations, match, kind)
-    if is_claim == is_negated:
-        is_silent = kind == "open" and words().is_attribute(text, match)
-        return Clause(text, "silent" if is_silent else "denies", is_universal=is_universal)
-    if _is_measured(text, match):
-        return Clause(text, "measured")
-    state: State = next((name for name in _CLAIMS if name == kind), "met")
-    if waivers:
-        state = "waived"
-    return Clause(text, "asserts", state, is_universal)
+def _supposes(clause: Clause) -> bool:
+    return clause.tone == "supposes"
 
 
-def _tone_without_state(text: str, marks: Sequence[tuple[re.Match[str], str]]) -> Tone:
-    kinds = {kind for _, kind in marks}
-    if FIGURE in text.split():
-        return "measured"
-    if kinds & {"unless", "must"}:
-        return "supposes"
-    # "There is no such file" denies, "nothing to lose sleep over" does not.
-    return "denies" if kinds & {"not", "no"} else "silent"
+class _Part:
+    """A part of a sentence with the words that the file knows."""
 
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.marks = [(match, words().kind_of(match)) for match in words().marks.finditer(text)]
+        self.kinds = {kind for _, kind in self.marks}
+        self.states = [
+            (match, kind)
+            for match, kind in self.marks
+            if kind in ("open", "lack", *_CLAIMS) and not words().describes(text, match)
+        ]
+        self.negations = [(match, kind) for match, kind in self.marks if kind in _NEGATIONS]
 
-def _predicate(
-    states: Sequence[tuple[re.Match[str], str]], negations: Sequence[tuple[re.Match[str], str]]
-) -> tuple[re.Match[str], str]:
-    """Return the state that a clause states: the one behind `not`, else the last one.
+    @property
+    def is_negated(self) -> bool:
+        return bool(self.states) and self._negates(*self._predicate())
 
-    The last one since attributes come first: "the pending approval was granted".
-    """
-    for negation, kind in negations:
-        if kind in ("not", "without"):
-            behind = [state for state in states if state[0].start() > negation.start()]
-            if behind:
-                return behind[0]
-    return states[-1]
+    @property
+    def is_elliptic(self) -> bool:
+        """Whether the part begins with its state, so that its verb stands in the part before."""
+        if not self.states or self.negations:
+            return False
+        return len(self.text[: self._predicate()[0].start()].split()) < 2
 
+    def clause(self) -> Clause:
+        """Return the part with its tone."""
+        is_universal = words().universal.search(self.text) is not None
+        if not self.states:
+            return Clause(self.text, self._tone_without_state(), is_universal=is_universal)
+        match, kind = self._predicate()
+        if self._supposes(match, kind):
+            return Clause(self.text, "supposes")
+        has_waiver = any(name == "waived" for _, name in self.states)
+        if (kind in _CLAIMS) == self._negates(match, kind):
+            is_silent = kind == "open" and words().is_attribute(self.text, match)
+            tone: Tone = "silent" if is_silent else "denies"
+            return Clause(self.text, tone, is_universal=is_universal)
+        # A quotation carries the sentence, unless more is said than one source can tell.
+        is_quoted = QUOTE in self.text.split() and not has_waiver and not is_universal
+        if is_quoted or self._is_measured(match):
+            return Clause(self.text, "measured")
+        state: State = next((name for name in _CLAIMS if name == kind), "met")
+        return Clause(self.text, "asserts", "waived" if has_waiver else state, is_universal)
 
-def _negates(
-    negations: Sequence[tuple[re.Match[str], str]], state: re.Match[str], kind: str
-) -> bool:
-    """Whether the state is negated."""
-    for negation, negative in negations:
-        if negation.start() < state.start() or negative == "not":
-            return True
-        # "Approved by nobody" is no approval, and "il ne manque rien" no lack.
-        if kind != "open" or negation.start() <= state.end() + 1:
-            return True
-    return False
+    def _tone_without_state(self) -> Tone:
+        if {FIGURE, QUOTE} & set(self.text.split()):
+            return "measured"
+        if self.kinds & {"unless", "must"}:
+            return "supposes"
+        # "There is no such file" denies, "nothing to lose sleep over" does not.
+        return "denies" if self.kinds & {"not", "no"} else "silent"
 
+    def _predicate(self) -> tuple[re.Match[str], str]:
+        """Return the state that is stated: the one behind `not`, else the last one.
 
-def _supposed(
-    text: str, state: re.Match[str], kind: str, marks: Sequence[tuple[re.Match[str], str]]
-) -> bool:
-    before = {name for match, name in marks if match.start() < state.start()}
-    if "unless" in before or ("must" in before and kind != "ready"):
-        return True
-    if kind not in _CLAIMS:
+        The last one since attributes come first: "the pending approval was granted".
+        """
+        for negation, kind in self.negations:
+            if kind in ("not", "without"):
+                behind = [row for row in self.states if row[0].start() > negation.start()]
+                if behind:
+                    return behind[0]
+        match, kind = self.states[-1]
+        waivers = [row for row in self.states if row[1] == "waived"]
+        # "A waiver covers the open criteria" says nothing of open criteria.
+        covers = waivers and words().covering.search(self.text, waivers[0][0].end())
+        return waivers[0] if kind == "open" and covers else (match, kind)
+
+    def _negates(self, state: re.Match[str], kind: str) -> bool:
+        """Whether the state is negated."""
+        for negation, negative in self.negations:
+            if negation.start() < state.start():
+                return True
+            if negative == "without":
+                continue
+            # "Approved by nobody" is no approval, and "il ne manque rien" no lack; but "failed
+            # tests are not shown" speaks of failed tests.
+            between = self.text[state.end() : negation.start()].split()
+            if kind in _CLAIMS or len(between) <= 1:
+                return True
         return False
-    # "Needs a waiver", "ask them to approve"
-    negated = before & set(_NEGATIONS)
-    return ("lack" in before and not negated) or text[: state.start()].endswith(" to ")
 
+    def _supposes(self, state: re.Match[str], kind: str) -> bool:
+        if kind not in _CLAIMS:
+            return bool(self.kinds & {"unless", "must"})
+        before = {name for match, name in self.marks if match.start() < state.start()}
+        if "unless" in before or ("must" in before and kind != "ready"):
+            return True
+        # "Needs a waiver", "ask them to approve"
+        is_lacking = "lack" in before and not before & set(_NEGATIONS)
+        return is_lacking or self.text[: state.start()].endswith(" to ")
 
-def _is_measured(text: str, state: re.Match[str]) -> bool:
-    """Whether a figure carries the statement: "21 of 23 passed", "passed 91.3 %"."""
-    if FIGURE in text[: state.start()].split():
-        return True
-    return words().figure_behind.match(text, state.end()) is not None
+    def _is_measured(self, state: re.Match[str]) -> bool:
+        """Whether a figure carries the statement: "21 of 23 passed", "passed 91.3 %"."""
+        if FIGURE in self.text[: state.start()].split():
+            return True
+        return words().figure_behind.match(self.text, state.end()) is not None
