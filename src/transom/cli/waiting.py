@@ -55,6 +55,7 @@ class OpenQuestion:
         question: what `--question` takes; "" where a flow asks for help.
         since: UTC, ISO 8601.
         options: what may be answered; empty for free text.
+        needs_name: whether the answer counts only with `--by NAME`.
     """
 
     runs: tuple[str, ...]
@@ -62,6 +63,7 @@ class OpenQuestion:
     since: str
     asks: str
     options: tuple[str, ...]
+    needs_name: bool = False
 
     @property
     def long(self) -> bool:
@@ -71,7 +73,7 @@ class OpenQuestion:
     @property
     def command(self) -> str:
         """The command that answers it."""
-        return answer_command(self.runs[0], self.question, self.options)
+        return answer_command(self.runs[0], self.question, self.options, needs_name=self.needs_name)
 
     def ask(self) -> str:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for
@@ -305,7 +307,8 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
             asks = "May this tool call be carried out?" if choice["kind"] == APPROVAL else asks
             place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
             asks = f"{asks} {in_full(choice) if whole else cut(choice)}{place}"
-        yield OpenQuestion(run, which(choice), since, asks, options_of(choice))
+        needs_name = bool(choice.get("needs_name"))
+        yield OpenQuestion(run, which(choice), since, asks, options_of(choice), needs_name)
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:

@@ -382,13 +382,16 @@ class Run(Host):
 
     # -- a person ----------------------------------------------------------------------------------
 
-    async def ask(self, name: str, prompt: str, *, options: Sequence[str] = ()) -> PersonAnswer:
+    async def ask(
+        self, name: str, prompt: str, *, options: Sequence[str] = (), needs_name: bool = False
+    ) -> PersonAnswer:
         """Ask a person; once answered, the same question is answered from the journal.
 
         Args:
             name: of the question, unique in the run.
             prompt: one sentence.
             options: what may be answered; any text where there are none.
+            needs_name: whether `transom answer` takes the answer only with `--by NAME`.
 
         Raises:
             Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume`
@@ -396,7 +399,7 @@ class Run(Host):
             RunError: a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
-        question = Question(name, prompt, tuple(options))
+        question = Question(name, prompt, tuple(options), needs_name)
         if answer := self.answer(name, question.fingerprint):
             return answer
         waiting = [
