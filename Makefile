@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock sbom wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +12,7 @@ DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 SHOWN := $(VENV)/.studies
 MEANING := $(VENV)/.embeddings
+BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
 # Some tests take minutes, most none: whoever is done takes over from the other.
 TWO := -n 2 --dist worksteal
@@ -93,6 +94,9 @@ generated: $(DEV) ## write again what is generated: JSON Schemas, pages drawn fr
 lock: ## pin requirements/*.txt again
 	@scripts/lock.sh
 
+sbom: $(BILL) ## the software bill of materials of all locked packages, CycloneDX JSON, into build/
+	@$(BIN)/python -m scripts.sbom
+
 wheelhouse: $(CORE) ## a folder to install Transom from where there is no network
 	@scripts/wheelhouse.sh
 
@@ -110,6 +114,9 @@ $(DEV): $(CORE) requirements/dev.txt
 
 $(MEANING): $(CORE) requirements/embeddings.txt requirements/weights.txt
 	@scripts/setup-venv.sh embeddings
+
+$(BILL): $(CORE) requirements/sbom.txt
+	@scripts/setup-venv.sh sbom
 
 $(DOCS): $(DEV) requirements/docs.txt
 	@scripts/setup-venv.sh docs
