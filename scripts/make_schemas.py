@@ -52,6 +52,7 @@ class Shape:
 
 
 _NOT_ALWAYS = {
+    "acceptance",
     "baseline",
     "choose",
     "decided_by",

@@ -25,7 +25,7 @@ import typer
 from transom.canonical import Json
 from transom.checklist.judging import Verdict, together
 from transom.checklist.judging.loading import CONFIG
-from transom.checklist.judging.report import ended_acceptance, headline, summary
+from transom.checklist.judging.report import headline, reason_of, summary
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
 from transom.cli.checking import VAR, answer_of, run_one
@@ -206,7 +206,7 @@ class _Batch:
                 "at": datetime.now(UTC).isoformat(timespec="seconds"),
                 "item_id": verdict.item_id,
             }
-            row |= {"target": place(target), "cause": _why(verdict), "run_id": verdict.run_id}
+            row |= {"target": place(target), "cause": reason_of(verdict), "run_id": verdict.run_id}
             self.escalated.append(row)
         number, many = len(self.done), len(self.targets)
         spent = time.monotonic() - self.began
@@ -222,15 +222,9 @@ class _Batch:
 def _row(verdict: Verdict) -> tuple[str, str, str]:
     """An item's status, its id, and what that rests on."""
     status, tail = headline(verdict)
-    return status, verdict.item_id, tail if tail and verdict.status != "ERROR" else _why(verdict)
-
-
-def _why(verdict: Verdict) -> str:
-    """Why there is no answer, in one line."""
-    rows = [one.message for one in verdict.errors] + [one.message for one in verdict.warnings]
-    words = [f'not understood: "{one.text}"' for one in verdict.needs_model]
-    clauses = [*ended_acceptance(verdict), *(words or rows or [""])[:1]]
-    return " ".join("; ".join(clauses).split())
+    if verdict.status == "ERROR" or not tail:
+        tail = reason_of(verdict)
+    return status, verdict.item_id, tail
 
 
 def _minutes(seconds: float) -> str:
@@ -260,10 +254,8 @@ async def _serve(session: Session, asked: dict[str, Any]) -> int:
                 outcome = error
             verdict = verdict_for(target, outcome, options.day)
             if wait and isinstance(outcome, ProviderError) and outcome.retryable:
-                print(
-                    json.dumps({"n": number, "until": time.time() + wait, "cause": _why(verdict)}),
-                    flush=True,
-                )
+                failed = {"n": number, "until": time.time() + wait, "cause": reason_of(verdict)}
+                print(json.dumps(failed), flush=True)
                 await asyncio.sleep(wait)
                 await answer(number, target, 0)
             else:

@@ -239,6 +239,20 @@ def test_html_shows_the_verdict_first_and_evidence_between_its_neighbours(tmp_pa
     assert "://" not in text
 
 
+def test_html_says_of_each_item_what_was_asked_and_why_there_is_no_answer() -> None:
+    """A sign-off meeting reads the page without the items at hand."""
+    descriptions = {"STA-01": "Setup & hold <timing> is met.", "STA-04": "The moon is frobnicated."}
+    waiting = UNREAD.model_copy(update={"checker_type": None})
+    document = together([FAILED, waiting, PASSED, REVIEW])
+    words = " ".join(Reader(report("html", document, (), descriptions).decode()).texts)
+    assert "4 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL, 1 NEEDS_REVIEW" in words
+    for text in (*descriptions.values(), 'not understood: "moon"', "mend its ItemSpec"):
+        assert words.count(text) == 2, "in the table, and with the item"
+    alone = " ".join(Reader(report("html", waiting, (), descriptions).decode()).texts)
+    assert alone.count("The moon is frobnicated.") == 1
+    assert "1 check:" not in alone
+
+
 def test_html_says_what_is_doubted_and_why_an_item_waits() -> None:
     words = " ".join(Reader(report("html", ALL).decode("utf-8")).texts)
     assert (

@@ -107,8 +107,16 @@ def ended_acceptance(verdict: Verdict) -> list[str]:
     return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
 
 
-def part_of(verdict: Verdict) -> Part:
-    """Contents of a page of one verdict."""
+def reason_of(verdict: Verdict) -> str:
+    """Return why an item has no answer, in one line."""
+    notes = [note.message for note in (*verdict.errors, *verdict.warnings)]
+    words = [f'not understood: "{row.text}"' for row in verdict.needs_model]
+    clauses = [*ended_acceptance(verdict), *(words or notes)[:1]]
+    return " ".join("; ".join(clauses).split())
+
+
+def part_of(verdict: Verdict, question: str = "") -> Part:
+    """Return the contents of a page of one verdict on a question, the item's description."""
     status, tail = headline(verdict)
     kind = (
         f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
@@ -126,6 +134,8 @@ def part_of(verdict: Verdict) -> Part:
         lead,
         sections,
         tuple(_provenance(verdict)),
+        question=question,
+        reason=reason_of(verdict),
     )
 
 

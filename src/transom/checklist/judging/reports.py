@@ -14,11 +14,12 @@ from transom.checklist.judging.report import (
     ended_acceptance,
     headline,
     part_of,
+    summary,
     text_report,
     text_reports,
     title_of,
 )
-from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem
+from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
 from transom.formats.junit_report import JUnitCase, Result, junit_report
@@ -47,21 +48,30 @@ _HEAD = (
 )
 
 
-def report(kind: str, document: Verdict | Verdicts, folders: Folders = ()) -> bytes:
-    """One verdict or several as one of `REPORTS`; HTML shows evidence between its neighbours,
-    found in `folders`.
+def report(
+    kind: str,
+    document: Verdict | Verdicts,
+    folders: Folders = (),
+    descriptions: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return one verdict or several as one of `REPORTS`.
+
+    Args:
+        folders: where a page finds the files of evidence, to show it between its neighbours.
+        descriptions: item id -> its description, for a page.
     """
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
     if kind == "text":
         text = text_reports(document) if isinstance(document, Verdicts) else text_report(document)
         return text.encode("utf-8", "backslashreplace")
-    return _WRITERS[kind](
-        document.checks if isinstance(document, Verdicts) else (document,), folders
-    )
+    checks = document.checks if isinstance(document, Verdicts) else (document,)
+    if kind == "html":
+        return _html(checks, folders, descriptions or {})
+    return _WRITERS[kind](checks)
 
 
-def _junit(checks: Checks, _: Folders) -> bytes:
+def _junit(checks: Checks) -> bytes:
     return junit_report("transom check", map(_case, checks))
 
 
@@ -86,7 +96,7 @@ def _case(verdict: Verdict) -> JUnitCase:
     )
 
 
-def _sarif(checks: Checks, _: Folders) -> bytes:
+def _sarif(checks: Checks) -> bytes:
     rules: dict[str, SarifRule] = {}
     results: list[SarifResult] = []
     for verdict in checks:
@@ -139,7 +149,7 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         yield SarifResult(rule, message, "fail", *where, because, state), one.name
 
 
-def _csv(checks: Checks, _: Folders) -> bytes:
+def _csv(checks: Checks) -> bytes:
     rows = (row for verdict in checks for row in _rows(verdict))
     return csv_report(_HEAD, ([row.get(name) for name in _HEAD] for row in rows))
 
@@ -194,19 +204,20 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
         yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
 
 
-def _html(checks: Checks, folders: Folders) -> bytes:
+def _html(checks: Checks, folders: Folders, descriptions: Mapping[str, str]) -> bytes:
     title = f"Checks: {len(checks)} items" if len(checks) != 1 else f"Check {checks[0].item_id}"
     footer = " · ".join(
         [f"transom {__version__}", *dict.fromkeys(f"as of {one.as_of}" for one in checks)]
     )
-    return html_report(Page(title, tuple(map(part_of, checks)), footer), folders)
+    parts = [part_of(verdict, descriptions.get(verdict.item_id, "")) for verdict in checks]
+    page = Page(title, tuple(parts), footer, totals=summary(together(checks)))
+    return html_report(page, folders)
 
 
-_WRITERS: Mapping[str, Callable[[Checks, Folders], bytes]] = {
+_WRITERS: Mapping[str, Callable[[Checks], bytes]] = {
     "junit": _junit,
     "sarif": _sarif,
     "csv": _csv,
-    "html": _html,
 }
-REPORTS = ("json", "text", *_WRITERS)
+REPORTS = ("json", "text", *_WRITERS, "html")
 """Every format that `--report` takes."""
