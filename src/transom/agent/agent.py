@@ -9,8 +9,9 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Self
 
 from transom.agent.messages import again, checked_text, keep_answer, say
+from transom.agent.meter import Meter
 from transom.agent.models import Budget, OnEvent, Response
-from transom.agent.session import Meter, Session
+from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
@@ -265,7 +266,7 @@ class Agent:
             run_id=host.id,
             message_count=len(messages),
             usage=state.spent.usage,
-            usd=self._meter.usd(state.spent),
+            usd=self._meter.usd(self._session.account, state.spent),
             trace_id=host.telemetry.trace_id,
             tool_calls=sum(len(message.tool_calls) for message in messages),
         )

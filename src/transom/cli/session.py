@@ -24,7 +24,8 @@ from transom.context import WindowBudget
 from transom.errors import InputError, SettingsError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
-from transom.llm.prices import Prices, Spending, priced_exporter
+from transom.llm.prices import Prices, priced_exporter
+from transom.llm.purse import Purse
 from transom.runs import Run, Workspace, find_workspace
 from transom.store import SqliteStore
 from transom.telemetry import Redactor, configure
@@ -97,7 +98,7 @@ class Session:
         chains: those that were made, each beside what from.
         answers: who answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
-        budgets: one for all runs of the command, where their cost is capped.
+        purses: one for all runs of the command, where their cost is capped.
         given: the settings that stand on the command line.
         entry: the command, as runs keep it so that `transom resume` can give it again; empty
             outside a command.
@@ -114,7 +115,7 @@ class Session:
     chains: list[tuple[tuple[str, Surroundings, Any], Chain]] = field(default_factory=list)
     answers: Chain | None = None
     redact: Redactor | None = None
-    budgets: list[Spending] = field(default_factory=list)
+    purses: list[Purse] = field(default_factory=list)
     given: Mapping[str, object] = field(default_factory=dict)
     entry: dict[str, Any] = field(default_factory=dict)
 
@@ -276,17 +277,18 @@ class Session:
             self.chains.append(((name, around, own), chain))
         return chain
 
-    def spending(self, chain: Chain) -> Spending | None:
-        """What this command's runs may still cost; None where their cost is not capped."""
+    def purse(self, chain: Chain) -> Purse | None:
+        """Return the purse of all runs of this command; None if their cost is not capped."""
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
-        if not self.budgets:
-            self.budgets.append(Spending(limit, prices))
-        self.budgets[0].free |= {provider.name for provider in chain.everyone if provider.local}
-        return self.budgets[0]
+        if not self.purses:
+            self.purses.append(Purse(usd=limit, prices=prices))
+        (purse,) = self.purses
+        purse.free |= {provider.name for provider in chain.everyone if provider.local}
+        return purse
 
     @asynccontextmanager
     async def open_run(
@@ -302,7 +304,7 @@ class Session:
         it ends.
         """
         chain, place, log = chain or self.chain(store), self.workspace, logging.getLogger(__name__)
-        spending, entry = self.spending(chain), self.entry or None
+        purse, entry = self.purse(chain), self.entry or None
         run = await Run.open(
             kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
         )
@@ -313,9 +315,8 @@ class Session:
         if self.verbosity > 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
-        if spending:
-            spending.take_in(run.id, run.state.replies)
-            run.spending = spending
+        if purse:
+            run.spend_from(purse)
         run.files.keep(self.settings.cache)
         self.open_runs.append(run.id)
         async with run:

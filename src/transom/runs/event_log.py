@@ -14,7 +14,7 @@ from transom.context import WindowBudget
 from transom.errors import Paused, StoreError
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
-from transom.llm.prices import Spending
+from transom.llm.purse import Purse
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
 from transom.runs.questions import Choice, PersonAnswer, answered, chosen, how_to_answer
@@ -50,7 +50,7 @@ class Host:
         files: those for people alone.
         log_calls: whether calls that were answered are logged.
         on_delta: hears replies as they come.
-        spending: what may be spent, where there is a cap.
+        purse: limits what its calls may use; None for no limit.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Host:
         self.stage_seconds, self.log_calls = STAGE_SECONDS, True
         self.on_delta: OnDelta | None = None
         self.budget = WindowBudget(open=True)
-        self.spending: Spending | None = None
+        self.purse: Purse | None = None
         self.progress: Callable[[str], None] = lambda _: None
         self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
@@ -101,6 +101,12 @@ class Host:
         if kind in LEAVES_FILES:
             (record, *_) = self.store.read(self._stream, after=position - 1)
             self.files.take(record, self.state)
+
+    def spend_from(self, purse: Purse) -> None:
+        """Have all calls from now on reserve in a purse, which counts those of the journal."""
+        for root, spent in self.state.spent.items():
+            purse.take_in((self.id, *root), spent.replies)
+        self.purse = purse
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.

@@ -28,7 +28,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.llm import Usage
 from transom.runs.artifact import StageHistory
 from transom.runs.conversation import (
     IN_DOUBT,
@@ -89,11 +88,6 @@ class RunState:
                 spent=self.spent.setdefault(key.root, Spent())
             )
             return found
-
-    @property
-    def replies(self) -> list[tuple[str, Usage]]:
-        """Who gave each reply, and what it took."""
-        return [reply for spent in self.spent.values() for reply in spent.replies]
 
     @property
     def waiting(self) -> dict[Slot, Choice]:
