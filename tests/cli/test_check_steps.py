@@ -76,7 +76,7 @@ def test_a_run_that_recorded_a_single_root_keeps_it_when_it_is_resumed(
 ) -> None:
     load("check")
     entry = {"command": "check all", "given": {"items": ["a.yaml"], "root": recorded}}
-    assert given_in(entry)["options"].roots == roots
+    assert given_in(entry, "a run")["options"].roots == roots
 
 
 @pytest.mark.slow

@@ -159,6 +159,14 @@ def make_check(old: OldVersion) -> None:
     old.run("check", "all", "VER-02.yaml", *variables, TRANSOM_FAILPOINT="append:50", expect=-9)
 
 
+def make_batch(old: OldVersion) -> None:
+    """Interrupt the process that checks the only item of a batch; the batch reports that."""
+    shutil.copytree(old.examples / "checks" / "data", HOME / "data")
+    shutil.copy(old.examples / "checks" / "VER-02.yaml", HOME / "VER-02.yaml")
+    words = ["check", "batch", "VER-02.yaml", "--var", "CHECKLIST_ROOT=data", "--jobs", "1"]
+    old.run(*words, TRANSOM_FAILPOINT="append:50", expect=2)
+
+
 def make_investigate(old: OldVersion) -> None:
     """Interrupt an investigation while it reads the feature's sources."""
     shutil.copytree(old.examples / "incoming_data" / "feature2", HOME / "data" / "feature2")
@@ -209,6 +217,7 @@ def make_question(old: OldVersion) -> None:
 CASES: dict[str, Callable[[OldVersion], None]] = {
     "demo": make_demo,
     "check": make_check,
+    "batch": make_batch,
     "investigate": make_investigate,
     "story": make_story,
     "study": make_study,

@@ -29,7 +29,15 @@ from transom.runs import Run, Workspace, text_file
 from transom.testing import ScriptedProvider, asks
 
 CLERK = Role("shop.clerk", "You know the stock.")
-INTERRUPTED = {"check", "investigate", "story", "study", "conversation"}
+INTERRUPTED = {
+    "check": "check",
+    "batch": "check",
+    "investigate": "investigate",
+    "story": "story",
+    "study": "study",
+    "conversation": "agent",
+}
+"""The kind of the run that was interrupted, by the case."""
 INSIGHTS = {"demo": ("brackets", 3), "workspace": ("stories", 1), "learning": ("checklist", 1)}
 """The domain and number of insights of each workspace of the demo, by its folder's name."""
 
@@ -62,9 +70,12 @@ def test_every_command_that_looks_at_an_old_workspace_shows_it(
         runs = read_json(capsys, "runs", "list", *here)["runs"]
         assert len(runs) == _count(workspace, "documents WHERE name = 'runs'")
         traces = read_json(capsys, "trace", "list", *here)["traces"]
-        assert {trace["run_id"] for trace in traces} == {run["run_id"] for run in runs}
+        traced = {trace["run_id"] for trace in traces}
+        # A batch leaves its trace to the runs of its items.
+        assert traced == {run["run_id"] for run in runs if run["kind"] != "check-batch"}
         for run in runs:
-            assert (run["status"] == "interrupted") == (case in INTERRUPTED)
+            is_interrupted = run["status"] == "interrupted"
+            assert is_interrupted == (run["kind"] == INTERRUPTED.get(case))
             shown = read_json(capsys, "runs", "show", run["run_id"], *here)
             calls = _count(
                 workspace,
@@ -73,7 +84,8 @@ def test_every_command_that_looks_at_an_old_workspace_shows_it(
             assert shown["usage"]["calls"] == calls
             windows = read_json(capsys, "window", "show", run["run_id"], *here)
             assert len(windows["calls"]) == calls
-            read_json(capsys, "trace", "show", run["run_id"], *here)
+            if run["run_id"] in traced:
+                read_json(capsys, "trace", "show", run["run_id"], *here)
         domain, number = INSIGHTS.get(workspace.name, ("checklist", 0))
         insights = read_json(capsys, "playbook", "list", "--domain", domain, *here)
         assert len(insights["items"]) == number
@@ -93,13 +105,14 @@ def transom_json(folder: Path, *arguments: str) -> tuple[Any, subprocess.Complet
 
 
 def go_on(folder: Path) -> Any:
-    """Resume the only run of a workspace, or follow the line that says how to begin it anew."""
+    """Resume the interrupted run, or follow the line that says how to begin it anew."""
     listed, _ = transom_json(folder, "runs", "list")
-    (run,) = listed["runs"]
-    document, resumed = transom_json(folder, "resume", run["run_id"])
+    run_ids = [run["run_id"] for run in listed["runs"]]
+    (run_id,) = [run["run_id"] for run in listed["runs"] if run["status"] == "interrupted"]
+    document, resumed = transom_json(folder, "resume", run_id)
     if resumed.returncode != 2:
         listed_again, _ = transom_json(folder, "runs", "list")
-        assert [row["run_id"] for row in listed_again["runs"]] == [run["run_id"]]
+        assert [run["run_id"] for run in listed_again["runs"]] == run_ids
         return document
     line = resumed.stderr.strip().splitlines()[-1]
     command = re.search(r"begin it anew with: transom (.*)", line)
@@ -133,6 +146,20 @@ def test_an_interrupted_check_comes_to_the_verdict_of_an_undisturbed_one(
     assert verdict["found_items"] == expected["found_items"]
     assert verdict["missing_items"] == expected["missing_items"]
     assert [entry["id"] for entry in verdict["missing_items"]] == ["2.2"]
+
+
+@pytest.mark.slow
+@pytest.mark.fence
+@each_of("batch")
+def test_an_item_of_an_interrupted_batch_comes_to_its_verdict(
+    archive: Path, tmp_path: Path
+) -> None:
+    folder = restore(archive, tmp_path)
+    verdict = go_on(folder)
+    words = ("check", "batch", "VER-02.yaml", "--var", "CHECKLIST_ROOT=data")
+    batch, done = transom_json(folder, *words)
+    assert done.returncode == 1, done.stderr
+    assert [row["status"] for row in batch["checks"]] == [verdict["status"]] == ["FAIL"]
 
 
 @pytest.mark.fence

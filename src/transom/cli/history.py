@@ -85,6 +85,8 @@ def next_step(found: RunView) -> str:
     """What to do with a run so that it goes on, where nobody has to answer it first."""
     if can_resume(found.state.entry):
         return f"go on with: transom resume {found.row.id}"
+    if "command" in found.state.entry:
+        return "begin it anew with the command that replaces it; see: transom --help"
     started = "the command" if found.state.entry else "the program"
     return f"to go on, start {started} that began it again; it goes on where it was"
 

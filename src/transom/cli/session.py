@@ -55,26 +55,34 @@ class Options:
     be asked.
     """
 
-    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = (
+    format: Annotated[Format, typer.Option(help="Output as text, or as one JSON document.")] = (
         "text"
     )
     model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")
+        str | None,
+        typer.Option(metavar="PROVIDER[:NAME]", help="Model to use, or a fallback chain: A,B."),
     ] = None
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")
+        str | None, typer.Option(metavar="URL", help="URL of a compatible server.")
     ] = None
     max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")
+        float | None, typer.Option(metavar="USD", help="Cost in USD at which runs pause.")
     ] = None
     workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")
+        Path | None, typer.Option(metavar="DIR", help="Workspace folder [.transom/].")
     ] = None
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on stderr.")] = (
+        False
+    )
     verbose: Annotated[
         int,
         typer.Option(
-            "--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False
+            "--verbose",
+            "-v",
+            count=True,
+            metavar="",
+            help="Print more on stderr.",
+            show_default=False,
         ),
     ] = 0
 

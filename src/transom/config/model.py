@@ -21,13 +21,15 @@ def _to_path(value: object, info: ValidationInfo) -> object:
 
 
 def _to_paths(value: object, info: ValidationInfo) -> object:
-    many = [value] if isinstance(value, str) else value
-    return tuple(_to_path(one, info) for one in many) if isinstance(many, list) else value
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list):
+        return value
+    return tuple(_to_path(entry, info) for entry in values)
 
 
 def _to_texts(value: object) -> object:
-    many = [value] if isinstance(value, str) else value
-    return tuple(many) if isinstance(many, list) else value
+    values = [value] if isinstance(value, str) else value
+    return tuple(values) if isinstance(values, list) else value
 
 
 def _to_upper(value: object) -> object:
@@ -390,9 +392,9 @@ def variable_of(key: str) -> str:
     return PREFIX + key.upper().replace(".", "__")
 
 
-def unknown_key(key: str, where: str, known: Sequence[str]) -> SettingsError:
+def unknown_key(key: str, place: str, known: Sequence[str]) -> SettingsError:
     """Return the error for an unknown key; names the nearest one."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
 
     nearest = process.extractOne(key, known, scorer=fuzz.WRatio)[0]
-    return SettingsError(f"unknown setting {key}", where=where, hint=f"did you mean {nearest}?")
+    return SettingsError(f"unknown setting {key}", where=place, hint=f"did you mean {nearest}?")

@@ -38,7 +38,9 @@ class ProviderError(TransomError):
 
     def message(self) -> str:
         text = super().message()
-        return f"{text} (before that: {'; '.join(_counted(self.causes))})" if self.causes else text
+        if not self.causes:
+            return text
+        return f"{text} (before that: {'; '.join(_counted(self.causes))})"
 
     @property
     def outcome(self) -> str:
@@ -55,8 +57,12 @@ def with_causes(failed: Sequence[ProviderError]) -> ProviderError:
 
 def _counted(causes: Sequence[ProviderError]) -> list[str]:
     """Return the failures in order; repeated ones once, with their count."""
-    told = [(what, len(list(same))) for what, same in groupby(cause.what for cause in causes)]
-    return [f"{what}, {times} times" if times > 1 else what for what, times in told]
+    lines = []
+    # Only failures in a row are counted together: the order tells how the provider behaved.
+    for problem, group in groupby(cause.what for cause in causes):
+        times = len(list(group))
+        lines.append(f"{problem}, {times} times" if times > 1 else problem)
+    return lines
 
 
 class AuthenticationFailed(ProviderError):

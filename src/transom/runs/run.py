@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import CapReached, Paused, RunError, TransomError
+from transom.errors import CapReached, InputError, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.checked import check_kind
 from transom.runs.artifact import (
@@ -89,7 +89,7 @@ class Run(Host):
 
         Raises:
             RunBusy: another process works on it.
-            RunError: an earlier version of transom made it.
+            RunError: another version of transom made it, with another format of the journal.
         """
         check_kind(workspace, Workspace, "workspace", "Run.open", 'say Workspace.at(".transom")')
         check_kind(chain, Chain, "chain", "Run.open")
@@ -105,9 +105,11 @@ class Run(Host):
         run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
         try:
             if run.state.version not in (None, VERSION):
-                hint = "finish it with that version, or start afresh in another --workspace"
                 raise RunError(
-                    "the run was made by an earlier version of transom", where=run.id, hint=hint
+                    f"another version of transom made the run: its journal has format"
+                    f" {run.state.version}, and this version continues format {VERSION}",
+                    where=run.id,
+                    hint="finish it with that version, or begin it anew in another workspace",
                 )
             await run.append(
                 "opened",
@@ -274,11 +276,10 @@ class Run(Host):
             keys.ACTION: plan.action,
         }
         with self.telemetry.span(f"stage {name}", **attributes):
-            value = await (
-                self._attempt(step, plan, epoch)
-                if plan.action == "run"
-                else self._reuse(step, plan)
-            )
+            if plan.action == "run":
+                value = await self._attempt(step, plan, epoch)
+            else:
+                value = await self._reuse(step, plan, epoch)
         by, usage, done = "", Usage(), self.state.stage(name).done
         if plan.edited:
             by = A_PERSON
@@ -287,8 +288,19 @@ class Run(Host):
         lineage = lineage_of(epoch, plan.edited, inputs)
         return Artifact(value, path, digest(path.read_bytes()), lineage, epoch, by, usage)
 
-    async def _reuse(self, step: Step[T], plan: Plan) -> T:
-        value = step.out.read(step.path)
+    async def _reuse(self, step: Step[T], plan: Plan, epoch: str) -> T:
+        """Return the value in the stage's file.
+
+        An unedited file that cannot be read back was written by another version of Transom. Its
+        stage runs again and replays its replies, so that nobody has to delete the file.
+        """
+        try:
+            value = step.out.read(step.path)
+        except InputError:
+            if plan.edited:
+                raise
+            self.progress(f"{step.name}: made by another version, so it is made again")
+            return await self._attempt(step, plan, epoch)
         self.progress(
             f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
         )

@@ -16,12 +16,11 @@ from typing import Any
 
 from transom.canonical import Json, digest
 from transom.errors import InputError, RunBusy, RunError
+from transom.runs.recognising import FOLDER
 from transom.store import SqliteStore, is_network
 from transom.store.sqlite_errors import is_read_only, read_only_error
 from transom.telemetry.otlp import Exporter
 from transom.telemetry.otlp import exporter as configured
-
-FOLDER = ".transom"
 
 
 def find_workspace(start: Path) -> Path:

@@ -5,7 +5,7 @@ call.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, get_args
@@ -138,6 +138,15 @@ class ToolDefinition:
             for name, inner in found
             if isinstance(inner, dict) and "default" in inner
         }
+
+    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002  for subclasses
+        """Return whether a call may change what another call of the same reply reads or writes.
+
+        Args:
+            tools_of_caller: the tools of the conversation that makes the call. A tool that opens a
+                sub-conversation may hand them on.
+        """
+        return self.effect != "pure"
 
     async def run(self, arguments: Arguments) -> ToolReturn:
         """Call the handler, whatever kind of function it is."""

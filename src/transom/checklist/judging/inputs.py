@@ -18,6 +18,7 @@ from transom.checklist.judging.runner import AtomWorker, Scope, extract
 from transom.checklist.judging.verdict import InputRead, Note, Outcome
 from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import TextFile
+from transom.runs.recognising import lies_in_workspace
 
 _REFUSED = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<why>.+)")
 MAX_DEPTH = 4
@@ -170,9 +171,15 @@ class _Gatherer:
         )
         ways = [Path(f"{place}{ending}") for ending in ("", ".gz") for place in places]
         there = [path for path in ways if os.path.isfile(path)]  # noqa: PTH113  unlike Path.is_file it never raises
-        for path in there:
-            if any(real_path(path).is_relative_to(folder) for folder in self.folders):
+        above = {
+            path: [folder for folder in self.folders if real_path(path).is_relative_to(folder)]
+            for path in there
+        }
+        for path, folders in above.items():
+            if not all(lies_in_workspace(real_path(path), folder) for folder in folders):
                 return path, ""
+        if any(above.values()):
+            return None, "it lies in a workspace of Transom, so it is not read"
         if there:
             return (
                 None,

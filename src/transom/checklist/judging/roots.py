@@ -10,6 +10,7 @@ from glob import escape, glob
 from pathlib import Path
 
 from transom.errors import InputError
+from transom.runs.recognising import glob_root, lies_in_workspace
 
 MOST_FILES = 1_000
 """That one entry of `input_files` may name."""
@@ -63,8 +64,9 @@ class Roots:
         or a folder has.
 
         `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain
-        character. A folder is read with the folders in it. Hidden files are left out. What fits no
-        file is a path that is not there. A file that lies there compressed alone is that one.
+        character. A folder is read with the folders in it. Hidden files and workspaces are left
+        out. What fits no file is a path that is not there. A file that lies there compressed alone
+        is that one.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
@@ -72,9 +74,11 @@ class Roots:
         home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
         path = self.expand(home, where)
         found: set[str] = set()
+        named_folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
             found = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
+            named_folder = glob_root(path)
             pattern = Path(
                 escape(str(self.base)), self._replaced(home.replace("[", "[[]"), where, escape)
             )
@@ -84,7 +88,8 @@ class Roots:
             for name in found
             if not name.endswith(".gz") or name.removesuffix(".gz") not in found
         )
-        files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
+        there = (name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
+        files = sorted(name for name in there if not lies_in_workspace(Path(name), named_folder))
         if len(files) > MOST_FILES:
             raise InputError(
                 f"{written} names {len(files)} files, more than {MOST_FILES}", where=where
