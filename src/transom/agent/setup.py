@@ -51,7 +51,10 @@ class Setup:
         check_kind(self.settings, Settings, "settings", "Setup")
         if not isinstance(self.provider, str | Chain | None):
             check_provider(self.provider, "provider")
-            object.__setattr__(self, "provider", Chain((self.provider,)))
+            object.__setattr__(self, "provider", self._chain_of(self.provider))
+
+    def _chain_of(self, provider: Provider) -> Chain:
+        return Chain((provider,), retry=self.settings.llm.retry)
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:

@@ -39,6 +39,7 @@ from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
 from transom.runs.recognising import glob_root, lies_in_workspace
+from transom.runs.silence import SilenceWatch, Waiting
 from transom.sandbox.process import kill_group, start_group
 
 ESCALATIONS = "escalations.jsonl"
@@ -135,6 +136,7 @@ class _Batch:
     done: dict[Path, Verdict] = field(default_factory=dict)
     escalated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
+    waiting: Waiting = field(init=False)
 
     async def work(self) -> list[Verdict]:
         """A verdict for every target, in their order. More at once than processes only overlap
@@ -143,10 +145,14 @@ class _Batch:
         # one purse is held by one process
         capped = self.session.settings.execution.max_cost is not None
         count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
-        async with asyncio.TaskGroup() as group:
-            for number in range(count):
-                jobs = self.options.jobs // count + (number < self.options.jobs % count)
-                group.create_task(self._process(self.targets[number::count], jobs))
+        self.waiting = SilenceWatch(self.session.progress).begin(self._silence)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(count):
+                    jobs = self.options.jobs // count + (number < self.options.jobs % count)
+                    group.create_task(self._process(self.targets[number::count], jobs))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None  # a full disk fails all of them alike
         if self.escalated:
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(
@@ -154,6 +160,10 @@ class _Batch:
             )
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
+
+    def _silence(self, seconds: int) -> str:
+        rest = counted(len(self.targets) - len(self.done), "item")
+        return f"no item was done for {seconds} s; still at work on {rest}"
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """One process and its answers; what it left open when it ended by itself is an error."""
@@ -201,6 +211,7 @@ class _Batch:
     def _take(self, target: Path, verdict: Verdict) -> None:
         """Keep an answer, and print its line."""
         self.done[target] = verdict
+        self.waiting.restart()
         if verdict.status == "ERROR":
             row: dict[str, Any] = {
                 "at": datetime.now(UTC).isoformat(timespec="seconds"),

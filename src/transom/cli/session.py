@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -222,6 +223,15 @@ class Session:
         )
         return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
 
+    def next_command(self, run_id: str) -> str:
+        """Return the command that goes on with a run; "" if no command began it."""
+        if not self.entry:
+            return ""
+        command, place = f"transom resume {run_id}", self.given.get("workspace")
+        if place is None or self.workspace_root == find_workspace(self.cwd):
+            return command
+        return f"{command} --workspace {shlex.quote(str(place))}"
+
     def report(self, document: object, *lines: str, code: int = 0) -> int:
         """Print a document as JSON, or its lines for people; returns `code`."""
         if self.format == "json":
@@ -309,6 +319,7 @@ class Session:
             kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
         )
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        run.next_command = self.next_command(run.id)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls

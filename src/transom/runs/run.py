@@ -129,7 +129,20 @@ class Run(Host):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not self.state.is_closed:
+            self._name_next_step(error)
         await self._lease.leave(error)
+
+    def _name_next_step(self, error: Exception) -> None:
+        """Let an error that leaves the run open end with the command that goes on. No other place
+        does so, whatever went wrong.
+        """
+        if not self.next_command or isinstance(error, Paused):  # a pause names its own
+            return
+        if isinstance(error, TransomError):
+            error.next_step = error.next_step or self.how_to_go_on()
+        else:
+            error.add_note(self.how_to_go_on())
 
     def close(self) -> None:
         """Free the run and its trace, or have the last stage that still works do so; may be
@@ -370,7 +383,7 @@ class Run(Host):
             raise
         except CapReached as error:
             more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
-            hint = f"go on with: transom resume {self.id}{more}"
+            hint = self.how_to_go_on(more)
             raise await self.pause(
                 stage.name, f"stage {stage.name}: {error.what}", hint=hint
             ) from error

@@ -231,7 +231,7 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
                 f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in'
                 f" {kept})"
             )
-            hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
+            hint = "ask again, or ask another model with --model"
             raise ReplyError(
                 f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare
             ) from error
