@@ -13,7 +13,7 @@ from transom import __version__
 from transom.canonical import Json, digest
 from transom.checklist.atoms import Requirements, Shape, Waivers
 from transom.checklist.complexity import Complexity
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 SPEC: Final = "ItemSpec"
 """The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves

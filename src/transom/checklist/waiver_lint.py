@@ -10,8 +10,8 @@ from pathlib import Path
 
 from transom.checklist.atoms import Waiver
 from transom.checklist.item import AcceptEntry, load_item
+from transom.evidence.findings import Finding
 from transom.formats.yaml_files import load_yaml
-from transom.gates import Finding
 
 SOON = 30
 """Days before its end in which a waiver is remarked upon."""

@@ -39,9 +39,9 @@ from transom.cli.output import counted, day_of, say, table
 from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.formats.yaml_files import read_text
 from transom.formats.yaml_models import nearest_key
-from transom.gates import Finding
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from transom.agent import call
 from transom.canonical import Json, digest
+from transom.context.cutting import cut
 from transom.errors import (
     InputError,
     NetworkFailed,
@@ -23,7 +24,6 @@ from transom.formats.release.analysis import read_analysis_file
 from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_changelog_file, read_issue_file
 from transom.formats.release.shapes import Kind, Observation, Reading, Shape
-from transom.gates.cutting import cut
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported

@@ -17,7 +17,7 @@ from transom.checklist.building.prober import Prober
 from transom.checklist.building.reading import LogicReply, read_logic
 from transom.checklist.item import Item, parse_item
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.sandbox import Sandbox
 
 # Ours by another name: whatever is changed in it is a checker's own.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from transom.gates.facts import Fact, Source, facts_of
+from transom.evidence.facts import Fact, Source, facts_of
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _SENTENCE = re.compile(
