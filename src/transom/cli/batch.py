@@ -25,7 +25,7 @@ import typer
 from transom.canonical import Json
 from transom.checklist.judging import Verdict, together
 from transom.checklist.judging.loading import CONFIG
-from transom.checklist.judging.report import headline, summary
+from transom.checklist.judging.report import ended_acceptance, headline, summary
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
 from transom.cli.checking import VAR, answer_of, run_one
@@ -46,6 +46,7 @@ HELD = "held"
 """A record in the journal of a batch: an item that is asked again at a time."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
+_ENDED_UNCHECKED = "done"  # no item stands against it, and some were not checked
 _WAITS = 3
 _LONGEST = 1 << 30  # of one answer, in bytes
 
@@ -77,7 +78,10 @@ async def batch(
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
-        await run.finish(_ENDED[document.exit_code])
+        ended = _ENDED[document.exit_code]
+        if ended == "PASS" and "NOT_CHECKED" in document.summary:
+            ended = _ENDED_UNCHECKED
+        await run.finish(ended)
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
     if waits := sum(one.exit_code == _WAITS for one in verdicts):
@@ -225,7 +229,8 @@ def _why(verdict: Verdict) -> str:
     """Why there is no answer, in one line."""
     rows = [one.message for one in verdict.errors] + [one.message for one in verdict.warnings]
     words = [f'not understood: "{one.text}"' for one in verdict.needs_model]
-    return " ".join((words or rows or [""])[0].split())
+    clauses = [*ended_acceptance(verdict), *(words or rows or [""])[:1]]
+    return " ".join("; ".join(clauses).split())
 
 
 def _minutes(seconds: float) -> str:

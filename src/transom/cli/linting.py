@@ -190,13 +190,13 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
 def lint_waivers(session: Session, targets: Items, options: Annotated[Options, ("as_of",)]) -> int:
-    """List waivers that you should not rely on.
+    """List waivers and acceptances that you should not rely on.
 
     These are waivers without a reason, an owner or an end date, expired waivers, and waivers that
     match everything.
     """
     rows = [row for path in found(targets) for row in waiver_findings(path, day_of(options.as_of))]
-    soon = [row for row in rows if row.gate == "waiver.soon"]
+    soon = [row for row in rows if row.gate.endswith(".soon")]
     return _print_findings(session, [row for row in rows if row not in soon], soon)
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.checklist.judging.audit import user_name
+from transom.cli.accepting import accept_unchecked
 from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
@@ -138,6 +139,10 @@ class Answer:
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Reason; a model whose call you refuse sees it.")
     ] = ""
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Accept an item without a verdict until this day."),
+    ] = None
     edit: Annotated[
         tuple[Path, ...],
         typer.Option(metavar="FILE", help="File that replaces atoms.py or checker.yaml."),
@@ -153,6 +158,7 @@ async def answer(
 
     keep: use the file that you edited. redo: make it again. approve, refuse: a tool call. Any other
     words answer a question, or advise a build that gave up. See `transom waiting`.
+    --until, --by and --reason accept that an item without a verdict stays unchecked.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
@@ -190,6 +196,12 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
+    if given.until is not None:
+        if given.words or given.choose:
+            raise InputError(
+                "an acceptance is no answer to a question", where="--until", hint="leave one out"
+            )
+        return await accept_unchecked(session, name, given.by, given.reason, given.until)
     text = given.words or ""
     words = "" if text in _WORDS else text
     async with found_run(session, name, writing=True) as (store, found):

@@ -87,6 +87,8 @@ def summary(verdicts: Verdicts, style: Style = plain) -> str:
 
 def headline(verdict: Verdict) -> tuple[str, str]:
     """The status, and what it rests on."""
+    if verdict.acceptance and verdict.is_accepted:
+        return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
     by_word, errors = verdict.entries, len(verdict.errors)
     words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
     counts = [(len(by_word[word]), word) for word in words if by_word[word]]
@@ -99,6 +101,12 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     return f"{verdict.status}{more}", tail
 
 
+def ended_acceptance(verdict: Verdict) -> list[str]:
+    """Return the sentence that an item's acceptance ended, if it did."""
+    acceptance = verdict.acceptance
+    return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
+
+
 def part_of(verdict: Verdict) -> Part:
     """Contents of a page of one verdict."""
     status, tail = headline(verdict)
@@ -108,12 +116,13 @@ def part_of(verdict: Verdict) -> Part:
         else ""
     )
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
-    lead = f"{tail or '0 found'}{kind}" if judged else ""
+    judged = judged and not verdict.is_accepted
+    lead = f"{tail or '0 found'}{kind}" if judged else tail
     sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
     return Part(
         verdict.item_id,
         status,
-        _TONES[verdict.exit_code],
+        "warn" if verdict.is_accepted else _TONES[verdict.exit_code],
         lead,
         sections,
         tuple(_provenance(verdict)),
@@ -124,9 +133,10 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     words = (
         Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model
     )
+    ended = [Entry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
-        (*_notes("error", verdict.errors), *words),
+        (*_notes("error", verdict.errors), *ended, *words),
         (next_words(verdict.needs_model),) if verdict.needs_model else (),
     )
     if verdict.readings is not None:
