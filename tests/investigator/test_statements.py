@@ -61,16 +61,15 @@ def test_a_sentence_is_held_to_the_status(wanted: str, sentence: str) -> None:
     assert is_right(wanted, outcome(checked, sentence)), checked
 
 
-@pytest.mark.parametrize(("wanted", "sentence"), list(rows()))
-def test_a_sentence_between_two_others_has_the_same_fate(wanted: str, sentence: str) -> None:
-    checked = standing(MIXED).check(f"Seven depots lend tools. {sentence} Rain is expected.")
-    if "?" in sentence or sentence[0].islower():
-        return  # joined to its neighbour, since no capital letter follows
-    assert checked.text.startswith("Seven depots lend tools.")
-    assert checked.text.endswith("Rain is expected.")
-    assert (sentence in checked.text) == (
-        outcome(standing(MIXED).check(sentence), sentence) != "removed"
-    )
+def test_a_sentence_between_two_others_has_the_same_fate() -> None:
+    whole = [one for _, one in rows() if one.endswith(".") and not one[0].islower()]
+    assert len(whole) > 200
+    for sentence in whole:
+        checked = standing(MIXED).check(f"Seven depots lend tools. {sentence} Rain is expected.")
+        assert checked.text.startswith("Seven depots lend tools."), sentence
+        assert checked.text.endswith("Rain is expected."), sentence
+        is_removed = outcome(standing(MIXED).check(sentence), sentence) == "removed"
+        assert (sentence not in checked.text) == is_removed, sentence
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ _NOT = re.compile(r"n['’]t\b")
 _WORD = re.compile(r"[^\W_]+|[✅✔✓👍]")
 _BREAK = re.compile(r"[;,()–—]|\s-\s")
 _CLAIMS: tuple[State, ...] = ("met", "approved", "waived", "ready")
+_NEAR = 2  # words between a state and its figure
 _NEGATIONS = ("not", "without", "no", "nothing")
 
 
@@ -59,7 +60,7 @@ class Words(BaseModel):
     heads_before: list[str] = Field(alias="heads before")
     attributes: list[str]
     copulas: list[str]
-    roughly: list[str]
+    with_: frozenset[str] = Field(alias="with")
     all: list[str]
     joints: list[str]
     generic: frozenset[str]
@@ -105,12 +106,6 @@ class Words(BaseModel):
     @cached_property
     def covering(self) -> re.Pattern[str]:
         return any_of(self.covers)
-
-    @cached_property
-    def figure_behind(self) -> re.Pattern[str]:
-        """A figure right behind a state, as in "passed only 91 %"."""
-        between = "|".join(map(folded_pattern, self.roughly))
-        return re.compile(rf" (?:(?:{between}) )?{FIGURE}(?!\S)")
 
     def describes(self, text: str, state: re.Match[str]) -> bool:
         """Whether a state only describes a noun beside it: "the pass rate", "taux de réussite"."""
@@ -259,8 +254,8 @@ class _Part:
             tone: Tone = "silent" if is_silent else "denies"
             return Clause(self.text, tone, is_universal=is_universal)
         # A quotation carries the sentence, unless more is said than one source can tell.
-        is_quoted = QUOTE in self.text.split() and not has_waiver and not is_universal
-        if is_quoted or self._is_measured(match):
+        is_quoted = QUOTE in self.text.split() and not is_universal
+        if not has_waiver and (is_quoted or self._is_measured(match)):
             return Clause(self.text, "measured")
         state: State = next((name for name in _CLAIMS if name == kind), "met")
         return Clause(self.text, "asserts", "waived" if has_waiver else state, is_universal)
@@ -314,7 +309,10 @@ class _Part:
         return is_lacking or self.text[: state.start()].endswith(" to ")
 
     def _is_measured(self, state: re.Match[str]) -> bool:
-        """Whether a figure carries the statement: "21 of 23 passed", "passed 91.3 %"."""
+        """Whether a figure carries the statement: "21 of 23 passed", "passed scenarios: 21"."""
         if FIGURE in self.text[: state.start()].split():
             return True
-        return words().figure_behind.match(self.text, state.end()) is not None
+        behind = self.text[state.end() :].split()[: _NEAR + 1]
+        if FIGURE not in behind:
+            return False
+        return not words().with_ & set(behind[: behind.index(FIGURE)])
