@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from transom.evidence.claims import Struck, sentences_of
+from transom.evidence.facts import facts_of
 from transom.formats.release.words import singular
 from transom.formats.release.words import words as release_words
-from transom.gates.claims import Struck, sentences_of
-from transom.gates.facts import facts_of
 from transom.investigator.ledger import Evidence
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, Clause, clauses_of, fold, words
