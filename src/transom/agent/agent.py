@@ -91,7 +91,12 @@ class Agent:
 
     # -- messages ----------------------------------------------------------------------------------
 
-    async def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
+    async def send(
+        self,
+        content: str,
+        *blocks: Block,
+        id: str = "",  # noqa: A002  the program's word
+    ) -> Response:
         """Say something, and have the role answer, whatever it calls on the way.
 
         When the program runs again, it says the same again and gets the same answer; what has none
@@ -244,7 +249,10 @@ class Agent:
         messages = list(view.messages) if view else []
         return messages if limit is None else messages[-limit:] if limit > 0 else []
 
-    def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
+    def conversation(
+        self,
+        id: str | None = None,  # noqa: A002  the model's field
+    ) -> ConversationView | SubConversation | None:
         """The conversation as data, or one of its sub-conversations; None where nothing was said
         yet.
         """

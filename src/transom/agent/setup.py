@@ -107,7 +107,7 @@ def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
     """The call settings of a seat: those that the settings give, over those of its role."""
     given = {"max_tokens": seat.max_tokens, "temperature": seat.temperature}
     told = {name: value for name, value in given.items() if value is not None}
-    return replace(settings, **told) if told else settings  # type: ignore[arg-type]  # each of its field's type
+    return replace(settings, **told) if told else settings  # type: ignore[arg-type]
 
 
 class DeferredStore:

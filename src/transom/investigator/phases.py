@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from transom.agent import call
 from transom.canonical import Json
@@ -20,6 +20,7 @@ from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
 from transom.llm import Usage
+from transom.llm.rules import RULES
 from transom.runs import Run, Stage, model_file
 
 
@@ -58,8 +59,11 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         as_of=inquiry.as_of,
         unread=unread(inquiry.data, feature, reports),
     )
+    # The rules' own sentences come from the evidence itself; only a model's are checked.
+    by_rules = {report.reading.source for report in reports if report.by == RULES}
     summaries, false = held_summaries(
         summaries,
+        by_rules,
         Standing(
             decision.criteria,
             decision.verdict,
@@ -94,11 +98,14 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
 
 
 def held_summaries(
-    summaries: Mapping[str, str], standing: Standing
+    summaries: Mapping[str, str], by_rules: Container[str], standing: Standing
 ) -> tuple[dict[str, str], list[Unsupported]]:
     """Return the readers' summaries without sentences that contradict the criteria, and those."""
     held, struck = dict[str, str](), list[Unsupported]()
     for source, text in summaries.items():
+        if source in by_rules:
+            held[source] = text
+            continue
         checked = standing.check(text, marks=False)
         held[source] = checked.text
         struck += [

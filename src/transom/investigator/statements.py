@@ -20,7 +20,7 @@ from transom.formats.release.words import singular
 from transom.formats.release.words import words as release_words
 from transom.investigator.ledger import Evidence
 from transom.investigator.result import CriterionResult, Investigation, Verdict
-from transom.investigator.wording import FIGURE, QUOTE, Clause, clauses_of, fold, words
+from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
@@ -136,7 +136,7 @@ class _Finding:
 class _Claim:
     """A clause with the criteria that it is about; each group are those it may mean."""
 
-    clause: Clause
+    clause: StatementClause
     groups: list[list[CriterionResult]]
     person: Evidence | None = None
 
@@ -250,14 +250,14 @@ class _Sentence:
                 text = f"{text[: fact.start]} {FIGURE} {text[fact.end :]}"
         return text
 
-    def _claim(self, clause: Clause) -> _Claim:
+    def _claim(self, clause: StatementClause) -> _Claim:
         for name, decision in self.standing.people:
             if re.search(rf"(?<!\S){re.escape(name)}(?!\S)", clause.text):
                 return _Claim(clause, [], decision)
         groups = [[self.standing.criteria[number]] for number in _named_in(clause.text)]
         return _Claim(clause, groups or self._meant(clause))
 
-    def _meant(self, clause: Clause) -> list[list[CriterionResult]]:
+    def _meant(self, clause: StatementClause) -> list[list[CriterionResult]]:
         """Return the criteria that the words of a clause mean, the equally likely ones together."""
         standing = self.standing
         spoken = _spoken_words(clause.text, standing.weights)
@@ -307,7 +307,7 @@ def _status_of(row: CriterionResult) -> str:
     return f'by the rules, "{row.name}" is {row.status}'
 
 
-def _toned(number: int, clauses: Sequence[Clause]) -> Clause:
+def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
     """Return a clause that states nothing with the tone of the one before it, or behind it.
 
     A name that stands alone is a statement: "User acceptance testing passed".
@@ -316,9 +316,9 @@ def _toned(number: int, clauses: Sequence[Clause]) -> Clause:
     around = [*reversed(clauses[:number]), *clauses[number + 1 :]]
     spoken = next((one for one in around if one.tone != "silent"), None)
     if spoken is not None:
-        return Clause(clause.text, spoken.tone, spoken.state, spoken.is_universal)
+        return StatementClause(clause.text, spoken.tone, spoken.state, spoken.is_universal)
     if clause.text.split() and all(word.startswith(_NAMED) for word in clause.text.split()):
-        return Clause(clause.text, "asserts")
+        return StatementClause(clause.text, "asserts")
     return clause
 
 

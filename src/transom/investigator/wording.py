@@ -37,7 +37,7 @@ _NEAR = 2  # words between a state and its figure
 _NEGATIONS = ("not", "without", "no", "nothing")
 
 
-class Words(BaseModel):
+class WordForms(BaseModel):
     """The file of words; see the comments in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -146,7 +146,7 @@ class Words(BaseModel):
 
 
 @dataclass(frozen=True)
-class Clause:
+class StatementClause:
     """A part of a sentence.
 
     Attributes:
@@ -163,9 +163,9 @@ class Clause:
 
 
 @lru_cache(maxsize=1)
-def words() -> Words:
+def words() -> WordForms:
     """Return the shipped words."""
-    return validate_yaml(Words, load_yaml(_FILE))
+    return validate_yaml(WordForms, load_yaml(_FILE))
 
 
 @lru_cache(maxsize=4096)
@@ -192,7 +192,7 @@ def any_of(phrases: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\S)(?:{'|'.join(map(folded_pattern, phrases))})(?!\S)")
 
 
-def clauses_of(sentence: str) -> list[Clause]:
+def clauses_of(sentence: str) -> list[StatementClause]:
     """Divide a sentence, and tell the tone of each part.
 
     A question and a condition state nothing, so all their parts only suppose.
@@ -200,18 +200,18 @@ def clauses_of(sentence: str) -> list[Clause]:
     pieces = (part for piece in _BREAK.split(sentence) for part in words().joint.split(piece))
     parts = [_Part(folded) for folded in map(fold, pieces) if folded]
     if sentence.rstrip().endswith("?") or words().conditions.search(fold(sentence)):
-        return [Clause(part.text, "supposes") for part in parts]
-    clauses: list[Clause] = []
+        return [StatementClause(part.text, "supposes") for part in parts]
+    clauses: list[StatementClause] = []
     for number, part in enumerate(parts):
         clause = part.clause()
         if number and part.is_elliptic and (parts[number - 1].is_negated or _supposes(clauses[-1])):
             # "Has to be mended and accepted": the second part has the verb of the first.
-            clause = Clause(part.text, clauses[-1].tone)
+            clause = StatementClause(part.text, clauses[-1].tone)
         clauses.append(clause)
     return clauses
 
 
-def _supposes(clause: Clause) -> bool:
+def _supposes(clause: StatementClause) -> bool:
     return clause.tone == "supposes"
 
 
@@ -240,25 +240,27 @@ class _Part:
             return False
         return len(self.text[: self._predicate()[0].start()].split()) < 2
 
-    def clause(self) -> Clause:
+    def clause(self) -> StatementClause:
         """Return the part with its tone."""
         is_universal = words().universal.search(self.text) is not None
         if not self.states:
-            return Clause(self.text, self._tone_without_state(), is_universal=is_universal)
+            return StatementClause(self.text, self._tone_without_state(), is_universal=is_universal)
         match, kind = self._predicate()
         if self._supposes(match, kind):
-            return Clause(self.text, "supposes")
+            return StatementClause(self.text, "supposes")
         has_waiver = any(name == "waived" for _, name in self.states)
         if (kind in _CLAIMS) == self._negates(match, kind):
             is_silent = kind == "open" and words().is_attribute(self.text, match)
             tone: Tone = "silent" if is_silent else "denies"
-            return Clause(self.text, tone, is_universal=is_universal)
+            return StatementClause(self.text, tone, is_universal=is_universal)
         # A quotation carries the sentence, unless more is said than one source can tell.
         is_quoted = QUOTE in self.text.split() and not is_universal
         if not has_waiver and (is_quoted or self._is_measured(match)):
-            return Clause(self.text, "measured")
+            return StatementClause(self.text, "measured")
         state: State = next((name for name in _CLAIMS if name == kind), "met")
-        return Clause(self.text, "asserts", "waived" if has_waiver else state, is_universal)
+        return StatementClause(
+            self.text, "asserts", "waived" if has_waiver else state, is_universal
+        )
 
     def _tone_without_state(self) -> Tone:
         if {FIGURE, QUOTE} & set(self.text.split()):

@@ -86,12 +86,12 @@ async def test_another_kind_is_an_extension_and_not_compared() -> None:
     ("before", "after", "artifact"),
     [
         ('if "*" in wanted or "?" in wanted:', "if False:", "atom_b"),
-        ('return _transom_answer(hit, "wildcard"', 'return _transom_answer(not hit, "wildcard"', "atom_b"),
+        ('hit, "wildcard", f"the text', 'not hit, "wildcard", f"the text', "atom_b"),
         ('wanted[index] in ("?", subject[at])', 'wanted[index] in ("?", "a")', "atom_b"),
-        ("subject == wanted, ", "subject.strip() == wanted.strip(), ", "atom_b"),
+        ("subject == wanted", "subject.strip() == wanted.strip()", "atom_b"),
         ("if segment.strip() and ", "if ", "atom_b"),
         ("count > 0", "count > 1", "atom_c"),
-        ('"evidence": items}', '"evidence": items[:1]}', "atom_c"),
+        ('"evidence": items,', '"evidence": items[:1],', "atom_c"),
     ],
 )  # fmt: skip
 async def test_what_answers_otherwise_is_named(before: str, after: str, artifact: str) -> None:
