@@ -72,21 +72,24 @@ class Setup:
         if isinstance(self.provider, Chain):
             return self.provider
         # Imported here since only a model that is given by its name needs it.
-        from transom.llm.naming import Surroundings, named_chain, seat_spec  # noqa: PLC0415
-
-        llm = self.settings.llm
-        spec = (
-            seat_spec(llm.agent, self.settings.model.split(","))
-            if self.provider is None
-            else self.provider
+        from transom.llm.naming import (  # noqa: PLC0415
+            Surroundings,
+            named_chain,
+            place_of_seat,
+            seat_spec,
         )
+
+        llm, spec, where = self.settings.llm, self.provider, "provider"
+        if spec is None:
+            where = place_of_seat(self.settings, llm.agent)
+            spec = seat_spec(llm.agent, self.settings.model.split(","), where)
         if not isinstance(spec, str):
             hint = (
                 "give the agent a provider, set llm.agent.provider and .model, or give it a stage"
                 " of a run"
             )
             raise InputError("no provider is configured", where=role, hint=hint)
-        around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
+        around = Surroundings(Path.cwd(), self.settings, store=limits, where=where)
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:

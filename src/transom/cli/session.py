@@ -24,7 +24,7 @@ from transom.config import Settings, load_settings
 from transom.context import WindowBudget
 from transom.errors import InputError, SettingsError
 from transom.llm import Chain, Provider
-from transom.llm.naming import Surroundings, named_chain
+from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
 from transom.llm.purse import Purse
 from transom.runs import Run, Workspace, find_workspace
@@ -267,17 +267,19 @@ class Session:
         store: SqliteStore | None = None,
         spec: str | None = None,
         *,
+        option: str = "--model",
         own: Mapping[str, Callable[[], Provider]] | None = None,
     ) -> Chain:
         """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with
         its connections.
 
         In the store the providers' limits keep what was spent. `own` are a product's providers with
-        names of their own.
+        names of their own. `option` is where `spec` was given.
         """
         if self.answers:
             return self.answers
-        around = Surroundings(self.cwd, self.settings, self.base_url, store)
+        where = place_of_model(self.settings) if spec is None else option
+        around = Surroundings(self.cwd, self.settings, self.base_url, store, where)
         name = spec or self.settings.model
         known = (made for key, made in self.chains if key == (name, around, own))
         if not (chain := next(known, None)):

@@ -17,6 +17,7 @@ class ProviderError(TransomError):
         retry_after: seconds that the server asks to wait, or None.
         reason: the failure in a few words that quote nothing of the server, e.g. `status 503`; it
             stands in logs and progress. "" leaves the name of the error's class there.
+        status: the HTTP status of the server's answer; None if there was none.
         causes: earlier failures, oldest first: of earlier attempts, and of earlier providers.
     """
 
@@ -32,6 +33,7 @@ class ProviderError(TransomError):
     ) -> None:
         super().__init__(what, where=where, hint=hint)
         self.reason = reason
+        self.status: int | None = None
         self.retryable = retryable
         self.retry_after = retry_after
         self.causes: tuple[ProviderError, ...] = ()

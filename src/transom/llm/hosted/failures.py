@@ -50,7 +50,7 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
     text.
     """
     error = _from_status(status, body, headers)
-    error.reason = f"status {status}"
+    error.status, error.reason = status, f"status {status}"
     return error
 
 
