@@ -54,7 +54,7 @@ class BoundedConnection(H11Protocol):
         self._phase: object = None
         self._deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._set_deadline()
         others = [other for other in self._open_connections() if other is not self]
