@@ -40,11 +40,12 @@ test-all: $(DEV) ## everything, with coverage
 	@$(MAKE) lint
 	@$(PYTEST) $(TWO) --cov --cov-report=term-missing:skip-covered
 
-lint: $(DEV) ## ruff, mypy, import contracts
+lint: $(DEV) ## ruff, mypy, import contracts, how plainly the source is written
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy src tests scripts
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m scripts.plain --check
 
 format: $(DEV) ## ruff's fixes and formatting
 	@$(BIN)/ruff check --fix .
@@ -87,6 +88,7 @@ generated: $(DEV) ## write again what is generated: JSON Schemas, pages drawn fr
 	@$(BIN)/python -m scripts.draw_architecture
 	@$(BIN)/python -m scripts.draw_knowledge
 	@$(BIN)/python -m scripts.draw_settings
+	@$(BIN)/python -m scripts.draw_pictures
 
 lock: ## pin requirements/*.txt again
 	@scripts/lock.sh

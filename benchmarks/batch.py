@@ -2,8 +2,8 @@
 shipped examples.
 
     python benchmarks/batch.py                        # 1,000 items and 300 checkers: half an hour
-    on two cores python benchmarks/batch.py --items 40 --checkers 12 --json FILE        # five
-    minutes
+                                                      on two cores
+    python benchmarks/batch.py --items 40 --checkers 12 --json FILE        # five minutes
 
 A scripted model answers each call after 20 ms, 30 items at a time. Then the same once more with a
 `kill -9` of the command half-way, which is then given again. Columns:
@@ -11,9 +11,10 @@ A scripted model answers each call after 20 ms, 30 items at a time. Then the sam
     items    s      of wall clock, without the kill
     ideal    s      processor time of the whole run / cores + model time / 30
     ratio           of the two, times `free`: the part of the machine that others left; the bound is
-    for this lost            items without a verdict after the kill and the second command twice
-    calls that were asked again although their reply was kept checkers s      of wall clock for
-    built checkers, run again with `check batch`
+                    for this
+    lost            items without a verdict after the kill and the second command
+    twice           calls that were asked again although their reply was kept
+    checkers s      of wall clock for built checkers, run again with `check batch`
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What a turn costs: one model reply with one tool call of 1 KiB, beside other agent runtimes.
 
     python benchmarks/turns.py                        # ours, and whichever of the others can be
-    imported python benchmarks/turns.py --peers VENV/bin/python python benchmarks/turns.py --json
-    FILE
+                                                      imported
+    python benchmarks/turns.py --peers VENV/bin/python
+    python benchmarks/turns.py --json FILE
 
 No network and no real model: a function answers at once, so what is left is what the runtime itself
 costs. Ours goes through `Agent.send` in a run whose every reply and result is synced to its journal
@@ -17,9 +18,10 @@ round. Columns:
     us/turn      CPU (user and system, all threads) a turn, median, conversations of 50 turns
     x smolagents its ratio to smolagents in the same round, median
     calls/turn   function calls, Python's and C's, all threads, at 50 turns: the same from run to
-    run x@200        us/turn at 200 turns over us/turn at 50: 1.0 is linear MB           the most
-    memory that the process ever held, after conversations of 200 turns B/turn       bytes of the
-    journal a turn at 50 turns, and at 200
+                 run
+    x@200        us/turn at 200 turns over us/turn at 50: 1.0 is linear
+    MB           the most memory that the process ever held, after conversations of 200 turns
+    B/turn       bytes of the journal a turn at 50 turns, and at 200
 """
 
 from __future__ import annotations

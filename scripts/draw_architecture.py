@@ -1,13 +1,13 @@
-"""Draws the generated parts of `docs/architecture.md` from what the code itself holds.
+"""Draw the generated parts of the pages on the architecture from the code itself.
 
-    python -m scripts.draw_architecture            writes
-    python -m scripts.draw_architecture --check    exit 1 where the page is out of date
+    python -m scripts.draw_architecture            write them
+    python -m scripts.draw_architecture --check    exit with 1 if a page is out of date
 
-Between `<!-- drawn: NAME -->` and `<!-- end: NAME -->` stands what a function here returns:
+A function below returns the text between `<!-- drawn: NAME -->` and `<!-- end: NAME -->`:
 
     layers     the import contracts of pyproject.toml, the rooms drawn as a stack
     contracts  what the other contracts forbid
-    rooms      the first line of each room's docstring, and its `__all__`
+    rooms      the first sentences of each room's docstring
     journal    the records of a run's journal (docstring of `runs/journal.py`)
     resume     the table of decisions (docstring of `runs/artifact.py`)
     views      which role sees which blocks (`checklist/writing/views.py`)
@@ -30,7 +30,15 @@ from transom.checklist.writing.earlier import EARLIER
 from transom.checklist.writing.views import VIEWS
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
+PAGES = [
+    ROOT / "docs" / name
+    for name in (
+        "architecture.md",
+        "how-a-run-survives.md",
+        "what-a-call-sees.md",
+        "how-a-checker-is-built.md",
+    )
+]
 PACKAGE = ROOT / "src" / "transom"
 
 _REGION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end: \2 -->)", re.S)
@@ -80,13 +88,11 @@ def draw_contracts() -> str:
 
 
 def draw_rooms() -> str:
-    """A table of rooms."""
-    rows = ["| room | in its own words | public names |", "|---|---|---|"]
+    """Return a table of the rooms, each in its own words."""
+    rows = ["| room | in its own words |", "|---|---|"]
     for path in rooms():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        first = (ast.get_docstring(tree) or "").split("\n")[0]
-        names = ", ".join(f"`{name}`" for name in _all_of(tree)) or "through its modules"
-        rows.append(f"| `{room_name(path)}` | {first} | {names} |")
+        summary = " ".join(_docstring(path).split("\n\n")[0].split())
+        rows.append(f"| `{room_name(path)}` | {summary} |")
     return "\n".join(rows) + "\n"
 
 
@@ -170,33 +176,27 @@ def _indented(path: Path) -> str:
     return "\n".join(line[4:] for line in lines)
 
 
-def _all_of(tree: ast.Module) -> list[str]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets
-        ):
-            return [str(name) for name in ast.literal_eval(node.value)]
-    return []
-
-
 def _text(body: str) -> str:
     return f"```text\n{body}\n```\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with `--check` only say whether it differs."""
+    """Write the pages, or with `--check` only report those that differ; return the exit code."""
     parser = argparse.ArgumentParser(prog="draw_architecture")
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args(arguments).check
-    page = PAGE.read_text(encoding="utf-8")
-    wanted = drawn(page)
-    if wanted == page:
-        return 0
-    if check:
-        sys.stdout.write(f"{PAGE.relative_to(ROOT)} is out of date; run: make generated\n")
-        return 1
-    PAGE.write_text(wanted, encoding="utf-8")
-    return 0
+    code = 0
+    for path in PAGES:
+        page = path.read_text(encoding="utf-8")
+        wanted = drawn(page)
+        if wanted == page:
+            continue
+        if check:
+            sys.stdout.write(f"{path.relative_to(ROOT)} is out of date; run: make generated\n")
+            code = 1
+        else:
+            path.write_text(wanted, encoding="utf-8")
+    return code
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 field's language alone.
 
     python -m scripts.leak [--data DIR]        exit 0: no hit; 1: hits, each as `file:line token`;
-    2: bad kept list
+                                               2: bad kept list
 
 The data lies outside the repository (`../shared/data`); where it is absent the check says so and
 ends with 0.
@@ -12,10 +12,9 @@ What counts as a token of the data, at least six characters, compared without ca
 - every word, name and number in the items and in their expected results (values, not JSON's keys);
 - every part of the data's file and folder names;
 - from inside the big files only what names *this* data: modules, cells, instances and ports of
-  netlists; designs,
-  vendors, programs and nets of SPEFs; start and end points of timing reports. Their prose is the
-  language that every such tool speaks ("slack", "arrival"), and a product that may not use it could
-  not read any log.
+  netlists; designs, vendors, programs and nets of SPEFs; start and end points of timing reports.
+  Their prose is the language that every such tool speaks ("slack", "arrival"), and a product that
+  may not use it could not read any log.
 
 A name is compared whole and in its parts (`gcd_top` is found in `my_gcd_top_x`, `sky130hd` in
 `gcd_sky130hd`). The kept words (`tests/acceptance/common_words.txt`) hold no digit; a compound

@@ -35,8 +35,7 @@ class Shape:
         name: what the document's `schema` key says, e.g. `transom.check/1`.
         model: `module:Class`.
         mode: `serialization` for what is only written, where every key is always there;
-            `validation` for what people
-            write too.
+            `validation` for what people write too.
         printed_only: keys that the stored form lacks, or that are left out where they would be
             empty.
     """
@@ -52,7 +51,16 @@ class Shape:
         return self.name.removeprefix("transom.").replace("/", "-") + ".json"
 
 
-_NOT_ALWAYS = {"baseline", "decided_by", "doubted", "known_items", "mode", "mutation_kinds"}
+_NOT_ALWAYS = {
+    "baseline",
+    "choose",
+    "decided_by",
+    "doubted",
+    "known_items",
+    "mode",
+    "mutation_kinds",
+    "readings",
+}
 _PRINTED = frozenset({"run_id", "seconds", "applied_at", *_NOT_ALWAYS})
 SHAPES = (
     Shape("transom.check/1", "transom.checklist.judging.verdict:Verdict", printed_only=_PRINTED),
@@ -73,6 +81,7 @@ SHAPES = (
     Shape("transom.story/1", "transom.stories.results:EpicResult"),
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
+    Shape("transom.trouble/1", "transom.evidence.vocabulary:Vocabulary", mode="validation"),
     Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"

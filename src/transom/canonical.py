@@ -24,10 +24,12 @@ def canonical_json(value: object) -> str:
 
     Raises:
         TypeError, ValueError, RecursionError: for values that JSON cannot express (sets, NaN,
-        cycles, ...).
+            cycles, ...).
     """
-    made = _at_once(value, _SORTED, _model)
-    return _SORTING.encode(value) if made is None else made.decode()
+    encoded = _encode_fast(value, _SORTED, _model)
+    if encoded is None:
+        return _SORTING.encode(value)
+    return encoded.decode()
 
 
 def compact_json(value: object) -> str:
@@ -42,11 +44,13 @@ def compact_json(value: object) -> str:
 
 def compact_bytes(value: object) -> bytes:
     """Do the same, in UTF-8."""
-    made = _at_once(value, _AS_GIVEN, None)
-    return _AS_IT_COMES.encode(value).encode("utf-8", "backslashreplace") if made is None else made
+    encoded = _encode_fast(value, _UNSORTED, None)
+    if encoded is None:
+        return _IN_ORDER.encode(value).encode("utf-8", "backslashreplace")
+    return encoded
 
 
-def _at_once(
+def _encode_fast(
     value: object, options: int, default: Callable[[object], object] | None
 ) -> bytes | None:
     """Encode with orjson, which is faster than the standard library; None if the standard library
@@ -57,12 +61,16 @@ def _at_once(
     1e-5 to 1e-9 differently.
     """
     try:
-        made = orjson.dumps(value, default, options)
+        encoded = orjson.dumps(value, default, options)
     except TypeError:
         return None
-    if b"null" in made or b"0.0000" in made or (b"e-" in made and _SMALL.search(made)):
+    # A null may stand for NaN, and small fractions may be formatted differently. Looking for their
+    # traces in the bytes costs less than walking through the value.
+    if b"null" in encoded or b"0.0000" in encoded:
         return None
-    return made
+    if b"e-" in encoded and _SMALL.search(encoded):
+        return None
+    return encoded
 
 
 def _model(value: object) -> object:
@@ -80,12 +88,12 @@ def _word(value: object) -> object:
 
 
 _SMALL = re.compile(rb"\de-\d\b")
-_AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-_SORTED = _AS_GIVEN | orjson.OPT_SORT_KEYS
+_UNSORTED = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_SORTED = _UNSORTED | orjson.OPT_SORT_KEYS
 _SORTING = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_model
 )
-_AS_IT_COMES = json.JSONEncoder(
+_IN_ORDER = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_word
 )
 
@@ -124,7 +132,9 @@ def whole_texts(value: Json) -> Json:
         return whole_text(value)
     if isinstance(value, dict):
         return {whole_text(name): whole_texts(inner) for name, inner in value.items()}
-    return [whole_texts(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [whole_texts(inner) for inner in value]
+    return value
 
 
 def digest(value: object) -> str:
@@ -136,9 +146,10 @@ def digest(value: object) -> str:
     elif isinstance(value, bytes):
         data = value
     else:
-        data = _at_once(value, _SORTED, _model) or _SORTING.encode(value).encode(
-            "utf-8", "surrogatepass"
-        )
+        encoded = _encode_fast(value, _SORTED, _model)
+        if encoded is None:
+            encoded = _SORTING.encode(value).encode("utf-8", "surrogatepass")
+        data = encoded
     return hashlib.sha256(data).hexdigest()
 
 
@@ -151,15 +162,18 @@ def write_atomic(path: Path, data: bytes) -> None:
             removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, since a rename across file systems is a copy.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files that only their owner can read.
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
         sync_folder(path.parent)
+    # Also on Ctrl-C: no temporary file is left behind.
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -9,29 +9,30 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):  # noqa: N801  it is used like a property
-    """`functools.cached_property` without its lock of Python 3.11, which costs more than the
-    computation.
+    """A property that keeps its first value, like `functools.cached_property`.
+
+    It has no lock; that of Python 3.11's cached_property costs more than most computations.
 
     Use it for functions of immutable values: two threads may compute it twice, with equal results.
     """
 
-    def __init__(self, find: Callable[[Any], T]) -> None:
-        self._find = find
-        self.__doc__ = find.__doc__
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     @overload
-    def __get__(self, thing: None, owner: type) -> Self: ...
+    def __get__(self, instance: None, owner: type) -> Self: ...
 
     @overload
-    def __get__(self, thing: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> T: ...
 
-    def __get__(self, thing: object | None, owner: type) -> Self | T:
-        if thing is None:
+    def __get__(self, instance: object | None, owner: type) -> Self | T:
+        if instance is None:
             return self
-        found = self._find(thing)
-        # works for frozen objects, and avoids creating a `__dict__`
-        object.__setattr__(thing, self._name, found)
-        return found
+        value = self._compute(instance)
+        # Works for frozen objects too, and creates no `__dict__`.
+        object.__setattr__(instance, self._name, value)
+        return value

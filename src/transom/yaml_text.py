@@ -145,7 +145,11 @@ class _Node(NamedTuple):
 
 
 class _Composer:
-    """Makes nodes from the parser's events. An alias is the node that it names."""
+    """Composer of nodes from the parser's events. An alias is the node that it names.
+
+    `yaml.compose` would do, but its C version overflows the stack on deeply nested input, and the
+    process dies. Here `MAX_DEPTH` ends in an error.
+    """
 
     def __init__(self, text: str, path: Path) -> None:
         import yaml  # noqa: PLC0415  (slow, and not every command reads YAML)

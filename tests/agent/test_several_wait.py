@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,12 @@ class Bank:
 
     def __init__(self, folder: Path, *, leave: bool = True) -> None:
         self.at, self.paid, self.leave = Home(folder / ".transom", "bank"), list[str](), leave
-        self.begun: asyncio.Event | None = None
+        self.begun: asyncio.Semaphore | None = None
 
     def tools(self) -> list[ToolDefinition]:
         async def wire(arguments: Arguments) -> str:
             if self.begun:
-                self.begun.set()
+                self.begun.release()
                 await asyncio.sleep(600)
             self.paid.append(str(arguments["at"]))
             return "wired"
@@ -50,11 +51,33 @@ class Bank:
         ) as agent:
             return (await agent.send("pay the rent")).text
 
+    async def life_of_two(self) -> list[str]:
+        """Two sub-conversations pay side by side; calls of one reply would run one by one."""
+
+        def answer(request: Request) -> str | Reply:
+            purpose = next(block.text for block in request.window.blocks if block.name == "purpose")
+            return asks(look(purpose, "1", "wire")) if len(request.window.turns) == 1 else "ok"
+
+        async with Agent(
+            SEAT, provider=ScriptedProvider(answer), tools=self.tools(), at=self.at
+        ) as agent:
+            payers = [await agent.open_sub(payee) for payee in ("rent", "mallory")]
+            responses = await asyncio.gather(
+                *[payer.send("pay") for payer in payers], return_exceptions=True
+            )
+        texts: list[str] = []
+        for response in responses:
+            if isinstance(response, BaseException):
+                raise response
+            texts.append(response.text)
+        return texts
+
     async def killed(self) -> None:
-        """A life that ends in the middle of both calls."""
-        self.begun = asyncio.Event()
-        task = asyncio.create_task(self.life(BOTH))
-        await self.begun.wait()
+        """A life of two that ends in the middle of both calls."""
+        self.begun = asyncio.Semaphore(0)
+        task = asyncio.create_task(self.life_of_two())
+        for _ in range(2):
+            await self.begun.acquire()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -62,8 +85,12 @@ class Bank:
 
 
 def paused(bank: Bank, *answers: Any) -> Paused:
+    return pause_of(bank.life(*answers))
+
+
+def pause_of(life: Coroutine[Any, Any, Any]) -> Paused:
     with pytest.raises(Paused) as caught:
-        asyncio.run(bank.life(*answers))
+        asyncio.run(life)
     return caught.value
 
 
@@ -177,7 +204,7 @@ def test_of_two_calls_that_were_begun_each_has_its_own_answer(
 ) -> None:
     bank = Bank(here, leave=False)
     asyncio.run(bank.killed())
-    error = paused(bank)
+    error = pause_of(bank.life_of_two())
     assert "was begun" in str(error) and 'the call is wire({"at":"rent"})' in str(error)
     keep, redo = commands(error)
     assert main(["answer", error.run_id, "redo"]) == 2
@@ -190,11 +217,11 @@ def test_of_two_calls_that_were_begun_each_has_its_own_answer(
     assert capsys.readouterr().out.startswith(
         'keep wire({"at":"rent"}); waiting for an answer, too: wire('
     )
-    other = paused(bank)
+    other = pause_of(bank.life_of_two())
     assert 'the call is wire({"at":"mallory"})' in str(other)
     assert main(redo) == 2, "that one has its answer"
     assert main(commands(other)[1]) == 0
-    assert asyncio.run(bank.life("ok")) == "ok"
+    assert asyncio.run(bank.life_of_two()) == ["ok", "ok"]
     assert bank.paid == ["mallory"]
 
 

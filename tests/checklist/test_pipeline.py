@@ -192,8 +192,10 @@ async def test_whoever_abstains_names_the_words(role: str, tmp_path: Path, item:
 async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
-    places = Places({"A": logs}, root=tmp_path / "nosuch", base=tmp_path)
-    assert places.folders(places.roots(None, Path("x"))) == (logs, tmp_path)
+    more = tmp_path / "more"
+    more.mkdir()
+    places = Places({"A": logs}, others=(tmp_path / "nosuch", more), base=tmp_path)
+    assert places.roots(None, Path("x")).readable() == [more, logs, tmp_path]
     assert (
         Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "")
         == logs / "x"
@@ -211,8 +213,8 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
 async def test_two_unreadable_replies_are_quoted_and_never_taken_again(
     tmp_path: Path, item: Item
 ) -> None:
-    """The error names stage, reply and next step; the next attempt asks anew, and its answer is
-    kept as any other.
+    """The error names stage and reply; the next attempt asks anew, and its answer is kept as any
+    other.
     """
     refusal = "I'm sorry, but I can't help with that."
     script = replies()
@@ -224,7 +226,7 @@ async def test_two_unreadable_replies_are_quoted_and_never_taken_again(
         kept = run.folder / "spec" / "round1_analysis" / "unreadable.md"
     assert failed.value.where == "spec/round1_analysis"
     assert f'it says: "{refusal}" (whole in {kept})' in str(failed.value)
-    assert f"transom resume {run.id}" in str(failed.value)
+    assert failed.value.hint == "ask again, or ask another model with --model"
     assert kept.read_text("utf-8") == refusal
     for asked in (7, 7):  # two refusals and five rounds; then nothing
         async with opened(tmp_path, provider) as run:

@@ -24,7 +24,7 @@ from transom.runs import Run, Workspace
 from transom.sandbox import Sandbox
 from transom.store import SqliteStore
 
-EXAMPLE = Path(__file__).parent / "spec" / "data" / "IMP-10-0-0-00_ItemSpec.md"
+EXAMPLE = Path(__file__).parent / "writing" / "data" / "IMP-10-0-0-00_ItemSpec.md"
 ANALYSIS = EXAMPLE.with_name("IMP-10-0-0-00_analysis.md")
 
 ITEM = """description: Confirm the canarydescription holds.

@@ -75,6 +75,29 @@ def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
     assert (desk.here / "CLEAN.yaml").read_text("utf-8") == ITEM
 
 
+def test_a_script_chooses_a_reading_from_the_json_of_several_items(desk: Desk) -> None:
+    """It needs no text: the readings are a list, and the command to choose stands beside it."""
+    (desk.here / "OTHER.yaml").write_text(
+        ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8"
+    )
+    first = desk.check("batch", "CLEAN.yaml", "OTHER.yaml", "--format", "json", "-q")
+    clean, other = first.document["checks"]
+    assert (first.code, other["readings"], "choose" in other) == (3, [], False)
+    assert clean["warnings"] == []
+    wanted = [
+        number
+        for number, reading in enumerate(clean["readings"], 1)
+        if reading["reads_as"]
+        == {"domain": "timing", "item": "timing_met", "parameters": {"check": "setup"}}
+    ]
+    assert "setup_signoff.rpt:6" in clean["readings"][wanted[0] - 1]["evidence"]
+    command = clean["choose"].replace(" N ", f" {wanted[0]} ").replace("NAME", "nightly")
+    assert desk(*command.split()[1:]).code == 0
+    document = desk.check("all", "CLEAN.yaml", "--format", "json", "-q").document
+    assert document["status"] == "PASS"
+    assert "readings" not in document, "a judged item has none"
+
+
 def test_nothing_comes_near_is_said(desk: Desk) -> None:
     (desk.here / "CLEAN.yaml").write_text(
         ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8"

@@ -433,12 +433,15 @@ OF_STORIES = {
     "agent.command",
 }
 """Their effects are tests of `tests/stories`."""
+OF_OWN_PROVIDERS = {key for key in known_keys() if key.startswith("llm.retry.")}
+"""Their effects are tests of `tests/llm/test_own_provider.py`."""
 OF_MEMORY = {"paths.embeddings"}
 """Its effect is a test of `tests/memory`."""
 
 
 def test_every_setting_is_obeyed() -> None:
-    assert set(known_keys()) == set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | OF_STORIES | OF_MEMORY
+    obeyed = set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | OF_STORIES | OF_OWN_PROVIDERS | OF_MEMORY
+    assert set(known_keys()) == obeyed
 
 
 def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:

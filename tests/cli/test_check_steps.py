@@ -19,6 +19,8 @@ import pytest
 from tests.cli.checks import EXAMPLES, ROOT, Desk, edit
 from tests.cli.helpers import COMMAND, clean_environment
 from tests.llm.recording import write_recording
+from transom.cli.app import load
+from transom.cli.command import given_in
 
 STEPS = ("IMP-10-0-0-00", "STA-02")
 
@@ -47,6 +49,34 @@ def test_steps_give_the_verdict_of_all(item: str, desk: Desk) -> None:
     assert by_folder == by_item == at_once
     expected = json.loads((EXAMPLES / "expected" / f"{item}.json").read_text("utf-8"))
     assert at_once["status"] == expected["status"]
+
+
+def test_check_run_takes_several_roots_as_build_does(desk: Desk) -> None:
+    """The netlist and the parasitics that the log names lie in folders of their own."""
+    for folder, name in (("logs", "sta_signoff.log"), ("nets", "updown_routed.v")):
+        Path(folder).mkdir()
+        Path("data/updown", name).rename(Path(folder, name))
+    item = Path("items/VER-01.yaml")
+    item.parent.mkdir()
+    Path("VER-01.yaml").rename(item)
+    edit(item, "${CHECKLIST_ROOT}/updown", "../logs")
+    roots = ("--root", "nets", "--root", "data/updown")
+    document = desk("check", "all", str(item), *roots, "--format", "json", "-q").document
+    assert document["status"] == "PASS"
+    again = desk("check", "run", str(item), *roots, "--format", "json", "-q").document
+    assert (again["status"], again["inputs"]) == ("PASS", document["inputs"])
+    without_parasitics = desk("check", "run", str(item), "--root", "nets", "-q")
+    assert without_parasitics.code == 1
+    assert "updown.spef is named here, but it cannot be found" in without_parasitics.out
+
+
+@pytest.mark.parametrize(("recorded", "roots"), [("logs", (Path("logs"),)), (None, ())])
+def test_a_run_that_recorded_a_single_root_keeps_it_when_it_is_resumed(
+    recorded: str | None, roots: tuple[Path, ...]
+) -> None:
+    load("check")
+    entry = {"command": "check all", "given": {"items": ["a.yaml"], "root": recorded}}
+    assert given_in(entry, "a run")["options"].roots == roots
 
 
 @pytest.mark.slow

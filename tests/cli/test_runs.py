@@ -166,7 +166,7 @@ def test_resume_hands_the_journal_entry_to_its_kind(
         in capsys.readouterr().err
     )
 
-    async def again(session: Session, entry: Any) -> int:
+    async def again(session: Session, entry: Any, run_id: str) -> int:
         session.progress(f"entry {entry}")
         return 3
 

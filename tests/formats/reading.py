@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transom.formats.text_files import MAX_TEXT_BYTES, Facts, ReadAgain, TextFile
+from transom.formats.text_files import MAX_TEXT_BYTES, Facts, TextFile
 
 
 def whole_text(path: Path, *, limit: int = MAX_TEXT_BYTES) -> tuple[str, Facts]:
     file = TextFile(path, limit=limit)
-    while True:
-        try:
-            text = "".join(file.pieces())
-        except ReadAgain:
-            continue
-        assert file.facts is not None
-        return text, file.facts
+    text = file.whole()
+    assert file.facts is not None
+    return text, file.facts

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from scripts import draw_architecture, draw_settings
+from scripts import draw_architecture, draw_pictures, draw_settings
 
 from tests.repository.tracked import ROOT
 from transom.config import known_keys
@@ -114,6 +114,18 @@ def run_console(block: Fenced, folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_picture_of_the_readme_shows_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert draw_pictures.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_picture_keeps_colours_and_escapes_what_svg_would_read() -> None:
+    picture = draw_pictures.draw("\x1b[31mFAIL\x1b[0m  a < b & c")
+    assert '<tspan class="red">FAIL</tspan>  a &lt; b &amp; c</text>' in picture
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("block", of("console"), ids=str)
 def test_a_console_block_prints_what_the_page_shows(block: Fenced, tmp_path: Path) -> None:
     run_console(block, tmp_path)
@@ -158,42 +170,52 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert broken == []
 
 
-def test_the_architecture_page_is_drawn_from_todays_code() -> None:
-    page = draw_architecture.PAGE.read_text(encoding="utf-8")
-    assert page == draw_architecture.drawn(page), "run: make generated"
-    assert {
-        name for name in draw_architecture.DRAWINGS if f"<!-- drawn: {name} -->" not in page
-    } == set()
+def architecture_pages() -> str:
+    """The text of all pages on the architecture."""
+    return "".join(page.read_text(encoding="utf-8") for page in draw_architecture.PAGES)
+
+
+def test_the_architecture_pages_are_drawn_from_the_current_code() -> None:
+    for path in draw_architecture.PAGES:
+        page = path.read_text(encoding="utf-8")
+        assert page == draw_architecture.drawn(page), f"{path.name}: run `make generated`"
+    text = architecture_pages()
+    missing = []
+    for name in draw_architecture.DRAWINGS:
+        if f"<!-- drawn: {name} -->" not in text:
+            missing.append(name)
+    assert missing == []
 
 
 def test_a_page_that_lags_behind_the_contracts_is_noticed() -> None:
-    page = draw_architecture.PAGE.read_text(encoding="utf-8")
-    lagging = page.replace("formats | sandbox", "sandbox | formats")
+    page = draw_architecture.PAGES[0].read_text(encoding="utf-8")
+    lagging = page.replace("cli | testing", "testing | cli")
     assert lagging != page
     assert draw_architecture.drawn(lagging) == page
 
 
-def test_the_architecture_page_names_every_stage_of_the_checklist() -> None:
-    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+def test_the_architecture_pages_name_every_stage_of_the_checklist() -> None:
     sources = "".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "src/transom/checklist").rglob("*.py")
     )
     stages = set(re.findall(r'run\.stage\(\s*"([^"]+)"', sources))
     assert stages
-    assert {stage for stage in stages if f"`{stage}`" not in page} == set()
+    text = architecture_pages()
+    assert {stage for stage in stages if f"`{stage}`" not in text} == set()
 
 
-def test_the_architecture_page_names_files_that_exist() -> None:
-    page = draw_architecture.PAGE.read_text(encoding="utf-8")
-    named = set(re.findall(r"`(src/transom/[\w/]+\.\w+|scripts/\w+\.py)`", page))
+def test_the_pages_for_contributors_name_files_that_exist() -> None:
+    text = architecture_pages() + (ROOT / "docs/where-to-change.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(src/transom/[\w/]+\.\w+|scripts/\w+\.py)`", text))
     assert len(named) > 5
     assert {name for name in named if "NAME" not in name and not (ROOT / name).is_file()} == set()
 
 
-def test_every_room_has_a_paragraph() -> None:
-    page = draw_architecture.PAGE.read_text(encoding="utf-8")
+def test_the_map_is_short_and_has_every_room() -> None:
+    page = draw_architecture.PAGES[0].read_text(encoding="utf-8")
+    assert len(page.split()) <= 1_200
     rooms = {draw_architecture.room_name(path) for path in draw_architecture.rooms()}
-    assert {room for room in rooms if f"**{room}**" not in page} == set()
+    assert {room for room in rooms if f"| `{room}` |" not in page} == set()
 
 
 def test_the_page_of_settings_has_every_key_as_it_is_today() -> None:

@@ -26,6 +26,7 @@ KNOWN_HOSTS = {
         "www.apache.org",
         "gnu.org",
         "no-color.org",
+        "www.w3.org",
     ),
     "docs.oasis-open.org",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -421,3 +422,30 @@ def test_a_repository_sees_nothing_of_the_runs_beneath_it(tmp_path: Path) -> Non
         Workspace.at(tmp_path / folder)
     assert (tmp_path / ".transom" / ".gitignore").read_text() == "*\n"
     assert not list((tmp_path / "mine").iterdir()), "a folder of another name is a person's own"
+
+
+async def test_a_result_in_the_shape_of_another_version_is_made_again_from_its_replies(
+    tmp_path: Path,
+) -> None:
+    at, provider = desk(tmp_path)
+    await at.walk()
+    # This version's reader refuses what the earlier version wrote into the stage's file.
+    old_bytes = at.file("one.md").read_bytes()
+
+    def decode(data: bytes) -> str:
+        if data == old_bytes:
+            raise ValueError("a field is missing")
+        return data.decode()
+
+    newer = replace(text_file("one.md"), encode=lambda text: f"2 {text}".encode(), decode=decode)
+    workspace = Workspace.at(tmp_path / ".transom")
+    for _ in range(2):
+        async with (
+            SqliteStore.open(workspace.database) as store,
+            await at.open_run(workspace, store) as run,
+        ):
+            one = await run.stage("one", first, "s", out=newer, uses=[FIRST])
+        assert one.path.read_bytes() == b"2 <s>"
+    assert len(provider.requests) == 2, "the replies of the first walk are replayed"
+    assert at.lines.count("one: made by another version, so it is made again") == 1
+    assert at.lines[-1] == "one: unchanged, reused"

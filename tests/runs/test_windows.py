@@ -29,8 +29,7 @@ async def talk(
     Args:
         folder: of the workspace.
         course: for each message how many rounds of calls it takes, and how many calls a round; 0
-            rounds come with a
-            block and no call.
+            rounds come with a block and no call.
         keep: events that a window holds before it is folded.
     """
     left: list[int] = []

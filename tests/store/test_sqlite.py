@@ -483,7 +483,7 @@ def test_a_read_only_folder_with_a_database_is_refused(tmp_path: Path) -> None:
     output = in_mount_namespace(
         script, str(tmp_path), *CHILD, str(tmp_path / "state.db"), "append", "a", "25"
     )
-    assert output.startswith(f"{tmp_path}/state.db: the database cannot be")
+    assert output.startswith(f"{tmp_path}/state.db: the workspace is read-only; ")
 
 
 # formats

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from transom.runs import Workspace
 from transom.tools.excerpts import search
 from transom.tools.files import Viewer, ViewLimits, discover, file_type, fits, named_files
 
@@ -29,6 +30,25 @@ def test_given_files_come_first_then_matches_in_order(tmp_path: Path) -> None:
     assert [f.name for f in listing.files] == ["z.txt", "a.log.gz", "logs/run.log"]
     assert [f.type for f in listing.files] == ["unknown", "log", "log"]
     assert listing.total_found == 3
+
+
+def test_workspaces_hold_nothing_to_look_at(tmp_path: Path) -> None:
+    """Neither in a listing nor by a line that names one of their files."""
+    Workspace.at(tmp_path / "project" / "ws").database.touch()
+    names = ("project/sta.log", "project/ws/runs/A/draft.log", "project/ws/other.log")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text\n")
+    for root in (tmp_path, tmp_path / "project"):
+        assert [one.path.name for one in discover([], [root], ["*.log"]).files] == ["sta.log"]
+    lines = ["read sta.log", "read ws/runs/A/draft.log"]
+    found = named_files(lines, tmp_path / "project" / "x.log", [tmp_path / "project"])
+    assert list(found) == ["sta.log"]
+    ws = tmp_path / "project" / "ws"
+    own = discover([ws / "runs/A/draft.log"], [tmp_path / "project"], [])
+    assert [one.path for one in own.files] == [ws / "runs/A/draft.log"], "a person named it"
+    at_the_top = discover([], [ws], ["*.log"])
+    assert [one.path.name for one in at_the_top.files] == ["other.log"]
 
 
 def test_truncation_is_true_to_the_facts(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 header of its own.
 
 usage: loom.py IN.v block|line|none [keep] > OUT.v        keep: leave the header of the tool before
-in place
+                                                          in place
 """
 
 from __future__ import annotations

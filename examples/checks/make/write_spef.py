@@ -2,7 +2,8 @@
 in Yosys' JSON.
 
 usage: write_spef.py NETLIST.json SCALE [NAME...] > OUT.spef      NAME: a header directive to leave
-blank OpenSTA's grammar wants every directive, in this order; it does not look into the quotes.
+          blank
+OpenSTA's grammar wants every directive, in this order; it does not look into the quotes.
 """
 
 from __future__ import annotations

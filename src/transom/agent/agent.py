@@ -46,17 +46,15 @@ class Agent:
         tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may
             hand tasks to.
         at: where it lives: a stage of a run, whose function runs again; a run, which keeps it
-            beside its stages; either
-            under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone
-            when it is closed.
+            beside its stages; either under a name (`stage.named("q0")`); a `Home` of its own; or
+            None for one that is gone when it is closed.
         budget: how much it and its sub-conversations may use.
         sources: what each message is looked up in; what is recalled stands in the message's event.
         on_event: hears what happens while it happens.
 
     Raises:
         InputError, ToolError, RunError, SettingsError: something cannot be used as it is given, or
-        a tool handler of
-            its own run makes it.
+            a tool handler of its own run makes it.
     """
 
     def __init__(
@@ -102,8 +100,7 @@ class Agent:
             content: the message.
             blocks: what this one message is to be answered from; not kept in the conversation.
             id: of the message: one that was sent before is answered from the journal, whatever was
-                said since. A
-                program that begins with `resume` gives its messages ids.
+                said since. A program that begins with `resume` gives its messages ids.
 
         Raises:
             InputError: it is no text, or a blank one; nothing was said.
@@ -112,8 +109,7 @@ class Agent:
             Unanswered: it failed when the program ran before, and something else was said then.
             Paused: a person has to say something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could
-            be had; the
-                conversation is whole, and `resume` tries again.
+                be had; the conversation is whole, and `resume` tries again.
         """
         self._refuse()
         async with self._lock:

@@ -66,14 +66,12 @@ async def call(
         stage: in whose journal replies and results of tools are kept.
         role: who is asked.
         blocks: what it is given beside its own prompt; the second request adds a block `retry` that
-            says what was
-            wrong with the first reply, where the role sees that.
+            says what was wrong with the first reply, where the role sees that.
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
         tools: those that the role declares.
         budget: what it may use, all replies counted; it takes the place of the toolbox's cap on
-            turns. Dollars are
-            counted by its `prices`, else by the published list.
+            turns. Dollars are counted by its `prices`, else by the published list.
 
     Raises:
         ReplyError: the second reply cannot be read either.

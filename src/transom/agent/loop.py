@@ -1,7 +1,8 @@
 """The loop: one message, model calls and tool calls until there is an answer. Only new work runs
 through it.
 
-The calls of a reply are run together, none twice, and each result is journaled as it comes.
+Calls of one reply run side by side if all of them are pure. Otherwise each runs by itself, in the
+model's order. No call runs twice, and each result is journaled as it comes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from transom.agent.models import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
@@ -18,7 +20,7 @@ from transom.agent.session import CALLER, Session
 from transom.canonical import Json
 from transom.context import Assembled, go_on
 from transom.context.oversized import level
-from transom.errors import InputError, OutOfTurns, ReplyError, ToolRefused, TransomError
+from transom.errors import InputError, OutOfTurns, Paused, ReplyError, ToolRefused, TransomError
 from transom.llm import AssistantMessage, Block, Reply, ToolCall, ToolSpec
 from transom.llm.egress import unquote
 from transom.llm.structured import (
@@ -204,17 +206,14 @@ async def run_pending(session: Session, state: Conversation) -> Conversation:
     """
     assert state.pending is not None, "a reply waits for results"
     calls, results = state.pending.calls, state.results
-    for batch in _batches([number for number in range(len(calls)) if number not in results], calls):
-        work = [_run_one(session, state, number, calls) for number in batch]
-        if len(work) == 1:
-            await work[0]
-            continue
-        # Each comes to its end, and into the journal, before the error of another one ends the
-        # message.
-        for one in await asyncio.gather(*work, return_exceptions=True):
-            if isinstance(one, BaseException):
-                raise one
-        state = session.state
+    waiting = [number for number in range(len(calls)) if number not in results]
+    # The whole reply decides, with the calls that have a result: a run that is resumed in the
+    # middle goes on in the same order as one that was never stopped.
+    if len(waiting) > 1 and session.toolbox.may_overlap(calls):
+        for batch in _batches(waiting, calls):
+            await _run_side_by_side(session, batch, calls)
+    else:
+        await _run_in_order(session, waiting, calls)
     if len(calls) > 1:
         await _bound(session, len(calls))
     state = session.state
@@ -238,16 +237,63 @@ async def run_pending(session: Session, state: Conversation) -> Conversation:
 
 
 def _batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
-    """Calls that are run together: of equal ones the first, and then the others, which repeat or
-    follow it.
+    """Return the calls in batches that run side by side: a repeated call waits for the first one,
+    from which it is answered.
     """
-    if len(numbers) < 2:
-        return [[*numbers]] if numbers else []
-    first = {calls[number].wanted: number for number in reversed(numbers)}
-    later = [number for number in numbers if first[calls[number].wanted] != number]
-    return [
-        batch for batch in ([number for number in numbers if number not in later], later) if batch
-    ]
+    first: list[int] = []
+    repeats: list[int] = []
+    wanted: set[str] = set()
+    for number in numbers:
+        batch = repeats if calls[number].wanted in wanted else first
+        batch.append(number)
+        wanted.add(calls[number].wanted)
+    return [first, repeats] if repeats else [first]
+
+
+async def _run_side_by_side(
+    session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]
+) -> None:
+    """Run calls at the same time. Every result is journaled before the first error is raised."""
+    state = session.state
+    work = [_run_one(session, state, number, calls) for number in numbers]
+    for outcome in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+async def _run_in_order(
+    session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]
+) -> None:
+    """Run calls one after another: a call may read what the one before it wrote."""
+    for position, number in enumerate(numbers):
+        try:
+            await _run_one(session, session.state, number, calls)
+        except Paused:
+            # The calls behind it do not run, but a person can answer for all of them at once.
+            for later in numbers[position + 1 :]:
+                with suppress(Paused):
+                    await _ask_person(session, later, calls[later])
+            raise
+
+
+async def _ask_person(session: Session, number: int, call: ToolCall) -> None:
+    """Ask what a person has to say before a call may run; raise Paused if nobody has said it.
+
+    Nothing is asked about an equal call that is in doubt: its own answer may end the doubt.
+    """
+    tools, place, state = session.stage.tools, session.place(number), session.state
+    if number in state.begun:
+        if tools.was_once(place, call):
+            await tools.decision(place, call)
+        return
+    accepted = session.toolbox.accepted(call)
+    if accepted and accepted[0].needs_approval and not _is_used_up(session, state):
+        await tools.approval(place, call)
+
+
+def _is_used_up(session: Session, state: Conversation) -> bool:
+    """Return whether the turns of the last message are used up."""
+    return state.messages[-1].rounds >= session.meter.budget.turns
 
 
 async def _run_one(
@@ -256,8 +302,7 @@ async def _run_one(
     call, tools = calls[number], session.stage.tools
     at = CallPlace(session.key, state.replies - 1, number)
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
-    capped = state.messages[-1].rounds >= session.meter.budget.turns and not begun
-    instead = used_up(call) if capped else None
+    instead = used_up(call) if _is_used_up(session, state) and not begun else None
     if accepted and not instead and not begun:
         instead = await _answered(session, state, number, calls, accepted[0])
     seconds = None if instead else session.meter.left(state.spent, session.deadline)

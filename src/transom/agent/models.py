@@ -56,12 +56,11 @@ class Response:
     Attributes:
         text: what the role said last.
         ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the
-            model's; the others are
-            caps, and `Agent.resume` goes on from there once the budget is raised.
+            model's; the others are caps, and `Agent.resume` goes on from there once the budget is
+            raised.
         usage: tokens of the whole conversation so far.
         usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine;
-            None where nobody
-            knows what a reply of it cost.
+            None where nobody knows what a reply of it cost.
         turns: the conversation so far, this message's included.
         output: what the answer follows, as its role says it.
     """

@@ -39,8 +39,7 @@ class Setup:
 
     Attributes:
         provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain;
-            None: the one of
-            `llm.agent`.
+            None: the one of `llm.agent`.
         settings: those of the command line's file and variables come from
             `transom.config.load_settings`.
     """
@@ -52,7 +51,10 @@ class Setup:
         check_kind(self.settings, Settings, "settings", "Setup")
         if not isinstance(self.provider, str | Chain | None):
             check_provider(self.provider, "provider")
-            object.__setattr__(self, "provider", Chain((self.provider,)))
+            object.__setattr__(self, "provider", self._chain_of(self.provider))
+
+    def _chain_of(self, provider: Provider) -> Chain:
+        return Chain((provider,), retry=self.settings.llm.retry)
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:
@@ -133,8 +135,7 @@ class Home:
         name: of the conversation; the same name and role are the same conversation, whoever asks
             and when.
         store: the workspace's database, where the program has it open for many conversations at
-            once; each opens it
-            for itself where None.
+            once; each opens it for itself where None.
     """
 
     workspace: Path | str

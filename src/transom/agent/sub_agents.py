@@ -9,7 +9,7 @@ program opens one by a name, or by what it is asked.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,7 +81,16 @@ async def _delegated(arguments: Arguments) -> ToolReturn:
     return await _looked_into(parent, name, str(arguments["purpose"]))
 
 
-_DELEGATE = ToolDefinition(
+class _Delegate(ToolDefinition):
+    """The tool that opens a sub-conversation with the tools of the conversation that calls it."""
+
+    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:
+        # A sub-conversation is not given the tools that open further conversations.
+        handed_on = [tool for tool in tools_of_caller if not tool.of_run]
+        return any(tool.has_effects(handed_on) for tool in handed_on)
+
+
+_DELEGATE = _Delegate(
     "delegate",
     "Have something looked into in a conversation of its own, and get a short answer. Use it for"
     " what is long.",
@@ -105,8 +114,11 @@ class SubAgent(ToolDefinition):
         role: who does it.
         name: of the tool.
         description: by which a model decides when to hand a task on.
-        tools: what it may call.
+        tools: what it may call. Without effects among them, several sub-agents of one reply run
+            side by side.
     """
+
+    _tools: Sequence[ToolDefinition]
 
     def __init__(
         self,
@@ -116,6 +128,7 @@ class SubAgent(ToolDefinition):
         tools: Sequence[ToolDefinition | Function] = (),
     ) -> None:
         given = as_tools(tools)
+        object.__setattr__(self, "_tools", given)  # the base class is frozen
 
         async def handed_on(arguments: Arguments) -> ToolReturn:
             parent, opens = CALLER.get()
@@ -124,6 +137,14 @@ class SubAgent(ToolDefinition):
 
         asks = _asking_for("task", "What is to be done, in full.")
         super().__init__(name, description, asks, handed_on, effect="idempotent", of_run=True)
+
+    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002  it has its own
+        """Return whether one of its own tools has effects; its conversation is its own.
+
+        What it says is journaled in a log that no other call writes, and what it costs is reserved
+        in the purse that all share. So only its tools can meet those of another sub-agent.
+        """
+        return any(tool.has_effects(self._tools) for tool in self._tools)
 
 
 def equip(session: Session) -> Session:

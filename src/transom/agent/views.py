@@ -74,8 +74,7 @@ class ToolResult(_View):
         success: whether the tool did what was asked.
         timestamp: when it was journaled.
         metadata: `name`, `trust`, `egress`; `seconds` that it took; `error`, the class of what went
-            wrong; `kept`, the
-            digest of a content of which the model was given an outline.
+            wrong; `kept`, the digest of a content of which the model was given an outline.
     """
 
     tool_call_id: str

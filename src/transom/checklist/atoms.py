@@ -88,9 +88,8 @@ class Entry(Shape):
         line_number: 1-based line, None where no single line applies.
         matched_content: that line's text.
         parsed_fields: `{category: {field: value}}`; a top-level `reference` names another file. A
-            category's `name`
-            is what the entry is called: waivers may say it, and keywords are looked for in it
-            instead of in `value`.
+            category's `name` is what the entry is called: waivers may say it, and keywords are
+            looked for in it instead of in `value`.
     """
 
     value: str

@@ -50,14 +50,14 @@ class Places:
         variables: `--var NAME=PATH`.
         search_root: the setting `paths.search_root`, which the usual variables stand for when
             nobody says.
-        root: `--root`: one more folder to look for logs in.
+        others: `--root`: more folders to look for logs in, and for the files that they name.
         out: the folder for a person's copies; inside the run where None.
         base: where relative input files start; the folder of the item's file where None.
     """
 
     variables: Mapping[str, Path] = field(default_factory=dict)
     search_root: Path | None = None
-    root: Path | None = None
+    others: tuple[Path, ...] = ()
     out: Path | None = None
     base: Path | None = None
 
@@ -66,15 +66,7 @@ class Places:
         where there is no item.
         """
         base = self.base or (item.path.absolute().parent if item else otherwise)
-        return Roots.with_defaults(self.variables, self.search_root, base)
-
-    def folders(self, roots: Roots) -> tuple[Path, ...]:
-        """Folders where logs are looked for: `--root`, the variables' folders, the item's
-        folder; each once.
-        """
-        wanted = [*([self.root] if self.root else []), *roots.folders(), roots.base]
-        there = (folder for folder in wanted if os.path.isdir(folder))  # noqa: PTH112  unlike Path.is_dir it never raises
-        return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in there))
+        return Roots.with_defaults(self.variables, self.search_root, base, self.others)
 
 
 @dataclass(frozen=True)
@@ -125,7 +117,7 @@ async def checker_of(
         item_text=item.text if item else None,
         spec=spec,
         files=tuple(own_files(item, roots)),
-        roots=places.folders(roots),
+        roots=tuple(roots.readable()),
         variables={**roots.defaults, **roots.given},
     )
     try:

@@ -38,6 +38,25 @@ class ReadingRow(Shape):
     evidence: str
 
 
+class Acceptance(Shape):
+    """A person's word that an item may stay unchecked until a day, which counts (ISO 8601).
+
+    `state` says whether it holds on the day of the verdict, or has ended.
+    """
+
+    by: str
+    reason: str
+    until: str
+    state: Literal["holds", "ended"]
+
+    @property
+    def sentence(self) -> str:
+        """What it means for the item."""
+        if self.state == "holds":
+            return f"not checked, accepted by {self.by} until {self.until}"
+        return f"the acceptance by {self.by} ended on {self.until}"
+
+
 class RoundRow(Shape):
     """One round: who answered it and what it took, in tokens."""
 

@@ -1,15 +1,17 @@
 """`check import`: the lines of a spreadsheet become item files.
 
 The first line names the columns, in any order: `description`, and where wanted `item_id`,
-`input_files`,
-`pattern_items`, `waive_items`, `waive_reasons`, `owner`, `expires`. A cell holds several texts on
-lines of their own or divided by `;`. Comma, semicolon and tabulator divide cells.
+`input_files`, `pattern_items`, `waive_items`, `waive_reasons`, `owner`, `expires`. A cell holds
+several texts on lines of their own or divided by `;`. Comma, semicolon and tabulator divide cells.
+A relative path in `input_files` starts at the sheet's folder; the item file names the same file
+from its own folder.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,13 +46,16 @@ class SheetItem:
     line: int
 
 
-def read_sheet(path: Path) -> list[SheetItem]:
-    """The items of a sheet, each held against what an item must be.
+def read_sheet(path: Path, out: Path) -> list[SheetItem]:
+    """Return the items of a sheet, each checked as an item file.
+
+    Args:
+        path: the sheet.
+        out: the folder that the item files are written to.
 
     Raises:
         InputError: it cannot be read, a column is unknown, two items have one id, or a line makes
-            no item; with its
-            line.
+            no item; with its line.
     """
     text = read_text(path)
     divider = max(",;\t", key=text.partition("\n")[0].count)
@@ -64,7 +69,7 @@ def read_sheet(path: Path) -> list[SheetItem]:
     for row in rows:
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
         if any(cells.values()):
-            one = _item(cells, path, line)
+            one = _item(cells, path, out, line)
             if found.setdefault(one.name, one) is not one:
                 what = f"{Path(one.name).stem} stands in line {found[one.name].line} already"
                 raise InputError(
@@ -83,7 +88,7 @@ def _column(name: str, path: Path) -> str:
     return known
 
 
-def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
+def _item(cells: dict[str, str], path: Path, out: Path, line: int) -> SheetItem:
     item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
     patterns, waivers, reasons = (
         _texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons")
@@ -101,7 +106,7 @@ def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
         "item_id": item_id,
         "description": cells.get("description", ""),
         "requirements": {"value": len(patterns) or "N/A", "pattern_items": list(patterns)},
-        "input_files": list(_texts(cells, "input_files")),
+        "input_files": _input_files(cells, path, out),
         "waivers": {
             "value": len(waivers) or "N/A",
             "waive_items": [
@@ -115,6 +120,20 @@ def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
     except InputError as error:
         raise InputError(error.what, where=f"{path}:{line}", hint=error.hint) from error
     return SheetItem(f"{item_id}.yaml", text, line)
+
+
+def _input_files(cells: Mapping[str, str], sheet: Path, out: Path) -> list[Json]:
+    """Return the paths of a line, as the item file in `out` must name them."""
+    # `..` in a path leads where a link points, so both folders are compared without links.
+    sheet_folder = os.path.relpath(os.path.realpath(sheet.parent), os.path.realpath(out))
+    paths: list[Json] = []
+    for written in _texts(cells, "input_files"):
+        is_fixed = written.startswith(("/", "~", "${"))
+        if is_fixed or sheet_folder == os.curdir:
+            paths.append(written)
+        else:
+            paths.append(f"{sheet_folder}/{written.removeprefix('./')}")
+    return paths
 
 
 def _texts(cells: Mapping[str, str], name: str) -> list[str]:

@@ -43,25 +43,25 @@ TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
         "checking batch linting verdicts teaching",
-        "From a one-line description to a verdict on real files.",
+        "Check a one-line description on real files.",
     ),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
-    "story": ("story", "An epic's stories from SM to the merge, by evidence."),
-    "study": ("study", "Optimisation studies that learn from failed solves."),
-    "eval": ("eval", "Scenario suites: how well a product answers."),
-    "runs": ("runs", "Runs: what was started, how far it came, what it waits for."),
-    "waiting": ("waiting", "List what waits for a person in all runs, and how to answer."),
-    "answer": ("waiting", "Answer what waits for a person."),
-    "resume": ("runs", "Go on with a run. Nothing that was paid for is asked again."),
-    "window": ("window", "Windows: what each model call saw."),
-    "trace": ("window", "Traces: what happened when, and how long it took."),
-    "playbook": ("playbook", "The playbook: what was learned, and how it stands."),
-    "memory": ("learn", "Memory: texts, found by words, meaning and relations."),
-    "session": ("learn", "The session of a workspace: what is done and relied on."),
-    "learning": ("learn", "What was learned."),
-    "cache": ("learn", "What vendors' caches did."),
+    "story": ("story", "Take an epic's stories from SM to the merge, by evidence."),
+    "study": ("study", "Run optimisation studies that learn from failed solves."),
+    "eval": ("eval", "Measure how well a product answers, by scenario suites."),
+    "runs": ("runs", "List, show and remove runs."),
+    "waiting": ("waiting", "List the open questions of all runs, and how to answer them."),
+    "answer": ("waiting", "Answer an open question."),
+    "resume": ("runs", "Continue a run. Completed model calls are not repeated."),
+    "window": ("window", "Show what each model call saw."),
+    "trace": ("window", "Show traces: what happened when, and how long it took."),
+    "playbook": ("playbook", "Manage the playbook: insights and their scores."),
+    "memory": ("learn", "Keep texts, and find them by words, meaning and relations."),
+    "session": ("learn", "Record a session: what you did and relied on."),
+    "learning": ("learn", "Report what was learned."),
+    "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
-    "doctor": ("doctor", "Say what is installed, and what works on this machine."),
+    "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""
 
@@ -203,7 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = getattr(error, "filename", None) or "output"
         say(
             f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try"
-            " again"
+            f" again{_next_steps(error)}"
         )
         abandon_stdout()
         return 2
@@ -279,7 +279,7 @@ def _interrupted(begun: list[Any], argv: Sequence[str]) -> int:
     """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as
     a whole.
     """
-    commands = [f"transom resume {run}" for session in begun for run in session.open_runs]
+    commands = [session.next_command(run) for session in begun for run in session.open_runs]
     commands = [shlex.join(["transom", *argv])] if argv[:1] == ["demo"] else commands
     say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
     return 130  # as a shell shows Ctrl-C
@@ -304,5 +304,13 @@ def _defect(error: Exception, begun: list[Any]) -> int:
         )
     except OSError as failed:
         kept = f"and its details could not be kept ({failed.strerror})"
-    say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")
+    say(
+        f"transom: {type(error).__name__}: {said}; this is a defect of transom,"
+        f" {kept}{_next_steps(error)}"
+    )
     return 2
+
+
+def _next_steps(error: Exception) -> str:
+    """Return how to go on with the runs that an error left open; see `Run`."""
+    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))

@@ -25,7 +25,7 @@ import typer
 from transom.canonical import Json
 from transom.checklist.judging import Verdict, together
 from transom.checklist.judging.loading import CONFIG
-from transom.checklist.judging.report import headline, summary
+from transom.checklist.judging.report import ended_acceptance, headline, summary
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
 from transom.cli.checking import VAR, answer_of, run_one
@@ -38,6 +38,8 @@ from transom.cli.session import Session
 from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
+from transom.runs.recognising import glob_root, lies_in_workspace
+from transom.runs.silence import SilenceWatch, Waiting
 from transom.sandbox.process import kill_group, start_group
 
 ESCALATIONS = "escalations.jsonl"
@@ -45,6 +47,7 @@ HELD = "held"
 """A record in the journal of a batch: an item that is asked again at a time."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
+_ENDED_UNCHECKED = "done"  # no item stands against it, and some were not checked
 _WAITS = 3
 _LONGEST = 1 << 30  # of one answer, in bytes
 
@@ -55,7 +58,7 @@ _LONGEST = 1 << 30  # of one answer, in bytes
 async def batch(
     session: Session,
     targets: Annotated[
-        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")
+        list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
         Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
@@ -63,8 +66,8 @@ async def batch(
 ) -> int:
     """Check many items, several at once.
 
-    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/
-    each.
+    Run the command again after a kill, and it continues. With -o, it also writes ID_verdict.json,
+    ID_ItemSpec.md and ID_checker/ for each item.
     """
     paths = found(targets)
     write, compared = writer_of(session, options, paths), compared_by(options)
@@ -76,7 +79,10 @@ async def batch(
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
-        await run.finish(_ENDED[document.exit_code])
+        ended = _ENDED[document.exit_code]
+        if ended == "PASS" and "NOT_CHECKED" in document.summary:
+            ended = _ENDED_UNCHECKED
+        await run.finish(ended)
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
     if waits := sum(one.exit_code == _WAITS for one in verdicts):
@@ -95,7 +101,10 @@ def found(texts: Sequence[str]) -> list[Path]:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises
             names = _of_folder(Path(text))
         elif any(sign in text for sign in "*?") and not os.path.exists(text):  # noqa: PTH110  as above
-            names = sorted(glob(os.path.expanduser(text), recursive=True))  # noqa: PTH111,PTH207  of a text
+            pattern = os.path.expanduser(text)  # noqa: PTH111  unlike Path.expanduser it never raises
+            start = glob_root(Path(pattern))
+            matches = glob(pattern, recursive=True)  # noqa: PTH207  of a text
+            names = sorted(one for one in matches if not lies_in_workspace(Path(one), start))
         else:
             names = [text]
         if not names:
@@ -127,6 +136,7 @@ class _Batch:
     done: dict[Path, Verdict] = field(default_factory=dict)
     escalated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
+    waiting: Waiting = field(init=False)
 
     async def work(self) -> list[Verdict]:
         """A verdict for every target, in their order. More at once than processes only overlap
@@ -135,10 +145,14 @@ class _Batch:
         # one purse is held by one process
         capped = self.session.settings.execution.max_cost is not None
         count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
-        async with asyncio.TaskGroup() as group:
-            for number in range(count):
-                jobs = self.options.jobs // count + (number < self.options.jobs % count)
-                group.create_task(self._process(self.targets[number::count], jobs))
+        self.waiting = SilenceWatch(self.session.progress).begin(self._silence)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(count):
+                    jobs = self.options.jobs // count + (number < self.options.jobs % count)
+                    group.create_task(self._process(self.targets[number::count], jobs))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None  # a full disk fails all of them alike
         if self.escalated:
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(
@@ -146,6 +160,10 @@ class _Batch:
             )
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
+
+    def _silence(self, seconds: int) -> str:
+        rest = counted(len(self.targets) - len(self.done), "item")
+        return f"no item was done for {seconds} s; still at work on {rest}"
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """One process and its answers; what it left open when it ended by itself is an error."""
@@ -193,6 +211,7 @@ class _Batch:
     def _take(self, target: Path, verdict: Verdict) -> None:
         """Keep an answer, and print its line."""
         self.done[target] = verdict
+        self.waiting.restart()
         if verdict.status == "ERROR":
             row: dict[str, Any] = {
                 "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -221,7 +240,8 @@ def _why(verdict: Verdict) -> str:
     """Why there is no answer, in one line."""
     rows = [one.message for one in verdict.errors] + [one.message for one in verdict.warnings]
     words = [f'not understood: "{one.text}"' for one in verdict.needs_model]
-    return " ".join((words or rows or [""])[0].split())
+    clauses = [*ended_acceptance(verdict), *(words or rows or [""])[:1]]
+    return " ".join("; ".join(clauses).split())
 
 
 def _minutes(seconds: float) -> str:
@@ -231,7 +251,10 @@ def _minutes(seconds: float) -> str:
 async def _serve(session: Session, asked: dict[str, Any]) -> int:
     """The work of one process: the targets that stdin named. It ends at once when stdin does."""
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    options, places = given_in(asked["entry"])["options"], asyncio.Semaphore(asked["jobs"])
+    options, places = (
+        given_in(asked["entry"], "check batch")["options"],
+        asyncio.Semaphore(asked["jobs"]),
+    )
     async with session.open_store() as store, asyncio.TaskGroup() as group:
 
         async def answer(number: int, target: Path, wait: float) -> None:

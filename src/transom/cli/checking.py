@@ -48,7 +48,7 @@ LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
 VAR = "--var CHECKLIST_ROOT=examples/checks/data"
-ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
+ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to check.")]
 
 
 @command(
@@ -59,7 +59,7 @@ async def spec(
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
-    With -o: ID_ItemSpec.md.
+    With -o, it also writes ID_ItemSpec.md.
     """
     loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
@@ -89,12 +89,14 @@ async def spec(
 )
 async def build(
     session: Session,
-    itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
+    itemspec: Annotated[
+        Path, typer.Argument(metavar="ITEMSPEC.md", help="ItemSpec to build a checker from.")
+    ],
     options: Annotated[Options, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec, held to its gates.
+    """Build a checker from an ItemSpec, and run its gates.
 
-    With -o: ID_checker/.
+    With -o, it also writes ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
     text, item_id = pipeline.read_spec(
@@ -140,15 +142,18 @@ async def build(
 async def run(
     session: Session,
     targets: Annotated[
-        list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")
+        list[Path],
+        typer.Argument(
+            metavar="CHECKER|ITEM.yaml", help="Checkers to run, or items that have one."
+        ),
     ],
     options: Annotated[
-        Options, ("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+        Options, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
     ],
 ) -> int:
-    """Run checkers on the files of today.
+    """Run checkers on the current files.
 
-    With -o: ID_verdict.json.
+    With -o, it also writes ID_verdict.json.
     """
     taken: set[str] = set()
     async with session.open_store() as store:
@@ -162,12 +167,12 @@ async def run(
 )
 async def all_(
     session: Session,
-    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
+    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
     options: Annotated[Options, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
-    """Spec, build and run in one go. A checker that is not stale is used again.
+    """Run spec, build and run in one go. A checker that is not stale is reused.
 
-    With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/.
+    With -o, it also writes ID_verdict.json, ID_ItemSpec.md and ID_checker/.
     """
     async with session.open_store() as store:
         return await _judge(

@@ -11,18 +11,18 @@ from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
-from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from transom.cli.app import HELP_NAMES, TREE, load
+from transom.cli.recorded_command import command_line, recorded_arguments
 from transom.cli.session import Options, Session
 
 RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")
+    str, typer.Argument(metavar="RUN", help="Run: its id, the beginning of the id, or its name.")
 ]
-By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
+By = Annotated[str, typer.Option(metavar="NAME", help="Your name, recorded with the decision.")]
 MoreRepairs = Annotated[
-    bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")
+    bool, typer.Option("--reset-iterations", help="Allow the full number of repairs again.")
 ]
 
 
@@ -105,22 +105,31 @@ def can_resume(entry: Mapping[str, Any]) -> bool:
     return path in _COMMANDS
 
 
-async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
+async def give_again(today: Session, entry: Mapping[str, Any], run_id: str) -> int:
     """Give the command again that began a run (`can_resume`); see `Session.again`."""
     function, _ = _COMMANDS[entry["command"]]
-    return int(await function(today.again(entry), **given_in(entry)))
+    arguments = given_in(entry, run_id)
+    return int(await function(today.again(entry), **arguments))
 
 
-def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the command that began a run, as its function takes them."""
-    (_, own), given = _COMMANDS[entry["command"]], {}
-    for one in _options(own):
-        given[one.name] = one.default
-        if one.name in entry["given"]:
-            given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(
-                entry["given"][one.name]
-            )
-    return _gather(own, given)
+def given_in(entry: Mapping[str, Any], run_id: str) -> dict[str, Any]:
+    """Return the arguments of the command that began a run, as its function takes them.
+
+    Raises:
+        RunError: this version does not take one of them; see `recorded_arguments`.
+    """
+    _, own = _COMMANDS[entry["command"]]
+    group, others = entry["command"].partition(" ")[0], []
+    for path, (_, slots) in _COMMANDS.items():
+        if path.partition(" ")[0] == group:
+            others += _options(slots)
+    return _gather(own, recorded_arguments(entry, _options(own), run_id, others))
+
+
+def line_of(entry: Mapping[str, Any], *more: str) -> str:
+    """Return the shell command that gives the command again that began a run (`can_resume`)."""
+    _, own = _COMMANDS[entry["command"]]
+    return command_line(entry, _options(own), *more)
 
 
 def _keyword(

@@ -183,7 +183,7 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
         session.open_store() as store,
         session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run,
     ):
-        with opened(session, LEARNED, making=True) as playbook:
+        with opened(session, LEARNED, "make") as playbook:
             manner = manner_of(session, options, playbook=playbook)
             built = await checker_of(run, spec, item, Places(), manner, folder=None)
         if not (isinstance(built, BuiltChecker) and built.done):

@@ -46,21 +46,20 @@ _EXTRAS = {
 }
 """Optional dependencies and the modules that each brings."""
 
-BaseUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")
-]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="URL of a compatible server.")]
 Provider = Annotated[
-    str | None, typer.Option(metavar="KIND:NAME", help="Ask its server a few small questions.")
+    str | None,
+    typer.Option(metavar="KIND:NAME", help="Send the provider's server a few small requests."),
 ]
 
 
 @command(root, "doctor", example="transom doctor --format json")
 async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl = None) -> int:
-    """Say what is installed, and what works on this machine.
+    """Report what is installed, and what works on this machine.
 
-    That is the sandbox's level, providers and tools that answer, extras, and the settings.
-    With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and
-    what it can do is printed. Nothing else is sent.
+    The report lists the sandbox's level, providers, tools, extras and settings. With `--provider
+    openai:NAME` (and `--base-url`), it sends the server a few small requests and reports what the
+    server can do. It sends nothing else.
     """
     session = replace(session, base_url=base_url)
     if provider is not None:
@@ -160,7 +159,7 @@ def _sandbox(session: Session) -> dict[str, Any]:
 def _workspace(session: Session) -> dict[str, Any]:
     root = session.workspace_root.absolute()
     exists, network = root.is_dir(), is_network(root)
-    database = str(session.workspace.database) if exists else None
+    database = str(session.known_workspace.database) if exists else None
     document = {
         "path": str(root),
         "exists": exists,

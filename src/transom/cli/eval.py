@@ -42,12 +42,12 @@ from transom.runs import Run, write_file
 from transom.store import SqliteStore
 
 eval_app = group("eval")
-SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")]
+SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="Folder with suite.yaml.")]
 Before = Annotated[
-    str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")
+    str, typer.Argument(metavar="A", help="Earlier result: a baseline, a run, or a JSON file.")
 ]
-After = Annotated[str, typer.Argument(metavar="B", help="What is: the same.")]
-SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
+After = Annotated[str, typer.Argument(metavar="B", help="Later result, in the same forms.")]
+SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="Folder or name of a suite.")]
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,25 @@ class EvalOptions:
     """What `eval run` takes beside the common options."""
 
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How often each scenario runs.")
+        int | None, typer.Option(metavar="N", min=1, help="Runs of each scenario.")
     ] = None
     only: Annotated[
-        tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")
+        tuple[str, ...], typer.Option(metavar="ID|TAG", help="Run only these scenarios.")
     ] = ()
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")
+        int,
+        typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of epochs to run at once."),
     ] = 1
     judge: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")
+        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Model that marks the rubrics.")
     ] = None
     save: Annotated[
-        str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")
+        str | None,
+        typer.Option(metavar="BASELINE", help="Save the result as a baseline with this name."),
     ] = None
     reports: Annotated[
-        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")
+        tuple[str, ...],
+        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit."),
     ] = ()
     started: Annotated[str, typer.Option(hidden=True)] = ""
 
@@ -79,7 +82,7 @@ class EvalOptions:
     eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True
 )
 async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> int:
-    """Run a suite's scenarios, score them, compare with the baseline.
+    """Run and score a suite's scenarios, and compare them with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an
     error.
@@ -149,8 +152,8 @@ async def _evaluated(
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
 async def compare_(session: Session, before: Before, after: After) -> int:
-    """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
-    async with session.open_store() as store:
+    """Report changes from A to B that chance does not explain. Exit 1: something regressed."""
+    async with session.known_workspace.open_store_for_reading() as store:
         (name, old), (_, new) = (
             kept.find_evaluation(store, before),
             kept.find_evaluation(store, after),
@@ -165,7 +168,7 @@ async def compare_(session: Session, before: Before, after: After) -> int:
 async def history(session: Session, suite: SuiteName) -> int:
     """List a suite's evaluations, the newest last."""
     name = Path(suite).resolve().name
-    async with session.open_store() as store:
+    async with session.known_workspace.open_store_for_reading() as store:
         found = kept.history(store, name)
     told = [
         one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names}

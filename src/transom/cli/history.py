@@ -6,8 +6,6 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, cast
 
 from transom.cli.app import nearest
@@ -56,22 +54,24 @@ class RunView:
 
 
 @asynccontextmanager
-async def history(session: Session) -> AsyncIterator[SqliteStore]:
-    """The workspace's database; an empty one where there is none yet, for looking makes no
-    workspace.
+async def history(session: Session, *, writing: bool = False) -> AsyncIterator[SqliteStore]:
+    """Open the workspace's database, or an empty one if there is none yet. Unless `writing`, the
+    workspace may be read-only.
     """
-    with TemporaryDirectory() as folder:
-        known = session.known_database
-        async with (
-            session.open_store() if known else SqliteStore.open(Path(folder, "state.db")) as store
-        ):
-            yield store
+    if writing and session.known_database:
+        store = session.open_store()
+    else:
+        store = session.known_workspace.open_store_for_reading()
+    async with store:
+        yield store
 
 
 @asynccontextmanager
-async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteStore, RunView]]:
-    """The database and the run that `text` names."""
-    async with history(session) as store:
+async def found_run(
+    session: Session, text: str, *, writing: bool = False
+) -> AsyncIterator[tuple[SqliteStore, RunView]]:
+    """Open the database, for `writing` if so, and find the run that `text` names."""
+    async with history(session, writing=writing) as store:
         rows = all_runs(store)
         called = [row for row in rows if text and row.name == text]
         where = str(session.workspace_root)
@@ -85,6 +85,8 @@ def next_step(found: RunView) -> str:
     """What to do with a run so that it goes on, where nobody has to answer it first."""
     if can_resume(found.state.entry):
         return f"go on with: transom resume {found.row.id}"
+    if "command" in found.state.entry:
+        return "begin it anew with the command that replaces it; see: transom --help"
     started = "the command" if found.state.entry else "the program"
     return f"to go on, start {started} that began it again; it goes on where it was"
 
@@ -143,7 +145,8 @@ def _has_process(session: Session, run_id: str) -> bool:
     disturb it.
     """
     try:
-        os.kill(int((session.workspace.state_dir / "locks" / f"{run_id}.lock").read_text()), 0)
+        lock = session.known_workspace.state_dir / "locks" / f"{run_id}.lock"
+        os.kill(int(lock.read_text()), 0)
     except PermissionError:
         return True
     except (OSError, ValueError, OverflowError):

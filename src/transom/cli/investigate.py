@@ -41,10 +41,13 @@ _EXAMPLE = (
     " examples/incoming_data"
 )
 Question = Annotated[
-    str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")
+    str, typer.Argument(metavar="QUESTION", help="Question: which feature, for which stage.")
 ]
 GoOn = Annotated[
-    str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")
+    str | None,
+    typer.Option(
+        "--continue", metavar="RUN", help="Ask a follow-up question about an earlier run."
+    ),
 ]
 
 
@@ -53,23 +56,25 @@ class InvestigateOptions:
     """What `investigate` takes beside the common options."""
 
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of the features' folders.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder that holds a folder for each feature."),
     ] = None
     jira: Annotated[
-        str | None, typer.Option(metavar="URL", help="A Jira server, or URL?jql=...; JIRA_TOKEN.")
+        str | None,
+        typer.Option(metavar="URL", help="Jira server, or URL?jql=...; uses JIRA_TOKEN."),
     ] = None
     target: Annotated[
-        str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")
+        str | None, typer.Option(metavar="STAGE", help="Stage to judge the feature for.")
     ] = None
-    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own criteria.")] = None
-    waivers: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What a person signed away.")
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Policy file with your own criteria.")
     ] = None
+    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="Approved waivers.")] = None
     as_of: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")
+        str | None, typer.Option(metavar="DATE", help="Day on which waivers must be valid [today].")
     ] = None
     no_memory: Annotated[
-        bool, typer.Option("--no-memory", help="Recall and keep no assessments.")
+        bool, typer.Option("--no-memory", help="Neither recall nor save assessments.")
     ] = False
     reports: Annotated[
         tuple[str, ...],
@@ -167,11 +172,12 @@ async def opened_run(
 async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
     async with found_run(session, name) as (_, found):
-        entry = found.state.entry
+        entry, run_id = found.state.entry, found.row.id
     if entry.get("command") != KIND:
         what = f"{name!r} is no run of this command, but of {found.row.kind}"
         raise InputError(what, where="--continue", hint="see: transom runs list")
-    session, given = session.again(entry), given_in(entry)
+    given = given_in(entry, run_id)
+    session = session.again(entry)
     options = given["options"]
     inquiry = inquiry_of(session, given["question"], replace(options, jira=None))
     async with remembered(session) as memory, opened_run(session, inquiry, options) as run:

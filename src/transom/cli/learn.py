@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,19 +24,20 @@ from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
-from transom.memory import Direction, MemoryEntry, SqliteMemory, find_embedder
+from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
+from transom.store.sqlite_errors import is_read_only
 
-Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
-Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
-Study = Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")]
-Used = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")
-]
-Good = Annotated[bool, typer.Option("--good/--bad", help="How it ended.")]
+Task = Annotated[str, typer.Argument(metavar="TASK", help="Kind of work, e.g. debug_error.")]
+Objective = Annotated[str, typer.Option(metavar="TEXT", help="Goal of the session.")]
+Study = Annotated[str | None, typer.Option(metavar="NAME", help="Study the session is about.")]
+Used = Annotated[list[str] | None, typer.Option(metavar="ID", help="Insight that you relied on.")]
+Good = Annotated[bool, typer.Option("--good/--bad", help="Outcome of the session.")]
 Host = Annotated[
-    str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")
+    str, typer.Option(metavar="HOST", help="Address to listen on [this machine only].")
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0: any free port.")
+]
 
 
 @dataclass(frozen=True)
@@ -44,27 +45,56 @@ class Scope:
     """Whose playbook is looked at."""
 
     domain: Annotated[
-        str, typer.Option(metavar="NAME", help="With the insights of this domain.")
+        str, typer.Option(metavar="NAME", help="Include insights of this domain.")
     ] = ""
-    study: Annotated[str, typer.Option(metavar="NAME", help="With the insights of this study.")] = (
-        ""
-    )
-    user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="Include insights of this study.")] = ""
+    user: Annotated[
+        str, typer.Option(metavar="NAME", help="Include this person's own insights.")
+    ] = ""
+
+
+Access = Literal["read", "search", "write", "make"]
+"""What a command does with the workspace's playbook or memory.
+
+    read    only read it; the workspace may be read-only
+    search  the same, and embed texts that have no vector yet if the workspace can be written
+    write   change what is there
+    make    write, and make the workspace if there is none
+"""
+
+
+def _reads_only(session: Session, access: Access, embedder: Embedder | None) -> bool:
+    database = session.known_database
+    if access == "search":
+        return embedder is None or database is None or is_read_only(database)
+    return access == "read"
 
 
 @contextmanager
 def opened(
-    session: Session, scope: Scope | None = None, *, making: bool = False, shown: bool = False
+    session: Session,
+    scope: Scope | None = None,
+    access: Access = "read",
+    *,
+    shown: bool = False,
 ) -> Iterator[Playbook]:
-    """The workspace's playbook, empty without a workspace unless `making`. `shown`: a person is
-    told of more.
+    """Open the workspace's playbook; without a workspace it is empty, unless `access` makes one.
+    `shown`: a person is told of insights that other options show.
     """
-    seen, path = scope or Scope(), session.workspace.database if making else session.known_database
+    seen = scope or Scope()
+    path = session.workspace.database if access == "make" else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
+    read_only = _reads_only(session, access, embedder)
     with Playbook(
-        path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder
+        path,
+        domain=seen.domain,
+        study=seen.study,
+        user=seen.user,
+        embedder=embedder,
+        read_only=read_only,
     ) as playbook:
-        playbook.embed_missing()
+        if not read_only:
+            playbook.embed_missing()
         yield playbook
         for place, number in (
             elsewhere(playbook).items() if shown and session.format == "text" else ()
@@ -106,7 +136,7 @@ learning_app = group("learning")
 cache_app = group("cache")
 
 Texts = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="May be given several times.")
+    list[str] | None, typer.Option(metavar="TEXT", help="Tag; repeat the option for several.")
 ]
 
 
@@ -114,7 +144,7 @@ Texts = Annotated[
     session_app, "open", example='transom session open debug_error --objective "the solver stops"'
 )
 def open_(session: Session, task: Task, objective: Objective = "", study: Study = None) -> int:
-    """Open a session. At its end `transom session close` says what came of it."""
+    """Open a session. Close it with `transom session close` and its outcome."""
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
@@ -123,7 +153,8 @@ def open_(session: Session, task: Task, objective: Objective = "", study: Study 
     session_app, "note", example='transom session note --action "halved the step" --used str-00001'
 )
 def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
-    """Note what was done, what went wrong, and what was relied on."""
+    """Record what you did, what went wrong, and which insights you relied on."""
+    session.known_workspace.check_writable()
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
     state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
@@ -132,7 +163,7 @@ def note(session: Session, action: Texts = None, error: Texts = None, used: Used
 
 @command(session_app, "show", example="transom session show")
 def show(session: Session) -> int:
-    """Show the open session, as every window shows it."""
+    """Show the open session as a model sees it."""
     state = session_of(session.workspace_root)
     document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
     lines = state.get_llm_context().splitlines() or ["no session is open"]
@@ -141,10 +172,10 @@ def show(session: Session) -> int:
 
 @command(session_app, "context", example="transom session context")
 def context(session: Session, scope: Scope) -> int:
-    """Print what a model would be shown: session and insights."""
+    """Print the session and the insights that a model would see."""
     state = session_of(session.workspace_root)
     shown = state.exposed
-    with opened(session, scope) as playbook:
+    with opened(session, scope, "search") as playbook:
         known = playbook.get_context_for_task(
             shown.task_type or "", 15, query=shown.current_objective
         )
@@ -156,8 +187,8 @@ def context(session: Session, scope: Scope) -> int:
 
 @command(session_app, "close", example="transom session close --good")
 def close(session: Session, scope: Scope, good: Good) -> int:
-    """Close the session. Its end counts for the insights relied on; its errors become insights."""
-    with opened(session, scope, making=True) as playbook:
+    """Close the session. Its outcome counts for the insights relied on; errors become insights."""
+    with opened(session, scope, "make") as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
     updated, added = (
         ", ".join(done["items_updated"]) or "none",
@@ -169,7 +200,7 @@ def close(session: Session, scope: Scope, good: Good) -> int:
 
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scope) -> int:
-    """Say what was learned, and what a person should look at."""
+    """Report what was learned, and what you should review."""
     with opened(session, scope, shown=True) as playbook:
         found = learning_report(playbook)
     stats = dict(found.stats)
@@ -190,17 +221,17 @@ def report(session: Session, scope: Scope) -> int:
 
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
-    """Say how much of the newest calls came from vendors' caches."""
+    """Report how much of the newest calls came from vendors' caches."""
     figures = cache_stats(session.workspace_root)
     return session.report(figures, *sections(figures))
 
 
 @command(root, "serve", example="transom serve --port 8420")
 def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port = 8420) -> int:
-    """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
+    """Serve the playbook over HTTP until Ctrl-C. Clients need the printed token.
 
-    The endpoints are described at /openapi.json. Each request gives the token: `Authorization:
-    Bearer TOKEN`.
+    /openapi.json describes the endpoints. Send the token with each request: `Authorization: Bearer
+    TOKEN`.
     """
     if not (find_spec("fastapi") and find_spec("uvicorn")):
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
@@ -208,7 +239,7 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
 
     token = server.new_token()
     listener, url = server.listen(host, port)
-    with listener, opened(session, scope, making=True) as playbook:
+    with listener, opened(session, scope, "make") as playbook:
         session.report(
             {"schema": "transom.serve/1", "url": url, "token": token},
             f"url    {url}",
@@ -224,38 +255,42 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
 
 memory_app = group("memory")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="Text to remember.")]
 Key = Annotated[
-    str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")
+    str | None,
+    typer.Option("--id", metavar="ID", help="Id of the entry; replaces an entry with the same id."),
 ]
 Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
-Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
-Relationship = Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")]
+Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of results.")]
+Relationship = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the relation, e.g. depends_on.")
+]
 Hops = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Steps at most; 0: as many as it takes.")
+    int, typer.Option(min=0, metavar="N", help="Maximum number of steps; 0: unlimited.")
 ]
 Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")
+    str | None, typer.Option(metavar="NAME", help="Follow only relations with this name.")
 ]
-Way = Annotated[Direction, typer.Option(help="Along them, against, or both.")]
+Way = Annotated[Direction, typer.Option(help="Direction: along the relations, against, or both.")]
 
 
 @asynccontextmanager
-async def remembered(session: Session, *, making: bool = True) -> AsyncIterator[SqliteMemory]:
-    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be
-    made.
-    """
-    path = session.workspace.database if making else session.known_database
+async def remembered(session: Session, access: Access = "make") -> AsyncIterator[SqliteMemory]:
+    """Open the workspace's memory; without a workspace it is empty, unless `access` makes one."""
+    path = session.workspace.database if access == "make" else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
-    async with SqliteMemory.open(path, embedder) as memory:
+    read_only = _reads_only(session, access, embedder)
+    async with SqliteMemory.open(path, embedder, read_only=read_only) as memory:
+        if access == "search" and not read_only:
+            await memory.embed_missing()
         yield memory
 
 
 @asynccontextmanager
 async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
     """The workspace's playbook and memory, for a product that learns."""
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         async with remembered(session) as memory:
             yield playbook, memory
 
@@ -264,7 +299,7 @@ async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbo
     memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout'
 )
 async def add(session: Session, text: Text, key: Key = None) -> int:
-    """Remember a text; prints its id."""
+    """Remember a text, and print its id."""
     async with remembered(session) as memory:
         stored = await memory.store(text, key=key)
         entry = await memory.get(stored)
@@ -274,8 +309,7 @@ async def add(session: Session, text: Text, key: Key = None) -> int:
 @command(memory_app, "search", example='transom memory search "slow gateway"')
 async def search(session: Session, query: Query, limit: Most = 5) -> int:
     """Find entries by words, and by meaning with embeddings."""
-    async with remembered(session, making=False) as memory:
-        await memory.embed_missing()
+    async with remembered(session, "search") as memory:
         found = await memory.retrieve(query, limit)
     return _report_entries(
         session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found]
@@ -284,7 +318,7 @@ async def search(session: Session, query: Query, limit: Most = 5) -> int:
 
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
 async def relate(session: Session, source: Id, relationship: Relationship, target: Id) -> int:
-    """Say how two entries are related."""
+    """Record how two entries are related."""
     async with remembered(session) as memory:
         await memory.relate(source, target, relationship)
         entry = await memory.get(source)
@@ -299,10 +333,10 @@ async def relate(session: Session, source: Id, relationship: Relationship, targe
 async def neighbours(
     session: Session, key: Id, hops: Hops = 1, name: Name = None, direction: Way = "both"
 ) -> int:
-    """List what is connected with an entry. What depends on X: --name depends_on --direction in
-    --hops 0.
+    """List the entries connected with an entry. To list all that depend on X: --name depends_on
+    --direction in --hops 0.
     """
-    async with remembered(session, making=False) as memory:
+    async with remembered(session, "read") as memory:
         found = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
     rows = [
         (f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry)

@@ -34,7 +34,7 @@ from transom.cli.app import group
 from transom.cli.batch import found
 from transom.cli.command import By, command
 from transom.cli.history import history
-from transom.cli.options import Options, check_app, parse_variables
+from transom.cli.options import Options, check_app, places_of
 from transom.cli.output import counted, day_of, say, table
 from transom.cli.registry import home
 from transom.cli.session import Session
@@ -46,31 +46,35 @@ from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 
 Targets = Annotated[
-    list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")
+    list[Path],
+    typer.Argument(
+        metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="Items, ItemSpecs or checkers to lint."
+    ),
 ]
-Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")]
+Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="Folder of the checker.")]
 Sheet = Annotated[
-    Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")
+    Path,
+    typer.Argument(
+        metavar="SHEET.csv", help="Sheet with a row for each item; the first row names the columns."
+    ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")]
-Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")]
-DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the item files.")]
+Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items to lint.")]
+DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name, as printed by `list`.")]
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")
+    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Files to test [all].")
 ]
 
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
 async def lint(
-    session: Session, targets: Targets, options: Annotated[Options, ("variables",)]
+    session: Session, targets: Targets, options: Annotated[Options, ("variables", "roots")]
 ) -> int:
-    """Say what is wrong with items, ItemSpecs or checkers.
+    """Report what is wrong with items, ItemSpecs or checkers.
 
-    Checkers meet their gates again on the files of today.
+    It runs the gates of checkers again, on the current files.
     """
-    places = Places(
-        parse_variables(options.variables, session.cwd), session.settings.paths.search_root
-    )
+    places = places_of(session, options, None)
     async with history(session) as store:
         linted = [
             await _lint(session, target, replace(places, base=home(store, target)))
@@ -84,9 +88,9 @@ async def lint(
     check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"'
 )
 def approve(session: Session, folder: Folder, by: By) -> int:
-    """Record that a person approves a checker as it is.
+    """Record that a person approves a checker in its current form.
 
-    A later change of its atoms, YAML or ItemSpec voids the approval.
+    If you change its code, YAML or ItemSpec later, the approval ends.
     """
     checker = load_checker(folder)
     if not checker.build or checker.build.status not in ("done", "needs_review"):
@@ -143,7 +147,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
         raise InputError(
             "its input files are not here", where=str(folder), hint="name their place with --var"
         )
-    report = await regate(checker, None, files, places.folders(roots), sandbox)
+    report = await regate(checker, None, files, roots.readable(), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
         # so that a person can approve it
         write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))
@@ -163,12 +167,12 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
 
 @command(check_app, "import", example="transom check import signoff.csv -o items")
 def import_(session: Session, sheet: Sheet, out: Out = Path("items")) -> int:
-    """Write item files from the lines of a spreadsheet.
+    """Write item files from the rows of a spreadsheet.
 
     Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner,
-    expires.
+    expires. Paths in input_files are relative to the sheet's folder.
     """
-    items = read_sheet(sheet)
+    items = read_sheet(sheet, out)
     for one in items:
         path = out / one.name
         if path.exists() and (not path.is_file() or path.read_bytes() != one.text.encode()):
@@ -186,13 +190,13 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
 def lint_waivers(session: Session, targets: Items, options: Annotated[Options, ("as_of",)]) -> int:
-    """Name the waivers that should not be relied upon.
+    """List waivers and acceptances that you should not rely on.
 
-    That is those without reason, owner or last day, those that have expired, and those that fit
-    everything.
+    These are waivers without a reason, an owner or an end date, expired waivers, and waivers that
+    match everything.
     """
     rows = [row for path in found(targets) for row in waiver_findings(path, day_of(options.as_of))]
-    soon = [row for row in rows if row.gate == "waiver.soon"]
+    soon = [row for row in rows if row.gate.endswith(".soon")]
     return _print_findings(session, [row for row in rows if row not in soon], soon)
 
 
@@ -214,7 +218,7 @@ knowledge_app = group(
 
 @command(knowledge_app, "list", example="transom check knowledge list")
 def list_domains(session: Session) -> int:
-    """List the domains: what each answers, and its items."""
+    """List the report formats: what each answers, and its items."""
     knowledge, _ = _domains(session)
     rows = [one.model_dump(include={"domain", "title", "question"}) for one in knowledge.domains]
     for row, one in zip(rows, knowledge.domains, strict=True):
@@ -226,7 +230,7 @@ def list_domains(session: Session) -> int:
 
 @command(knowledge_app, "show", example="transom check knowledge show timing")
 def show_domain(session: Session, domain: DomainName) -> int:
-    """Show what a domain can be asked, its items, and what it reads."""
+    """Show what a report format can be asked, its items, and what it reads."""
     _, (found,) = _domains(session, [domain])
     lines = [f"{found.title}: {found.question}", *(f"  {claim.means}" for claim in found.claims)]
     lines += table(
@@ -242,7 +246,7 @@ def show_domain(session: Session, domain: DomainName) -> int:
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
 @command(knowledge_app, "test", example="transom check knowledge test physical_verification")
 def trial(session: Session, names: Names = None) -> int:
-    """Look a domain's file over, and try the examples in it, which are its tests."""
+    """Lint the file of a report format, and run the examples in it as tests."""
     knowledge, chosen = _domains(session, names or ())
     languages = [one for one in knowledge.languages if one.domain in chosen]
     found = {

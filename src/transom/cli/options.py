@@ -37,7 +37,7 @@ from transom.tools.files import ViewLimits
 
 check_app = group("check")
 
-WHERE = ("variables", "root", "out")
+WHERE = ("variables", "roots", "out")
 BUILDING = ("allow_needs_review", "resume", "checkpoint", "reset_iterations")
 JUDGING = ("as_of", "strict", "fail_on_unused")
 
@@ -56,66 +56,88 @@ class Options:
     """What the commands of `check` take beside the common options."""
 
     item: Annotated[
-        Path | None, typer.Option(metavar="ITEM.yaml", help="The item it belongs to.")
+        Path | None, typer.Option(metavar="ITEM.yaml", help="Item that the ItemSpec belongs to.")
     ] = None
     variables: Annotated[
-        Several, typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")
+        Several, typer.Option("--var", metavar="NAME=PATH", help="Value of ${NAME} in paths.")
     ] = ()
-    root: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where logs may lie beside the item's place.")
-    ] = None
+    roots: Annotated[
+        tuple[Path, ...],
+        typer.Option(
+            "--root", metavar="DIR", help="Also search this folder for files and files they name."
+        ),
+    ] = ()
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where copies for you go.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Also write the results to this folder."),
     ] = None
     as_of: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")
+        str | None, typer.Option(metavar="DATE", help="Day on which waivers must be valid [today].")
     ] = None
     strict: Annotated[
-        bool, typer.Option("--strict", help="What is read differently than written is an error.")
+        bool, typer.Option("--strict", help="Treat any reinterpretation of the input as an error.")
     ] = False
     fail_on_unused: Annotated[
-        bool, typer.Option("--fail-on-unused-waivers", help="An unused one fails it.")
+        bool, typer.Option("--fail-on-unused-waivers", help="Fail if a waiver is not used.")
     ] = False
     allow_needs_review: Annotated[
-        bool, typer.Option("--allow-needs-review", help="Build despite findings.")
+        bool, typer.Option("--allow-needs-review", help="Build even if the ItemSpec has findings.")
     ] = False
     tests: Annotated[
-        bool, typer.Option("--tests", help="Try each combination of requirements and waivers.")
+        bool,
+        typer.Option(
+            "--tests", help="Run the checker with each combination of requirements and waivers."
+        ),
     ] = False
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the build of this ItemSpec.")
+        bool, typer.Option("--resume", help="Continue the build of this ItemSpec.")
     ] = False
     checkpoint: Annotated[
-        str | None, typer.Option(metavar="ID", help="Go back to one that `runs show` lists.")
+        str | None,
+        typer.Option(metavar="ID", help="Restart from this checkpoint (see `runs show`)."),
     ] = None
     reset_iterations: MoreRepairs = False
     approved_only: Annotated[
-        bool, typer.Option("--approved-only", help="Refuse what nobody approved as is.")
+        bool,
+        typer.Option("--approved-only", help="Refuse checkers that nobody approved unchanged."),
     ] = False
     debug: Annotated[
-        bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")
+        bool, typer.Option("--debug", help="Also copy the prompt and reply of every round.")
     ] = False
     reports: Annotated[
-        Several, typer.Option("--report", metavar="FORMAT:PATH", help=f"As {', '.join(REPORTS)}.")
+        Several,
+        typer.Option(
+            "--report", metavar="FORMAT:PATH", help=f"Write a report: {', '.join(REPORTS)}."
+        ),
     ] = ()
     baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Earlier JSON; what is in it may fail.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Known failures, from an earlier JSON report."),
     ] = None
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")
+        int,
+        typer.Option(
+            "--jobs", "-j", metavar="N", min=1, help="Number of items to process at once."
+        ),
     ] = 8
     unsafe: Annotated[
-        bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights.")
+        bool,
+        typer.Option(
+            UNSAFE_OPTION, help="Run generated code without a sandbox, with your own rights."
+        ),
     ] = False
     good: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")
+        Several, typer.Option(metavar="FILE:LINE", help="Good line; repeat the option for several.")
     ] = ()
-    bad: Annotated[Several, typer.Option(metavar="FILE:LINE", help="A bad line.")] = ()
+    bad: Annotated[
+        Several, typer.Option(metavar="FILE:LINE", help="Bad line; repeat the option for several.")
+    ] = ()
     beside: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="A line beside the point.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Line to ignore; repeat the option for several."),
     ] = ()
     end: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="A whole log's last line, or `none`.")
+        Several, typer.Option(metavar="FILE:LINE", help="Last line of a complete log, or `none`.")
     ] = ()
 
     @property
@@ -140,24 +162,26 @@ def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
 def places_of(session: Session, options: Options, default_out: Path | None) -> Places:
     """Where files are looked for, and where copies go."""
     variables = parse_variables(options.variables, session.cwd)
-    named = {f"--var {name}": folder for name, folder in variables.items()}
-    for where, folder in (named | ({"--root": options.root} if options.root else {})).items():
+    roots = tuple(Path(session.cwd, root.expanduser()) for root in options.roots)
+    named = [(f"--var {name}", folder) for name, folder in variables.items()]
+    named += [("--root", root) for root in options.roots]
+    for where, folder in named:
         if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
             raise InputError(
                 f"{folder} is no folder", where=where, hint="name a folder that exists"
             )
-    return Places(
-        variables, session.settings.paths.search_root, options.root, options.out or default_out
-    )
+    search_root = session.settings.paths.search_root
+    return Places(variables, search_root, roots, options.out or default_out)
 
 
 def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
-    """What writes each `--report`; it shows lines of files in the folders of `--var`, the
-    settings and the targets.
+    """Return what writes each `--report`; it shows lines of files in the folders of `--var`,
+    `--root`, the settings and the targets.
     """
     wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
     places = {
         *parse_variables(options.variables, session.cwd).values(),
+        *(Path(session.cwd, root.expanduser()) for root in options.roots),
         *(one.absolute().parent for one in targets),
     }
     places |= {root, root / "logs"} if root else set()

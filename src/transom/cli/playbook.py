@@ -22,40 +22,51 @@ playbook_app = group("playbook")
 
 _SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an insight, e.g. str-00001.")]
 Overrides = Annotated[
-    str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")
+    str, typer.Option(metavar="ID", help="Id of a wider insight that this one overrides.")
 ]
 Tags = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Tag; repeat the option for several."),
 ]
 Category = Annotated[
-    str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")
+    str | None, typer.Option(metavar="CODE", help="Category: str, mis, tool, cal, dom or wf.")
 ]
-Code = Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
-Rule = Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")]
-Helpful = Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")]
-Query = Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")]
-Words = Annotated[str, typer.Argument(metavar="WORDS", help="The task.")]
-Task = Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")]
-Threshold = Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")]
-File = Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")]
+Code = Annotated[
+    str, typer.Argument(metavar="CODE", help="Category: str, mis, tool, cal, dom or wf.")
+]
+Rule = Annotated[str, typer.Argument(metavar="TEXT", help="Text: one fact or rule.")]
+Helpful = Annotated[
+    bool, typer.Option("--helpful/--harmful", help="Outcome of following the insight.")
+]
+Query = Annotated[str, typer.Argument(metavar="WORDS", help="Words to search for.")]
+Words = Annotated[str, typer.Argument(metavar="WORDS", help="Task to select insights for.")]
+Task = Annotated[str, typer.Option(metavar="TYPE", help="Kind of work, e.g. debug_error.")]
+Threshold = Annotated[
+    int, typer.Option(metavar="N", help="Net score at or below which insights are removed.")
+]
+File = Annotated[Path | None, typer.Argument(metavar="FILE", help="File to write [stdout].")]
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")
+    list[Path],
+    typer.Argument(metavar="FILE", help="File to read: playbook.json, or notes as .jsonl."),
 ]
-Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")]
-Content = Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")]
-Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")]
-Undo = Annotated[bool, typer.Option("--undo", help="Show it again.")]
+Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Confirm that the insight holds.")]
+Content = Annotated[str | None, typer.Option(metavar="TEXT", help="New text of the insight.")]
+Why = Annotated[str, typer.Option(metavar="TEXT", help="Reason, shown to later readers.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Show the insight to models again.")]
 Folder = Annotated[
-    Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")
+    Path,
+    typer.Option("--dir", metavar="DIR", help="Folder in which the coding agent looks for skills."),
 ]
-Others = Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")]
+Others = Annotated[
+    list[str], typer.Argument(metavar="ID", help="Insight that is merged into the first.")
+]
 
 
 @command(playbook_app, "list", example="transom playbook list --category mis")
 def list_all(session: Session, scope: Scope, category: Category = None) -> int:
-    """List the insights, those that stand best first."""
+    """List the insights, the highest score first."""
     wanted = InsightCategory.named(category) if category else None
     with opened(session, scope, shown=True) as playbook:
         found = [one for one in playbook.items.values() if wanted in (None, one.category)]
@@ -64,7 +75,7 @@ def list_all(session: Session, scope: Scope, category: Category = None) -> int:
 
 @command(playbook_app, "show", example="transom playbook show mis-00002")
 def show(session: Session, insight: Id) -> int:
-    """Show an insight, where it came from, and what happened to it."""
+    """Show an insight, its sources and its history."""
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
     state = (
@@ -102,14 +113,14 @@ def add(
     overrides: Overrides = "",
     by: By = "a person",
 ) -> int:
-    """Add an insight, unless one that says the same is there."""
+    """Add an insight, unless the playbook has it already."""
     kind, source, tag = (
         InsightCategory.named(category),
         Source(by=by),
         tag or [*ErrorPatterns().tags_in(text)],
     )
     level: Literal["study"] | None = "study" if scope.study else None
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         known, personal = {*playbook.items}, bool(scope.user)
         one = playbook.add_insight(
             kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
@@ -126,8 +137,8 @@ def add(
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
 def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person") -> int:
-    """Count one outcome for or against an insight, as you judge it."""
-    with opened(session) as playbook:
+    """Record one outcome for or against an insight."""
+    with opened(session, access="write") as playbook:
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
         one = playbook.require(playbook.require(insight).merged_into or insight)
@@ -139,7 +150,7 @@ def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
 def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
-    with opened(session, scope, shown=True) as playbook:
+    with opened(session, scope, "search", shown=True) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
@@ -151,8 +162,8 @@ def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int
 def context(
     session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Most = 15
 ) -> int:
-    """Print what a model would be shown for a task."""
-    with opened(session, scope) as playbook:
+    """Print the insights that a model would see for a task."""
+    with opened(session, scope, "search") as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
     document = {"schema": "transom.playbook-context/1", "context": text}
     return session.report(document, *(text.splitlines() or ["nothing yet"]))
@@ -160,8 +171,8 @@ def context(
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
 def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
-    """Retire the insights that evidence condemns. They stay as tombstones."""
-    with opened(session, scope) as playbook:
+    """Retire insights that the evidence speaks against. They are kept, but not shown."""
+    with opened(session, scope, "write") as playbook:
         pruned = playbook.prune_harmful(threshold)
     return session.report({"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
 
@@ -176,7 +187,7 @@ def stats(session: Session, scope: Scope) -> int:
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
 def export(session: Session, scope: Scope, file: File = None) -> int:
-    """Write the insights as JSON; the same insights, the same bytes."""
+    """Write the insights as JSON. Equal insights give equal bytes."""
     with opened(session, scope, shown=True) as playbook:
         if file:
             save_playbook(playbook, session.cwd / file)
@@ -187,10 +198,10 @@ def export(session: Session, scope: Scope, file: File = None) -> int:
 
 @command(playbook_app, "import", example="transom playbook import playbook.json notes/*.jsonl")
 def import_files(session: Session, scope: Scope, files: Files) -> int:
-    """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could
-    not be read.
+    """Import playbooks and session notes. Repeating it changes nothing. Exit 1: a line could not
+    be read.
     """
-    with opened(session, scope, making=True) as playbook:
+    with opened(session, scope, "make") as playbook:
         paths = [session.cwd / file for file in files]
         done = [
             import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it)
@@ -209,8 +220,8 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
 
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
 def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a person") -> int:
-    """Ask a person about insights that are uncertain or long unused."""
-    with opened(session, scope, shown=True) as playbook:
+    """List questions about insights that are uncertain or long unused."""
+    with opened(session, scope, "write" if confirm else "read", shown=True) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
         asked = Curator(playbook).questions()
@@ -237,10 +248,10 @@ def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a 
 def edit(
     session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person"
 ) -> int:
-    """Change an insight; its id and its standing stay."""
+    """Change an insight, and keep its id and score."""
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
-    with opened(session) as playbook:
+    with opened(session, access="write") as playbook:
         return print_one(
             session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed"
         )
@@ -254,8 +265,8 @@ def edit(
 def retire(
     session: Session, insight: Id, why: Why = "", undo: Undo = False, by: By = "a person"
 ) -> int:
-    """Show an insight no more. It stays as a tombstone, and is not learned again."""
-    with opened(session) as playbook:
+    """Retire an insight. It is kept, but neither shown nor learned again."""
+    with opened(session, access="write") as playbook:
         if undo:
             return print_one(session, Curator(playbook).restore(insight, by=by), "restored")
         return print_one(session, Curator(playbook).retire(insight, why, by=by), "retired")
@@ -263,7 +274,7 @@ def retire(
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
 def bootstrap(session: Session, folder: Folder) -> int:
-    """Write the skill file of a coding agent. It opens a session, loads what is known, records,
+    """Write the skill file of a coding agent, which opens a session, loads insights, records and
     closes.
     """
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
@@ -272,6 +283,6 @@ def bootstrap(session: Session, folder: Folder) -> int:
 
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
 def merge(session: Session, keep: Id, others: Others, by: By = "a person") -> int:
-    """Make insights part of one. It gets their counts, tags and sources."""
-    with opened(session) as playbook:
+    """Merge insights into one, with their counts, tags and sources."""
+    with opened(session, access="write") as playbook:
         return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")

@@ -16,7 +16,7 @@ import typer
 
 from transom.checklist.judging import APPROVAL
 from transom.cli.app import group, root
-from transom.cli.command import RunArgument, can_resume, command, give_again
+from transom.cli.command import RunArgument, can_resume, command, give_again, line_of
 from transom.cli.history import RunView, all_runs, all_views, found_run, history, next_step, view
 from transom.cli.output import age, counted, sections, style_status, table
 from transom.cli.session import Session
@@ -25,6 +25,7 @@ from transom.errors import InputError, RunBusy, RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import Workspace, checkpoints, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
+from transom.runs.journal import VERSION
 from transom.runs.run import RUNS
 from transom.runs.windows import blobs_of, recording_of
 from transom.runs.workspace import RunLock
@@ -36,10 +37,10 @@ runs_app = group("runs")
 _STOPPED = ("failed", "paused", "interrupted")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")
+    Path, typer.Argument(metavar="FILE", help="File to write; replaces an older recording.")
 ]
 Local = Annotated[
-    bool, typer.Option("--local", help="Also text that is marked local may stand in it.")
+    bool, typer.Option("--local", help="Allow text that is marked local in the recording.")
 ]
 
 
@@ -59,7 +60,7 @@ async def list_runs(session: Session) -> int:
 
 @command(runs_app, "show", example="transom runs show 20261121-0930")
 async def show_run(session: Session, run: RunArgument) -> int:
-    """Show a run: stages, who answered, its files, what it waits for."""
+    """Show a run: its stages, who answered them, its files, and its open questions."""
     async with found_run(session, run) as (_, found):
         calls, open_ = found.replies, [*questions_of(found, whole=True)]
     usage = {name: sum(one["reply"]["usage"][name] for one in calls) for name in _TOKENS}
@@ -69,7 +70,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
         "waiting": list(found.state.waiting.values()),
         "handed": found.state.handed if found.status == "human_required" else None,
         "inputs": found.row.inputs,
-        "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
+        "folder": str(session.known_workspace.run_folder(found.row.name, found.row.id)),
         "trace_id": trace_id(found.row.id),
         "stages": _stages(found),
         "checkpoints": [one.to_json() for one in checkpoints(found.records)],
@@ -92,7 +93,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
 async def record_run(session: Session, run: RunArgument, file: File, local: Local = False) -> int:
-    """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
+    """Write a run's requests and replies to a file. Replay it with --model replay:FILE."""
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):
         made = recording_of(
@@ -111,18 +112,31 @@ async def record_run(session: Session, run: RunArgument, file: File, local: Loca
 
 @command(root, "resume", example="transom resume 20261121-0930", asks=True)
 async def resume(session: Session, run: RunArgument) -> int:
-    """Go on with a run. Nothing that was paid for is asked again."""
+    """Continue a run. Completed model calls are not repeated."""
     async with found_run(session, run) as (_, found):
-        row, entry = found.row, found.state.entry
+        row, entry, version = found.row, found.state.entry, found.state.version
     if not can_resume(entry):
-        why = (
-            f"a run of kind {row.kind} cannot be resumed here"
-            if entry
-            else "no command of transom started this run"
+        raise RunError(_why_not_resumed(found), where=row.id, hint=next_step(found))
+    if version not in (None, VERSION):
+        # The run would be found again by its inputs, so it begins anew in another workspace.
+        line = line_of(entry, "--workspace", f"{session.workspace_root}-2")
+        raise RunError(
+            "another version of transom made the run, and this one cannot go on with its journal",
+            where=row.id,
+            hint=f"begin it anew with: {line}",
         )
-        raise RunError(why, where=row.id, hint=next_step(found))
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
-    return await give_again(session, entry)
+    return await give_again(session, entry, row.id)
+
+
+def _why_not_resumed(found: RunView) -> str:
+    """Return why no command of this version can go on with a run."""
+    entry = found.state.entry
+    if "command" in entry:
+        return f"this version has no command `transom {entry['command']}`, which began the run"
+    if entry:
+        return f"a run of kind {found.row.kind} cannot be resumed here"
+    return "no command of transom started this run"
 
 
 def _summary(found: RunView) -> dict[str, Any]:
@@ -166,25 +180,30 @@ class Cleaning:
     """What goes and what stays."""
 
     older_than: Annotated[
-        str | None, typer.Option(metavar="AGE", help="Last heard of longer ago; default: 7d.")
+        str | None,
+        typer.Option(
+            metavar="AGE", help="Remove runs that are inactive for longer than this [7d]."
+        ),
     ] = None
     keep_successful: Annotated[
-        bool, typer.Option("--keep-successful", help="Keep what came to its end.")
+        bool, typer.Option("--keep-successful", help="Keep completed runs.")
     ] = False
     archive: Annotated[
-        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")
+        bool, typer.Option("--archive", help="Pack each run into archive/RUN.tar.gz first.")
     ] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would be removed, and remove nothing.")
+    ] = False
 
 
 @command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
 async def clean_runs(session: Session, options: Cleaning) -> int:
-    """Remove old runs with their journals, windows and traces. Runs with an approved checker
-    stay.
+    """Remove old runs with their journals, windows and traces, but no run with an approved
+    checker.
     """
     # said even where there is nothing to clean
     oldest = datetime.now(UTC) - age(options.older_than or "7d")
-    async with history(session) as store:
+    async with history(session, writing=not options.dry_run) as store:
         rows = [
             await _clean(session, store, view(session, store, row), options, oldest)
             for row in all_runs(store)
@@ -207,7 +226,7 @@ async def _clean(
     """Remove a run: its files, trace, journal, and the windows that no other run has; or say why
     it stays.
     """
-    workspace = session.workspace
+    workspace = session.known_workspace
     folder = workspace.run_folder(one.row.name, one.row.id)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     row: dict[str, Any] = {

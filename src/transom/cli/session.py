@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -54,26 +55,34 @@ class Options:
     be asked.
     """
 
-    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = (
+    format: Annotated[Format, typer.Option(help="Output as text, or as one JSON document.")] = (
         "text"
     )
     model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")
+        str | None,
+        typer.Option(metavar="PROVIDER[:NAME]", help="Model to use, or a fallback chain: A,B."),
     ] = None
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")
+        str | None, typer.Option(metavar="URL", help="URL of a compatible server.")
     ] = None
     max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")
+        float | None, typer.Option(metavar="USD", help="Cost in USD at which runs pause.")
     ] = None
     workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")
+        Path | None, typer.Option(metavar="DIR", help="Workspace folder [.transom/].")
     ] = None
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on stderr.")] = (
+        False
+    )
     verbose: Annotated[
         int,
         typer.Option(
-            "--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False
+            "--verbose",
+            "-v",
+            count=True,
+            metavar="",
+            help="Print more on stderr.",
+            show_default=False,
         ),
     ] = 0
 
@@ -156,11 +165,16 @@ class Session:
             self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter
         )
 
+    @cached_property
+    def known_workspace(self) -> Workspace:
+        """The workspace for commands that only look: nothing is made."""
+        return Workspace.known(self.workspace_root, state_dir=self.settings.state_dir)
+
     @property
     def known_database(self) -> Path | None:
-        """The workspace's database, None where there is none yet: looking never makes one."""
-        there = self.workspace_root.is_dir() and self.workspace.database.is_file()
-        return self.workspace.database if there else None
+        """The workspace's database; None if there is none yet."""
+        database = self.known_workspace.database
+        return database if database.is_file() else None
 
     def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
         """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
@@ -207,6 +221,15 @@ class Session:
             self.base_url or entry.get("base_url"),
         )
         return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
+
+    def next_command(self, run_id: str) -> str:
+        """Return the command that goes on with a run; "" if no command began it."""
+        if not self.entry:
+            return ""
+        command, place = f"transom resume {run_id}", self.given.get("workspace")
+        if place is None or self.workspace_root == find_workspace(self.cwd):
+            return command
+        return f"{command} --workspace {shlex.quote(str(place))}"
 
     def report(self, document: object, *lines: str, code: int = 0) -> int:
         """Print a document as JSON, or its lines for people; returns `code`."""
@@ -294,6 +317,7 @@ class Session:
             kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
         )
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        run.next_command = self.next_command(run.id)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls

@@ -34,7 +34,7 @@ from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, w
 story_app = group("story")
 Repair = Annotated[
     Literal["story", "sprint"] | None,
-    typer.Option(help="This side's status is written to the other."),
+    typer.Option(help="Side whose statuses overwrite the other's."),
 ]
 
 
@@ -43,17 +43,21 @@ class StoryOptions:
     """What `story run` takes beside the common options."""
 
     project: Annotated[
-        Path, typer.Option(metavar="DIR", help="The project: the top of a git repository.")
+        Path, typer.Option(metavar="DIR", help="Project: the top folder of a git repository.")
     ] = Path()
     epic: Annotated[
-        str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")
+        str, typer.Option(metavar="ID", help="Epic, e.g. epic-1, or the file of its backlog.")
     ] = ""
-    story: Annotated[str | None, typer.Option(metavar="ID", help="Only this story.")] = None
+    story: Annotated[str | None, typer.Option(metavar="ID", help="Run only this story.")] = None
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")
+        bool, typer.Option("--dry-run", help="Print the plan without calling a model or an agent.")
     ] = False
     unsafe: Annotated[
-        bool, typer.Option("--unsafe-no-sandbox", help="Run its tests with your own rights.")
+        bool,
+        typer.Option(
+            "--unsafe-no-sandbox",
+            help="Run the project's tests without a sandbox, with your own rights.",
+        ),
     ] = False
 
 
@@ -61,10 +65,10 @@ class StoryOptions:
     story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True
 )
 async def run(session: Session, options: StoryOptions) -> int:
-    """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
+    """Run an epic's stories: SM, PO, Dev, tests and git, QA.
 
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done
-    stories are merged. Give the same command again to go on.
+    stories are merged. Run the same command again to continue.
     """
     project = await open_project(session.cwd / options.project)
     if not options.epic:
@@ -155,7 +159,7 @@ async def _epic(
         chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
             places.root = opened.folder / "worktrees"
-            with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
+            with playbook_of(session, Scope(domain="stories"), "make") as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
 
 

@@ -28,24 +28,28 @@ if TYPE_CHECKING:
 study_app = group("study")
 
 _Study = Annotated[
-    str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")
+    str,
+    typer.Argument(metavar="STUDY", help="Study: its YAML file, or its name in this workspace."),
 ]
 Trials = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Total number of solves [the study's budget]."),
 ]
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for the files.")
+]
 TrialsFile = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv or .jsonl.")
 ]
 
 
 @command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
 async def run(session: Session, study: _Study, trials: Trials = None) -> int:
-    """Run a study, or go on with one that was interrupted.
+    """Run a study, or continue an interrupted one.
 
-    Started twice at once, the second process helps with the trials of the first. With `--model` a
-    model explains the failures at the end and proposes rules; they count only where the solves bear
-    them out.
+    If you start it twice, the second process works on trials of the same study. With `--model`, a
+    model explains the failures at the end and proposes rules; a rule counts only if the solves
+    confirm it.
     """
     result, lines = await _solved(session, _found(session, study), trials)
     return session.report(result, *lines, code=0 if result.best else 1) if result else 0
@@ -137,7 +141,7 @@ def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[S
     from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
-    with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
+    with opened(session, Scope(domain=study.scope), "read" if kept else "make") as playbook:
         yield runner_of(study, root, playbook, session.progress, kept=kept)
 
 

@@ -44,7 +44,7 @@ _NO_END: Final = "none"
 _SHOWN = 3
 _TAIL = 30
 ItemPath = Annotated[
-    Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")
+    Path, typer.Argument(metavar="ITEM.yaml", help="Item whose log is not recognised.")
 ]
 
 
@@ -54,10 +54,10 @@ ItemPath = Annotated[
 async def teach(
     session: Session, path: ItemPath, options: Annotated[Options, ("variables", *MARKS)]
 ) -> int:
-    """Teach a log by lines of it that are good or bad.
+    """Teach Transom a log by marking good and bad lines.
 
-    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. On
-    a terminal it asks for more marks. Exit 3: lines have to be marked before anything is kept.
+    It writes a report format from them, shows what that matches in the whole log, and gives the
+    verdict. On a terminal it asks for more marks. Exit 3: mark more lines before anything is saved.
     """
     item = load_item(path)
     places = places_of(session, options, None)

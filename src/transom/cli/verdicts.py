@@ -32,16 +32,16 @@ from transom.learning import InsightCategory, Source
 from transom.store import SqliteStore
 
 ItemId = Annotated[
-    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")
+    str, typer.Argument(metavar="ITEM-ID", help="Item or feature that the verdict is about.")
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, in one sentence.")]
 
 
 @command(check_app, "explain", example="transom check explain batch VER-02")
 async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
-    """Say why a verdict is as it is.
+    """Explain a verdict.
 
-    That is what was asked, how each part is judged, and the lines that decided.
+    It prints the description, how each part is judged, and the lines that decided.
     """
     async with found_run(session, run) as (store, found):
         row, folder = _run_of(session, store, found, item)
@@ -74,7 +74,7 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
 async def confirm(
     session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = ""
 ) -> int:
-    """Say that a verdict is right. It counts for the insights that the checker's build named."""
+    """Confirm a verdict. It counts for the insights that the checker's build named."""
     word = await give_word(session, run, item, by, reason, confirmed=True)
     return session.report(word, *lines_of(word))
 
@@ -87,8 +87,8 @@ async def confirm(
 async def overturn(
     session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = ""
 ) -> int:
-    """Say that a verdict is wrong. It counts against those insights; the reason becomes an
-    insight of its own.
+    """Overturn a verdict. It counts against the insights that the build named; the reason becomes
+    an insight.
     """
     word = await give_word(session, run, item, by, reason, confirmed=False)
     return session.report(word, *lines_of(word))
@@ -122,7 +122,7 @@ async def give_word(
             store, folder, row, item
         )
     source, learned = Source(row.id, f"{said} {of.sha[:12]}", by=by), ""
-    with opened(session, of.scope, making=True) as playbook:
+    with opened(session, of.scope, "make") as playbook:
         counted = playbook.record(of.named, confirmed, source, followed=True)
         if reason and not confirmed:
             why = f'{of.status} was wrong for "{of.subject}": {" ".join(reason.split())}'
@@ -181,7 +181,7 @@ def _run_of(session: Session, store: SqliteStore, found: RunView, item: str) -> 
     row = next(
         (one for one in all_runs(store) if batch and one.name == item and one.kind != row.kind), row
     )
-    return row, session.workspace.run_folder(row.name, row.id)
+    return row, session.known_workspace.run_folder(row.name, row.id)
 
 
 def _checked(

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.checklist.judging.audit import user_name
+from transom.cli.accepting import accept_unchecked
 from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
@@ -32,12 +33,17 @@ _HEAD = """\
 # Take it back with: transom answer --file {name}
 """
 Out = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")
+    Path | None,
+    typer.Option(
+        "-o", "--out", metavar="FILE", help="Also write the questions to an answer sheet."
+    ),
 ]
 AnyRun = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")
+    str | None, typer.Argument(metavar="RUN", help="Run: its id or name [all waiting runs].")
 ]
-Sheet = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")]
+Sheet = Annotated[
+    Path | None, typer.Option("--file", metavar="FILE", help="Answer sheet that you filled in.")
+]
 
 
 @dataclass(frozen=True)
@@ -94,9 +100,9 @@ class OpenQuestion:
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(session: Session, out: Out = None) -> int:
-    """List what waits for a person in all runs, and how to answer.
+    """List the open questions of all runs, and how to answer them.
 
-    Each question stands once: since when it waits, one sentence, and the command that answers it.
+    Each question is listed once: its age, one sentence, and the command that answers it.
     """
     found, lines = await open_questions(session), []
     for one in found:
@@ -121,20 +127,27 @@ class Answer:
     """What a person says to a run that waits."""
 
     words: Annotated[
-        str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say.")
+        str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="Your answer.")
     ] = None
     question: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which one, where several wait.")
+        str | None, typer.Option(metavar="ID", help="Question to answer, if several are open.")
     ] = None
     choose: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The option with this number.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of the option to choose.")
     ] = None
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why; a model whose call you refuse is told.")
+    by: Annotated[
+        str, typer.Option(metavar="NAME", help="Your name, recorded with the answer.")
     ] = ""
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Reason; a model whose call you refuse sees it.")
+    ] = ""
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Accept an item without a verdict until this day."),
+    ] = None
     edit: Annotated[
-        tuple[Path, ...], typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml.")
+        tuple[Path, ...],
+        typer.Option(metavar="FILE", help="File that replaces atoms.py or checker.yaml."),
     ] = ()
     reset_iterations: MoreRepairs = False
 
@@ -143,10 +156,11 @@ class Answer:
 async def answer(
     session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None
 ) -> int:
-    """Answer what waits for a person.
+    """Answer an open question.
 
-    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any
-    other words answer a question, or help a build that gave up. See `transom waiting`.
+    keep: use the file that you edited. redo: make it again. approve, refuse: a tool call. Any other
+    words answer a question, or advise a build that gave up. See `transom waiting`.
+    --until, --by and --reason accept that an item without a verdict stays unchecked.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
@@ -184,9 +198,15 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
+    if given.until is not None:
+        if given.words or given.choose:
+            raise InputError(
+                "an acceptance is no answer to a question", where="--until", hint="leave one out"
+            )
+        return await accept_unchecked(session, name, given.by, given.reason, given.until)
     text = given.words or ""
     words = "" if text in _WORDS else text
-    async with found_run(session, name) as (store, found):
+    async with found_run(session, name, writing=True) as (store, found):
         row, step = found.row, next_step(found)
         helps = bool(found.state.handed and (words or given.edit or given.reset_iterations))
         if not (helps or found.state.waiting):

@@ -26,9 +26,12 @@ from transom.telemetry.read import TraceDocument, TraceList, read_traces
 from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
-CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with all its text.")]
+CallNumber = Annotated[
+    int | None, typer.Option(metavar="N", help="Show this call with its full text.")
+]
 Diff = Annotated[
-    str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")
+    str | None,
+    typer.Option(metavar="M|RUN", help="Show changes since call M, or since a call of that run."),
 ]
 
 
@@ -36,7 +39,7 @@ Diff = Annotated[
 async def show_window(
     session: Session, run: RunArgument, call: CallNumber = None, diff: Diff = None
 ) -> int:
-    """Show what each model call of a run saw, what was left out and why."""
+    """Show what each model call of a run saw, what was left out, and why."""
     calls, savings, run_id = await _calls(session, run)
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
     document = {
@@ -139,12 +142,15 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
 
 trace_app = group("trace")
 Trace = Annotated[
-    str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")
+    str,
+    typer.Argument(
+        metavar="TRACE|RUN", help="Trace: its id, the beginning of the id, or a run's name."
+    ),
 ]
 Since = Annotated[
-    str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")
+    str | None, typer.Option(metavar="AGE", help="Only traces that began within: 30m, 12h, 7d, 2w.")
 ]
-By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
+By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="Group rows by this.")]
 
 
 @command(trace_app, "list", example="transom trace list")
@@ -165,7 +171,7 @@ async def list_all(session: Session) -> int:
 
 @command(trace_app, "show", example="transom trace show 20261121-0930")
 async def show_trace(session: Session, trace: Trace) -> int:
-    """Show one trace: what failed, and a waterfall of all."""
+    """Show one trace: its failures, and a waterfall of its spans."""
     path = await _trace_file(session, trace)
     spans = read_trace(path, _tell)
     failed = [style(line, "red") for line in failures(spans)]
@@ -175,7 +181,7 @@ async def show_trace(session: Session, trace: Trace) -> int:
 
 @command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
 async def stats(session: Session, since: Since = None, by: By = "provider") -> int:
-    """Add up the workspace's traces: calls, time, errors, tokens, cost."""
+    """Sum up the workspace's traces: calls, time, errors, tokens, cost."""
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _tell))
     price = Prices.load(session.settings.paths.prices).of_tokens

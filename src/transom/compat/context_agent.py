@@ -90,11 +90,13 @@ class ContextAgent:
         self._stage(1, "Loading configuration")
         item = load_item(config_path)
         self._ok(f"{item.item_id}: {item.description}")
-        asked = CallSettings(
+        call_settings = CallSettings(
             self.llm_config.get("max_tokens", CallSettings().max_tokens),
             self.llm_config.get("temperature"),
         )
-        manner = Manner(Occasion(as_of=""), Sandbox(), spec={each.tag: asked for each in ROUNDS})
+        manner = Manner(
+            Occasion(as_of=""), Sandbox(), spec={each.tag: call_settings for each in ROUNDS}
+        )
         workspace = Workspace.at(
             settings.workspace or output_dir / ".transom", state_dir=settings.state_dir
         )
@@ -111,9 +113,10 @@ class ContextAgent:
                 written = await spec_of(run, item, places, manner)
                 if isinstance(written, SpecResult):
                     words = ", ".join(repr(row.text) for row in written.needs_model)
-                    what = f"rules cannot read {words}"
                     raise InputError(
-                        what, where=str(config_path), hint="name a model in llm_config"
+                        f"rules cannot read {words}",
+                        where=str(config_path),
+                        hint="name a model in llm_config",
                     )
                 return self._written(run, item.item_id, written, output_dir)
 
@@ -156,8 +159,11 @@ class ContextAgent:
         sources = list(self.setting_sources or ())
         if len(sources) > 1:
             raise InputError("several settings files", where="setting_sources", hint="name one")
-        told = {"model": self.llm_config["model"]} if self.llm_config.get("model") else None
-        return load_settings(file=Path(sources[0]) if sources else None, command_line=told)
+        command_line = {}
+        if self.llm_config.get("model"):
+            command_line["model"] = self.llm_config["model"]
+        file = Path(sources[0]) if sources else None
+        return load_settings(file=file, command_line=command_line)
 
     def _stage(self, number: int, title: str) -> None:
         self.activity_handler(f"[Stage {number}] {title}")
@@ -174,21 +180,21 @@ class _Rounds:
 
     agent: ContextAgent
     run: Run
-    begun: str = ""
+    current_stage: str = ""
 
     def __call__(self, line: str) -> None:
-        stage, _, what = line.partition(": ")
+        stage, _, state = line.partition(": ")
         number = next((each.number for each in ROUNDS if each.stage == stage), 0)
         if not number:
             self.agent._ok(line)
-        elif stage != self.begun:
-            self.begun = stage
-            self.agent._stage(number + 1, f"Round {number}: {_TITLES[number - 1]} ({what})")
+        elif stage != self.current_stage:
+            self.current_stage = stage
+            self.agent._stage(number + 1, f"Round {number}: {_TITLES[number - 1]} ({state})")
 
 
 def _rules(settings: Settings) -> Callable[[], RulesProvider]:
-    def made() -> RulesProvider:
+    def make_rules() -> RulesProvider:
         knowledge = load_knowledge(settings.paths.knowledge_dirs)
         return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
 
-    return made
+    return make_rules

@@ -11,6 +11,7 @@ from transom.config.model import PREFIX, Settings, known_keys, unknown_key, vari
 
 RESERVED = frozenset({"TRANSOM_FAILPOINT"})
 """Variables with the prefix that are not settings."""
+_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
@@ -31,14 +32,13 @@ def _from_text(key: str, text: str) -> object:
     reports the error.
     """
     kinds = _types(key)
+    # A list of paths is separated like PATH, since a path may hold a comma.
     if Path in kinds and tuple in kinds:
         return [part for part in text.split(os.pathsep) if part]
     if tuple in kinds:
         return [part.strip() for part in text.split(",") if part.strip()]
     if bool in kinds:
-        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
-            text.lower(), text
-        )
+        return _WORDS.get(text.lower(), text)
     for kind in (int, float):
         if kind in kinds:
             try:
@@ -49,6 +49,7 @@ def _from_text(key: str, text: str) -> object:
 
 
 def _types(key: str) -> set[object]:
+    """Return the types of a key, with the parts of unions and containers."""
     model: Any = Settings
     *sections, name = key.split(".")
     for section in sections:

@@ -20,6 +20,7 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
         SettingsError: the file cannot be read, is not YAML, or has an unknown key.
     """
     text = _read_text(path)
+    # A file of comments alone is not valid for the parser, but a usual state of a settings file.
     if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
         return
     try:
@@ -38,19 +39,20 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
 
 
 def _entries(
-    file: YamlFile, data: Mapping[str, Json], at: tuple[str, ...], known: list[str]
+    file: YamlFile, data: Mapping[str, Json], parents: tuple[str, ...], known: list[str]
 ) -> Iterator[tuple[str, object, str]]:
     for name, value in data.items():
-        key, where = ".".join((*at, name)), file.where(*at, name)
+        key = ".".join((*parents, name))
+        place = file.where(*parents, name)
         if key in known:
-            yield key, value, where
+            yield key, value, place
         elif not any(other.startswith(f"{key}.") for other in known):
-            raise unknown_key(key, where, known)
+            raise unknown_key(key, place, known)
         elif isinstance(value, dict):
-            yield from _entries(file, value, (*at, name), known)
+            yield from _entries(file, value, (*parents, name), known)
         elif value is not None:
             raise SettingsError(
-                f"{key} is a section", where=where, hint="indent its settings below it"
+                f"{key} is a section", where=place, hint="indent its settings below it"
             )
 
 

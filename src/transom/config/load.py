@@ -19,11 +19,11 @@ FILE_NAMES = ("transom.yaml", "config/agent_config.yaml")
 
 
 @dataclass(frozen=True)
-class _Given:
-    """A given value, its place, and the folder that a relative path in it is relative to."""
+class _Source:
+    """A value, its place, and the folder that a relative path in it is relative to."""
 
     value: object
-    where: str
+    place: str
     base: Path
 
 
@@ -58,50 +58,51 @@ def load_settings(
     """
     start = (start or Path.cwd()).absolute()
     file = file.absolute() if file else find_settings_file(start)
-    given: dict[str, _Given] = {}
+    sources: dict[str, _Source] = {}
+    # In order of precedence: later sources replace earlier ones.
     if file:
         base = file.parent.parent if file.parent.name == "config" else file.parent
-        given |= {key: _Given(value, where, base) for key, value, where in from_file(file)}
-    given |= {key: _Given(value, where, start) for key, value, where in from_environment(environ)}
-    given |= {
-        key: _Given(value, "command line", start) for key, value in (command_line or {}).items()
-    }
+        for key, value, place in from_file(file):
+            sources[key] = _Source(value, place, base)
+    for key, value, place in from_environment(environ):
+        sources[key] = _Source(value, place, start)
+    for key, value in (command_line or {}).items():
+        sources[key] = _Source(value, "command line", start)
     tree: dict[str, Any] = {}
-    for key, one in given.items():
-        _put(tree, key, _checked(key, one))
-    return Settings.model_validate(tree).with_origins(
-        file, {key: one.where for key, one in given.items()}
-    )
+    for key, source in sources.items():
+        _put(tree, key, _checked(key, source))
+    origins = {key: source.place for key, source in sources.items()}
+    return Settings.model_validate(tree).with_origins(file, origins)
 
 
-def _checked(key: str, given: _Given) -> object:
+def _checked(key: str, source: _Source) -> object:
     """Validate the value of one key by itself, so that every error has its place."""
     tree: dict[str, Any] = {}
-    _put(tree, key, given.value)
+    _put(tree, key, source.value)
     try:
-        value: Any = Settings.model_validate(tree, context=given.base)
+        value: Any = Settings.model_validate(tree, context=source.base)
     except ValidationError as error:
-        raise _wrong_value(key, given, error) from None
+        raise _wrong_value(key, source, error) from None
     for name in key.split("."):
         value = getattr(value, name)
     return value
 
 
-def _wrong_value(key: str, given: _Given, error: ValidationError) -> SettingsError:
+def _wrong_value(key: str, source: _Source, error: ValidationError) -> SettingsError:
     first = error.errors(include_url=False, include_input=False)[0]
-    says = first["msg"][:1].lower() + first["msg"][1:]
-    says = _SAYS.get(first["type"], says)
-    value = given.value
-    shown = (
-        repr(value)[:60]
-        if isinstance(value, str | int | float | bool)
-        else _KINDS.get(type(value).__name__, "that")
-    )
+    message = first["msg"][:1].lower() + first["msg"][1:]
+    message = _MESSAGES.get(first["type"], message)
+    value = source.value
+    if isinstance(value, str | int | float | bool):
+        shown = repr(value)[:60]
+    else:
+        shown = _KINDS.get(type(value).__name__, "that")
     hint = "give a value, or remove the line" if value is None else None
-    return SettingsError(f"{key}: {says}, not {shown}", where=given.where, hint=hint)
+    return SettingsError(f"{key}: {message}, not {shown}", where=source.place, hint=hint)
 
 
-_SAYS = {
+# Pydantic's own texts for these name Python's types.
+_MESSAGES = {
     "is_instance_of": "input should be a path",
     "tuple_type": "input should be a list of paths",
 }

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo
 
-from transom.config.hosted import HostedSettings, OpenAISettings
+from transom.config.hosted import HostedSettings, OpenAISettings, Retry
 from transom.errors import SettingsError
 
 PREFIX = "TRANSOM_"
@@ -21,13 +21,15 @@ def _to_path(value: object, info: ValidationInfo) -> object:
 
 
 def _to_paths(value: object, info: ValidationInfo) -> object:
-    many = [value] if isinstance(value, str) else value
-    return tuple(_to_path(one, info) for one in many) if isinstance(many, list) else value
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list):
+        return value
+    return tuple(_to_path(entry, info) for entry in values)
 
 
 def _to_texts(value: object) -> object:
-    many = [value] if isinstance(value, str) else value
-    return tuple(many) if isinstance(many, list) else value
+    values = [value] if isinstance(value, str) else value
+    return tuple(values) if isinstance(values, list) else value
 
 
 def _to_upper(value: object) -> object:
@@ -58,8 +60,7 @@ class Paths(_Section):
         knowledge_dirs: folders with your own knowledge files, beside the shipped ones.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
         embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the
-            weights from
-            `make embeddings`, else search by words only.
+            weights from `make embeddings`, else search by words only.
     """
 
     search_root: _Path | None = None
@@ -102,8 +103,7 @@ class SubConversationSeat(ModelSeat):
 
     Attributes:
         ratio: tokens of the source per token of the summary: 10 is ten to one. A summary may always
-            take 200 tokens,
-            and never more than one tool result may take.
+            take 200 tokens, and never more than one tool result may take.
     """
 
     ratio: float = Field(default=10, ge=1, allow_inf_nan=False)
@@ -117,6 +117,7 @@ class Llm(_Section):
         agent_a, agent_b, reflect: write the parser, the logic and the repairs of a checker.
         agent, sub_conversation: agents of programs that use `transom.Agent`.
         anthropic, openai, ollama: see `HostedSettings`, `OpenAISettings`.
+        retry: attempts and delays of a provider of your own, see `Retry`.
     """
 
     analysis: ModelSeat = ModelSeat()
@@ -132,6 +133,7 @@ class Llm(_Section):
     anthropic: HostedSettings = HostedSettings()
     openai: OpenAISettings = OpenAISettings()
     ollama: HostedSettings = HostedSettings()
+    retry: Retry = Retry()
 
 
 class Cache(_Section):
@@ -155,8 +157,7 @@ class Execution(_Section):
         timeout_per_stage: timeout in seconds of wall time.
         enable_streaming: whether replies are streamed, if the provider supports it.
         max_cost: limit in US dollars for a command's runs in total, earlier commands on them
-            included; None: no
-            limit.
+            included; None: no limit.
         retry_after: seconds after which `check batch` retries a failed provider, once; 0: no retry.
     """
 
@@ -172,8 +173,7 @@ class Logging(_Section):
 
     Attributes:
         log_llm_calls: whether each model call is logged, at INFO; at DEBUG with request and reply.
-            A failed call is
-            always an ERROR.
+            A failed call is always an ERROR.
     """
 
     level: _LogLevel = "WARNING"
@@ -186,9 +186,8 @@ class TelemetrySettings(_Section):
 
     Attributes:
         otlp_endpoint: URL of a collector for OTLP over HTTP, e.g. `http://127.0.0.1:4318`; it takes
-            precedence over
-            OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are always written to
-            files too.
+            precedence over OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are
+            always written to files too.
     """
 
     otlp_endpoint: str | None = None
@@ -286,8 +285,7 @@ class StoriesSettings(_Section):
         workers: see `Workers`.
         replay: the folder of recorded replies, for seats of kind `replay`.
         tests: the command of the project's tests, which writes a JUnit report to `{junit}`;
-            `{project}` is the
-            project's folder, `{python}` the interpreter of this program.
+            `{project}` is the project's folder, `{python}` the interpreter of this program.
         readable: folders that the tests may read beside the worktree, the system and the project's
             environment.
         environment: variables of the tests, as NAME=VALUE.
@@ -321,13 +319,11 @@ class HandoffSettings(_Section):
 
     Attributes:
         retention: for finished stories: `delete`; `failed`: keep if the story was blocked on its
-            way; `keep:N`: keep
-            the newest N; `archive`: keep all.
+            way; `keep:N`: keep the newest N; `archive`: keep all.
         max_summary_length, max_acceptance_criteria, max_files_tracked: limits of summaries in
-        characters, of criteria
-            and files in numbers.
+            characters, of criteria and files in numbers.
         summary_passed_on, files_passed_on: limits for the next stage, of the summary in characters
-        and of the files.
+            and of the files.
     """
 
     retention: str = Field(default="delete", pattern=r"^(delete|failed|archive|keep:\d+)$")
@@ -396,9 +392,9 @@ def variable_of(key: str) -> str:
     return PREFIX + key.upper().replace(".", "__")
 
 
-def unknown_key(key: str, where: str, known: Sequence[str]) -> SettingsError:
+def unknown_key(key: str, place: str, known: Sequence[str]) -> SettingsError:
     """Return the error for an unknown key; names the nearest one."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
 
     nearest = process.extractOne(key, known, scorer=fuzz.WRatio)[0]
-    return SettingsError(f"unknown setting {key}", where=where, hint=f"did you mean {nearest}?")
+    return SettingsError(f"unknown setting {key}", where=place, hint=f"did you mean {nearest}?")

@@ -78,8 +78,7 @@ class WindowBudget:
         total: tokens of window and reply together: the model's whole window.
         margin: fraction kept free, since estimates err.
         shares: how the parts relate; they are scaled to what the window has. What one leaves free
-            others may take;
-            once the window is full each is held to its own.
+            others may take; once the window is full each is held to its own.
         compaction: when a history is folded.
         open: whether no size is set, so that the model's own window counts (see `on`).
     """

@@ -39,8 +39,7 @@ class Seen:
         prefix: digest of all that may be kept of it.
         hit: whether anything of it was kept before.
         first_difference: where it stopped being like the request of its role before it; None where
-            it did not, or is
-            the first.
+            it did not, or is the first.
         size: of the whole request.
         tokens: of the whole request, as estimated.
         read: of them those that were kept before, as estimated.

@@ -20,7 +20,7 @@ def changes(old: Request, new: Request) -> dict[str, Any]:
         `same_turns`: how many turns from the beginning are the same; `more_turns` follow in the
         later one, `lost_turns` followed in the earlier one. `dropped`: names of what the later one
         alone leaves out. `broke`: where a cache that kept the earlier one stops being of use; None
-        where all of it still stands.
+            where all of it still stands.
     """
     before, after = _named(old), _named(new)
     both = [name for name in after if name in before]

@@ -141,8 +141,7 @@ class Folded:
         kept: the others, word for word and in order.
         asked: what was asked in any of them, in order.
         shown: what windows hold of both, in order: the newest for which there is room. What stands
-            in a kept one that
-            is shown is not shown again.
+            in a kept one that is shown is not shown again.
         dropped: those that are kept, and for which there is no room.
         question: what was asked last, where that is folded: it is still worked on, so windows
             always hold it.

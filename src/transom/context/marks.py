@@ -26,8 +26,7 @@ class Mark:
 
     Raises:
         InputError: a milestone or a name that is no short line, which is all that a note has room
-            for; a value that is
-            no finite number.
+            for; a value that is no finite number.
     """
 
     milestone: str = ""

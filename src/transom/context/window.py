@@ -59,7 +59,7 @@ def go_on(
 
     Args:
         role, blocks: whose call it is, and what it was given, in the order in which it is to be
-        read within a tier.
+            read within a tier.
         history: the conversation so far.
         budget, tokens: how many tokens there are, and how they are estimated.
         frame: what `frame_of` says of the same role, blocks and budget; the same for all calls of a

@@ -15,6 +15,8 @@ class ProviderError(TransomError):
     Attributes:
         retryable: whether a retry of the same request may succeed.
         retry_after: seconds that the server asks to wait, or None.
+        reason: the failure in a few words that quote nothing of the server, e.g. `status 503`; it
+            stands in logs and progress. "" leaves the name of the error's class there.
         causes: earlier failures, oldest first: of earlier attempts, and of earlier providers.
     """
 
@@ -26,15 +28,24 @@ class ProviderError(TransomError):
         hint: str | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
+        reason: str = "",
     ) -> None:
         super().__init__(what, where=where, hint=hint)
+        self.reason = reason
         self.retryable = retryable
         self.retry_after = retry_after
         self.causes: tuple[ProviderError, ...] = ()
 
-    def __str__(self) -> str:
-        text = super().__str__()
-        return f"{text} (before that: {'; '.join(_counted(self.causes))})" if self.causes else text
+    def message(self) -> str:
+        text = super().message()
+        if not self.causes:
+            return text
+        return f"{text} (before that: {'; '.join(_counted(self.causes))})"
+
+    @property
+    def outcome(self) -> str:
+        """A clause on what became of the request, for logs: `failed: status 503`."""
+        return f"failed: {self.reason}" if self.reason else f"failed with {type(self).__name__}"
 
 
 def with_causes(failed: Sequence[ProviderError]) -> ProviderError:
@@ -46,8 +57,12 @@ def with_causes(failed: Sequence[ProviderError]) -> ProviderError:
 
 def _counted(causes: Sequence[ProviderError]) -> list[str]:
     """Return the failures in order; repeated ones once, with their count."""
-    told = [(what, len(list(same))) for what, same in groupby(cause.what for cause in causes)]
-    return [f"{what}, {times} times" if times > 1 else what for what, times in told]
+    lines = []
+    # Only failures in a row are counted together: the order tells how the provider behaved.
+    for problem, group in groupby(cause.what for cause in causes):
+        times = len(list(group))
+        lines.append(f"{problem}, {times} times" if times > 1 else problem)
+    return lines
 
 
 class AuthenticationFailed(ProviderError):
@@ -81,8 +96,15 @@ class ContextOverflow(RequestRefused):
 class NetworkFailed(ProviderError):
     """No answer, an incomplete answer, or a timeout; a retry may succeed."""
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
-        super().__init__(what, where=where, hint=hint, retryable=True)
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        reason: str = "",
+    ) -> None:
+        super().__init__(what, where=where, hint=hint, retryable=True, reason=reason)
 
 
 @dataclass(frozen=True)

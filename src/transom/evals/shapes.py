@@ -67,7 +67,7 @@ class Expected(Shape):
         forbidden_tools: tools that must not be called.
         sub_conversations: the least number of sub-conversations.
         stores, recalls, reports: texts that the outcome's `stored`, `recalled`, `reported` must
-        contain.
+            contain.
     """
 
     verdict: Texts = ()

@@ -6,13 +6,13 @@ The contents are a `Page`; the layout is `templates/page.html`. All texts are es
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from transom.errors import InputError
 from transom.formats.report_page import Entry, Page
-from transom.formats.text_files import ReadAgain, TextFile
+from transom.formats.text_files import TextFile
 
 SHOWN = 500
 """Entries of one section on a page, at most."""
@@ -99,31 +99,22 @@ def context_lines(
     wanted = {near for one in numbers for near in range(one - around, one + around + 1) if near > 0}
     if not wanted:
         return {}
-    file, last = TextFile(path), max(wanted)
-    for _ in range(3):  # a wrong encoding is corrected in the next pass
-        try:
-            texts = {at: text for at, text in _numbered(file, last) if at in wanted}
-        except ReadAgain:
-            continue
-        except InputError:
-            return {}
-        found = {
-            one: [at for at in range(one - around, one + around + 1) if at in texts]
-            for one in numbers
-        }
-        return {
-            one: tuple(Line(at, texts[at], at == one) for at in near)
-            for one, near in found.items()
-            if one in texts
-        }
-    return {}
-
-
-def _numbered(file: TextFile, last: int) -> Iterator[tuple[int, str]]:
-    at = 0
-    for piece in file.pieces():
-        for text in piece.removesuffix("\n").split("\n"):
-            at += 1
-            yield at, text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
-            if at >= last:
-                return
+    max_wanted = max(wanted)
+    texts: dict[int, str] = {}
+    try:
+        # One character more than is shown tells whether a line is cut.
+        for number, text in enumerate(TextFile(path).lines(_WIDEST + 1), 1):
+            if number in wanted:
+                texts[number] = text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
+            if number >= max_wanted:
+                break
+    except InputError:
+        return {}
+    lines: dict[int, tuple[Line, ...]] = {}
+    for number in numbers:
+        if number in texts:
+            near = range(number - around, number + around + 1)
+            lines[number] = tuple(
+                Line(other, texts[other], other == number) for other in near if other in texts
+            )
+    return lines

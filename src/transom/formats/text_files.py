@@ -1,8 +1,14 @@
-"""Reader of logs and reports, compressed or not, in any encoding, with any line ends.
+"""The one place where text of unknown origin is opened: logs, reports and documents, compressed or
+not, in any encoding, with any line ends.
 
 The text has `\\n` as its only line end, however it is split, so that a line number means the same
-line to an atom, an editor and this program. It is read in pieces of whole lines; no file is held in
-memory.
+line to an atom, an editor and this program. A file is decoded in one pass, in pieces of whole
+lines, and is never held in memory as a whole:
+
+- gzip is recognised by its first bytes.
+- UTF-16 is recognised by its mark, or by the zero bytes that it has between ASCII characters.
+- Everything else is UTF-8. A line that is not valid UTF-8 is Latin-1, in which every byte is a
+  character: nothing is dropped, and the other lines keep their meaning.
 """
 
 from __future__ import annotations
@@ -13,20 +19,28 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from transom.errors import InputError
 
-MAX_TEXT_BYTES = 256 << 20
+MAX_TEXT_BYTES: Final = 256 << 20
+STREAMED_BYTES: Final = 64 << 30
+"""Limit of a text that is never held as a whole; it stops a small file that inflates forever."""
 _CHUNK = 1 << 20
-_BUFFER = 1 << 17
-_GZIP = b"\x1f\x8b"
+_BUFFER: Final = 1 << 17
+_HEAD: Final = 512  # bytes by which the encoding is recognised
+_GZIP: Final = b"\x1f\x8b"
+_SHORTEST_UNMARKED: Final = 8  # bytes
+_MARK: Final = "\ufeff"
+_REPLACED: Final = "\ufffd"
+_MOST_BYTES_OF_A_CHARACTER: Final = 4
 # str.splitlines() splits at these, editors and grep do not: form feeds are common in reports.
-_NO_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-_SPACES = str.maketrans(dict.fromkeys(_NO_LINE_ENDS, " "))
-_NEXT = {"utf-16": "utf-8-sig", "utf-8-sig": "latin-1"}
+_NO_LINE_ENDS: Final = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_SPACES: Final = str.maketrans(dict.fromkeys(_NO_LINE_ENDS, " "))
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class Facts:
 
     Attributes:
         sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and
-        `ls` show them.
+            `ls` show them.
         lines: number of lines; a last line without a line end counts.
         note: the encoding if it is unusual, or None.
     """
@@ -46,22 +60,21 @@ class Facts:
     note: str | None = None
 
 
-class ReadAgain(Exception):
-    """Raised when the encoding proves wrong: the pieces so far are void, the next pass reads the
-    file correctly.
-    """
-
-
 class FileChanged(InputError):
     """Raised when a file changed since the first pass."""
 
 
+class TooLarge(InputError):
+    """Raised when a file holds more text than it may."""
+
+
 class TextFile:
-    """A text file, read in passes.
+    """A text file, read as a stream.
 
     Args:
+        path: path of the file, compressed or not.
         limit: bytes of decompressed text, at most.
-        longest_line: characters of a line, at most.
+        longest_line: bytes of a line, at most.
 
     Attributes:
         facts: results of the first complete pass; None before.
@@ -73,9 +86,13 @@ class TextFile:
         self.path = path
         self.facts: Facts | None = None
         self._limit, self._longest_line = limit, longest_line
-        self._encoding: str | None = None
-        self._note: str | None = None
+        self._decoder = _Decoder()
         self._seen: tuple[int, ...] | None = None
+
+    @property
+    def encoding(self) -> str:
+        """The encoding so far: `utf-8`, `utf-16`, or `latin-1` after a line that is not UTF-8."""
+        return self._decoder.encoding
 
     def pieces(self) -> Iterator[str]:
         """Yield the text in pieces of whole lines with their line ends; the last line may have
@@ -83,24 +100,21 @@ class TextFile:
 
         Raises:
             InputError: missing, a folder, unreadable, cut short, too large, or changed.
-            ReadAgain: only before `facts` are known.
         """
-        try:
-            if self.path.is_dir():
-                raise InputError("is a folder, not a file")
-            if not self.path.exists():
-                raise InputError("no such file")
-            if not self.path.is_file():
-                raise InputError("is not a regular file")
-            with self.path.open("rb", buffering=0) as file:
-                self._recognise(os.fstat(file.fileno()))
-                yield from self._read(_Hashed(file))
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(
-                "the compressed file is cut short or damaged", hint="copy it again"
-            ) from error
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}") from error
+        return self._read(None)
+
+    def lines(self, longest: int | None = None) -> Iterator[str]:
+        """Yield the lines without their line ends.
+
+        Args:
+            longest: a line is cut after this many characters; what follows is not held in memory.
+
+        Raises:
+            InputError: as `pieces`.
+        """
+        for piece in self._read(longest):
+            for line in piece.removesuffix("\n").split("\n"):
+                yield line[:longest]
 
     def whole(self) -> str:
         """Return all of the text.
@@ -108,11 +122,7 @@ class TextFile:
         Raises:
             InputError: as `pieces`.
         """
-        while True:
-            try:
-                return "".join(self.pieces())
-            except ReadAgain:
-                continue
+        return "".join(self.pieces())
 
     def is_blank(self) -> bool:
         """Whether the file has only white space; reads no further than the first piece with other
@@ -121,83 +131,202 @@ class TextFile:
         Raises:
             InputError: as `pieces`.
         """
-        while True:
-            try:
-                return not any(piece.strip() for piece in self.pieces())
-            except ReadAgain:
-                continue
+        return not any(piece.strip() for piece in self.pieces())
+
+    def ends(self, length: int) -> str:
+        """Return at most `length` bytes of the text, half from its beginning and half from its end,
+        with a line end between them; what lies between is not read unless it is compressed.
+
+        Raises:
+            InputError: as `pieces`.
+        """
+        half = length // 4 * 2  # an even number, for UTF-16
+        with self._opened() as file:
+            stream = io.BufferedReader(file)
+            if not stream.peek(2).startswith(_GZIP):
+                size = stream.seek(0, os.SEEK_END)
+                stream.seek(0)
+                if size <= length:
+                    return decode_text(stream.read())
+                head = stream.read(half)
+                stream.seek(size - half - size % 2)
+                return f"{decode_text(head)}\n{decode_text(stream.read())}"
+            inflated = gzip.GzipFile(fileobj=stream)
+            head, tail, is_cut = inflated.read(half), b"", False
+            while chunk := inflated.read(_CHUNK):
+                is_cut = is_cut or len(tail) + len(chunk) > half
+                tail = (tail + chunk)[-half:]
+            if is_cut:
+                return f"{decode_text(head)}\n{decode_text(tail)}"
+            return decode_text(head + tail)
+
+    def _read(self, longest: int | None) -> Iterator[str]:
+        with self._opened() as file:
+            self._recognise(os.fstat(file.fileno()))
+            yield from self._decoded(_Hashed(file), longest)
+
+    @contextmanager
+    def _opened(self) -> Iterator[io.FileIO]:
+        try:
+            if self.path.is_dir():
+                raise self._error("is a folder, not a file")
+            if not self.path.exists():
+                raise self._error("no such file")
+            if not self.path.is_file():
+                raise self._error("is not a regular file")
+            with self.path.open("rb", buffering=0) as file:
+                yield file
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._error(
+                "cannot be read: the compressed file is cut short or damaged", hint="copy it again"
+            ) from error
+        except OSError as error:
+            raise self._error(f"cannot be read: {error.strerror or error}") from error
 
     def _recognise(self, status: os.stat_result) -> None:
         seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         if self._seen not in (None, seen):
             raise FileChanged(
-                "changed while it was being checked", hint="run the check again when it is complete"
+                "changed while it was being checked",
+                where=str(self.path),
+                hint="run the check again when it is complete",
             )
         self._seen = seen
 
-    def _read(self, hashed: _Hashed) -> Iterator[str]:
-        lines, last = 0, ""
-        for piece in self._whole_lines(_unpacked(hashed)):
-            last = clean(piece)
-            lines += last.count("\n")
-            yield last
-        lines += 1 if last and not last.endswith("\n") else 0
-        self.facts = Facts(hashed.sha256.hexdigest(), hashed.size, lines, self._note)
+    def _decoded(self, hashed: _Hashed, longest: int | None) -> Iterator[str]:
+        self._decoder = decoder = _Decoder()
+        ends_in_line = False
+        stream = self._limited(_unpacked(hashed))
+        for block in self._whole_lines(decoder.as_utf_8(stream), longest):
+            if text := decoder.text(block):  # a mark alone is no line
+                ends_in_line = not text.endswith("\n")
+                yield text
+        lines = decoder.newlines + (1 if ends_in_line else 0)
+        self.facts = Facts(hashed.sha256.hexdigest(), hashed.size, lines, decoder.note)
 
-    def _whole_lines(self, stream: io.BufferedReader[_Hashed] | gzip.GzipFile) -> Iterator[str]:
-        held: list[str] = []  # of a line whose end has not come yet
-        length = 0
-        for text in self._decoded(stream):
-            cut = text.rfind("\n") + 1
-            if cut:
-                yield "".join([*held, text[:cut]])
-                held, length = [], 0
-            held.append(text[cut:])
-            length += len(text) - cut
-            if length > self._longest_line:
-                raise InputError(
-                    f"holds a line of more than {self._longest_line >> 20} Mi characters",
+    def _limited(self, stream: io.BufferedReader[_Hashed] | gzip.GzipFile) -> Iterator[bytes]:
+        """Yield a head, by which the encoding is recognised, and then chunks."""
+        total, wanted = 0, _HEAD
+        while chunk := stream.read(wanted):
+            total += len(chunk)
+            if total > self._limit:
+                raise TooLarge(
+                    f"holds more than {self._limit >> 20} MiB of text",
+                    where=str(self.path),
                     hint="split it",
                 )
-        if length:
-            yield "".join(held)
+            yield chunk
+            wanted = _CHUNK
 
-    def _decoded(self, stream: io.BufferedReader[_Hashed] | gzip.GzipFile) -> Iterator[str]:
-        total = newlines = 0
-        decoder = self._decoder(stream.peek(2))
-        while True:
-            data = stream.read(_CHUNK)
-            total += len(data)
-            if total > self._limit:
-                raise InputError(
-                    f"holds more than {self._limit >> 20} MiB of text", hint="split it"
+    def _whole_lines(self, chunks: Iterable[bytes], longest: int | None) -> Iterator[bytes]:
+        """Yield blocks of whole lines; if `longest` is given, no more of a long line than its
+        beginning.
+        """
+        most = None if longest is None else longest * _MOST_BYTES_OF_A_CHARACTER
+        # Parts of a line whose end has not come yet, and the length of the whole line so far.
+        held: list[bytes] = []
+        length = 0
+        for chunk in chunks:
+            rest = chunk
+            if most is not None and length > most and b"\n" in chunk:
+                _, _, rest = chunk.partition(b"\n")
+                yield _beginning(b"".join(held), most) + b"\n"
+                held, length = [], 0
+            end = rest.rfind(b"\n") + 1
+            if end:
+                yield b"".join([*held, rest[:end]])
+                held, length = [], 0
+            if most is None or length <= most:
+                held.append(rest[end:])
+            length += len(rest) - end
+            if most is None and length > self._longest_line:
+                raise self._error(
+                    f"holds a line of more than {self._longest_line >> 20} MiB", hint="split it"
                 )
-            try:
-                text = decoder.decode(data, final=not data)
-            except UnicodeDecodeError as error:
-                self._other_encoding(error, newlines)
-                raise ReadAgain from error
-            newlines += data.count(b"\n")
-            yield text
-            if not data:
-                return
+        if length:
+            whole = b"".join(held)
+            yield whole if most is None or length <= most else _beginning(whole, most)
 
-    def _decoder(self, head: bytes) -> codecs.IncrementalDecoder:
-        if self._encoding is None:
-            marked = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-            self._encoding = "utf-16" if marked else "utf-8-sig"
-            self._note = "read as UTF-16" if marked else None
-        return codecs.getincrementaldecoder(self._encoding)()
+    def _error(self, problem: str, hint: str | None = None) -> InputError:
+        return InputError(problem, where=str(self.path), hint=hint)
 
-    def _other_encoding(self, error: UnicodeDecodeError, newlines: int) -> None:
-        self._encoding = _NEXT[str(self._encoding)]
-        self._note = None
-        if self._encoding == "latin-1":
-            line = newlines + error.object.count(b"\n", 0, error.start) + 1
-            self._note = (
-                f"is not UTF-8 (byte 0x{error.object[error.start]:02x} in line {line}); read as"
-                " Latin-1"
-            )
+
+def decode_text(data: bytes) -> str:
+    """Return the text of a file's bytes, decoded as `TextFile` decodes them; not decompressed."""
+    decoder = _Decoder()
+    return decoder.text(b"".join(decoder.as_utf_8([data])))
+
+
+class _Decoder:
+    """The encoding of one text, as far as it was read.
+
+    Attributes:
+        encoding: `utf-8`, `utf-16`, or `latin-1` after a line that is not UTF-8.
+        newlines: number of line ends so far.
+    """
+
+    def __init__(self) -> None:
+        self.encoding = "utf-8"
+        self.newlines = 0
+        self._odd_lines = 0
+        self._first_odd = ""
+
+    @property
+    def note(self) -> str | None:
+        """The encoding in words, if it is unusual."""
+        if self.encoding == "utf-16":
+            damaged = f", with damaged characters ({self._first_odd})" if self._odd_lines else ""
+            return f"read as UTF-16{damaged}"
+        if not self._odd_lines:
+            return None
+        if self._odd_lines == 1:
+            return f"is not UTF-8 ({self._first_odd}); read as Latin-1"
+        lines = f"{self._odd_lines} lines (first: {self._first_odd})"
+        return f"is not UTF-8 in {lines}; read as Latin-1"
+
+    def as_utf_8(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the chunks in an encoding that keeps ASCII, so that a line ends at each `\\n`."""
+        convert: codecs.IncrementalDecoder | None = None
+        for number, chunk in enumerate(chunks):
+            wide = _wide_encoding(chunk[:_HEAD]) if number == 0 else None
+            if wide is not None:
+                self.encoding = "utf-16"
+                convert = codecs.getincrementaldecoder(wide)("replace")
+            yield chunk if convert is None else convert.decode(chunk).encode()
+        if convert is not None:
+            yield convert.decode(b"", final=True).encode()
+
+    def text(self, block: bytes) -> str:
+        """Return the text of a block of whole lines."""
+        try:
+            text = block.decode()
+        except UnicodeDecodeError:
+            lines = enumerate(block.split(b"\n"), self.newlines + 1)
+            text = "\n".join(self._line(line, number) for number, line in lines)
+        if self.encoding == "utf-16" and _REPLACED in text:
+            self._count_damaged(text)
+        self.newlines += block.count(b"\n")
+        # Files that were joined have their marks at the beginnings of lines.
+        if _MARK in text:
+            text = text.removeprefix(_MARK).replace(f"\n{_MARK}", "\n")
+        return clean(text)
+
+    def _line(self, line: bytes, number: int) -> str:
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            self.encoding = "latin-1"
+            self._count(f"byte 0x{line[error.start]:02x} in line {number}")
+            return line.decode("latin-1")
+
+    def _count_damaged(self, text: str) -> None:
+        for number, line in enumerate(text.split("\n"), self.newlines + 1):
+            if _REPLACED in line:
+                self._count(f"line {number}")
+
+    def _count(self, place: str) -> None:
+        self._odd_lines += 1
+        self._first_odd = self._first_odd or place
 
 
 class _Hashed(io.RawIOBase):
@@ -226,13 +355,37 @@ def _unpacked(hashed: _Hashed) -> io.BufferedReader[_Hashed] | gzip.GzipFile:
     return gzip.GzipFile(fileobj=stream) if stream.peek(2).startswith(_GZIP) else stream
 
 
+def _wide_encoding(head: bytes) -> str | None:
+    """Return the encoding of a text that has two bytes for each ASCII character, or None."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if len(head) < _SHORTEST_UNMARKED:
+        return None
+    # In ASCII text the high byte of each pair is zero, and the low one never is.
+    most = 3 * len(head) // 8
+    first, second = head[0::2].count(0), head[1::2].count(0)
+    if second >= most and first == 0:
+        return "utf-16-le"
+    if first >= most and second == 0:
+        return "utf-16-be"
+    return None
+
+
+def _beginning(line: bytes, length: int) -> bytes:
+    """Return at most `length` bytes of a longer line, and no part of a UTF-8 character."""
+    for end in range(length, max(0, length - _MOST_BYTES_OF_A_CHARACTER), -1):
+        if line[end : end + 1] and line[end] & 0xC0 != 0x80:  # a character begins here
+            return line[:end]
+    return line[:length]
+
+
 def clean(text: str) -> str:
-    """Return the text with `\\n` as its only line end; a piece must not end between `\\r` and
-    `\\n`.
+    """Return the text with `\n` as its only line end; a piece must not end between `\r` and
+    `\n`.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     # Searching for nine characters is much faster than translating.
-    return (
-        text.translate(_SPACES) if any(character in text for character in _NO_LINE_ENDS) else text
-    )
+    if any(character in text for character in _NO_LINE_ENDS):
+        return text.translate(_SPACES)
+    return text

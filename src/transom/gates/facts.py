@@ -98,8 +98,7 @@ class Fact(NamedTuple):
         either: whether it may also mean the negative number: `±5`, `violated by 5`, a cell with
             `(5)`.
         called: whether it is called negative: `negative slack is 5`. Reports use the name for
-            positive numbers too, so
-            it counts in statements about a source, and not in a source.
+            positive numbers too, so it counts in statements about a source, and not in a source.
     """
 
     text: str

@@ -85,9 +85,7 @@ async def follow_up(
     """
     place = run.folder / "answer" / "investigation.json"
     if not place.is_file():
-        raise InputError(
-            "this run has no answer yet", where=run.id, hint=f"go on with: transom resume {run.id}"
-        )
+        raise InputError("this run has no answer yet", where=run.id)
     kept = Kept.model_validate_json(place.read_bytes())
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
     blocks = [

@@ -21,6 +21,7 @@ from transom.errors import InputError
 from transom.formats.jira import Issue, read_issue
 from transom.formats.release.analysis import load_bytes
 from transom.formats.release.tree import parse_json
+from transom.formats.text_files import decode_text
 from transom.formats.yaml_models import nearest_key
 
 ANALYSIS_TYPES: Final = (
@@ -326,7 +327,7 @@ class DataFolder:
         path = self.root / _INDEX
         if not path.is_file():
             return
-        data = parse_json(load_bytes(path).decode("utf-8-sig", "replace"), _INDEX)
+        data = parse_json(decode_text(load_bytes(path)), _INDEX)
         listed = data.get("features", data.get("issues")) if isinstance(data, dict) else data
         if not isinstance(listed, list):
             raise InputError(
@@ -371,9 +372,7 @@ class DataFolder:
         saved = None
         if file is not None:
             try:
-                saved = read_issue(
-                    parse_json(load_bytes(file.path).decode("utf-8-sig", "replace"), file.source)
-                )
+                saved = read_issue(parse_json(decode_text(load_bytes(file.path)), file.source))
             except InputError:
                 saved = None  # reported when the source is read
         for key, one in self.fetched.items():

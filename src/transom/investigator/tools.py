@@ -9,7 +9,7 @@ from typing import Any
 from transom.canonical import Json, compact_json
 from transom.errors import InputError, ToolRefused
 from transom.formats.release.tree import parse_json
-from transom.formats.text_files import TextFile
+from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.tools import Arguments, ToolDefinition
 
@@ -59,7 +59,11 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
         ]
 
     def read_doc(arguments: Arguments) -> Json:
-        return TextFile(data.doc(str(arguments["path"]), only).path).whole()
+        document = data.doc(str(arguments["path"]), only)
+        try:
+            return TextFile(document.path).whole()
+        except InputError as error:  # the model knows the document by its name, not by its path
+            raise InputError(error.what, where=document.source, hint=error.hint) from error
 
     kinds = {"type": "string", "description": f"One of: {', '.join(ANALYSIS_TYPES)}"}
     path = {"path": {"type": "string", "description": "A path exactly as list_docs gave it."}}
@@ -102,7 +106,7 @@ def shortened(tool: ToolDefinition) -> ToolDefinition:
 
 
 def _content(data: DataFolder, source: str) -> Json:
-    text = data.read(source).decode("utf-8-sig", "replace")
+    text = decode_text(data.read(source))
     return (
         {"file": source, "text": text}
         if text.lstrip().startswith("<")

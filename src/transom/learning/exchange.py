@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transom.canonical import Json, pretty_json, write_atomic
 from transom.errors import InputError
+from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_bytes
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
@@ -212,9 +213,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     """
     imported = Imported()
     for path in paths:
-        for number, line in enumerate(
-            read_bytes(path, _MOST_BYTES).decode("utf-8", "replace").split("\n"), 1
-        ):
+        for number, line in enumerate(TextFile(path, limit=_MOST_BYTES).lines(), 1):
             if not line.strip():
                 continue
             try:

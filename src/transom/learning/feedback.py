@@ -22,8 +22,7 @@ class FeedbackLoop:
 
     Args:
         playbook: an open playbook, or a JSON file: then events go to a database beside it, safe for
-            several
-            processes, and the file is written when the study ends.
+            several processes, and the file is written when the study ends.
         run: id of the study's run; given again after a restart, no trial is counted twice. None: a
             new id.
     """

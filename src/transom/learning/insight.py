@@ -77,8 +77,7 @@ class Insight:
         id: `str-00001`; "" for an insight that is not yet added.
         helpful_count, harmful_count: good and bad outcomes of its use.
         against_count: outcomes of both kinds that speak against it. For a mistake ("never do X")
-            neither kind does by
-            itself: a run that heeded it succeeded, one that did not failed.
+            neither kind does by itself: a run that heeded it succeeded, one that did not failed.
         tags: sorted.
         sources: origins, each once.
         scope: `global`, `domain/NAME` or `study/NAME`.

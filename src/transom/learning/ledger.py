@@ -81,8 +81,9 @@ class PlaybookEvent:
 class Ledger:
     """Events and insights of one database; a database in memory where `path` is None."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.tables = Tables.open(path, "learning", _STEPS)
+    def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
+        connect = Tables.open_for_reading if read_only else Tables.open
+        self.tables = connect(path, "learning", _STEPS)
 
     def append(
         self,

@@ -39,6 +39,7 @@ class Playbook:
         domain, study, user: see `View`.
         embedder: see `transom.memory.find_embedder`; None: search by words only.
         clock: returns the time, UTC, ISO 8601.
+        read_only: only read; the database may lie where nothing can be written.
 
     Raises:
         StoreError: the database cannot be used.
@@ -53,9 +54,10 @@ class Playbook:
         user: str = "",
         embedder: Embedder | None = None,
         clock: Callable[[], str] = now,
+        read_only: bool = False,
     ) -> None:
         self.view = View(domain, study, user)
-        self.ledger = Ledger(path)
+        self.ledger = Ledger(path, read_only=read_only)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 

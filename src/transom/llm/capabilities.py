@@ -30,8 +30,8 @@ class Capabilities:
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any
             case.
         structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries
-            its schema in the
-            prompt: the server would hold every reply to it, or refuse the request.
+            its schema in the prompt: the server would hold every reply to it, or refuse the
+            request.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to
             mark where it ends.

@@ -39,8 +39,7 @@ class EgressPolicy:
     Attributes:
         local_blocks: names of blocks, `*` and `?` allowed.
         keep_untrusted: every block of untrusted text, i.e. what was read from logs and reports, and
-            every turn of a
-            conversation, since tools answer in turns.
+            every turn of a conversation, since tools answer in turns.
     """
 
     local_blocks: tuple[str, ...] = ()

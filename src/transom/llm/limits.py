@@ -131,8 +131,8 @@ class Bucket:
             too.
         period: seconds.
         grace: seconds that a request may be under way before it reaches the server. It counts from
-            the end of them, or
-            from its reply if that is sooner: the server counts what arrives, not what is sent.
+            the end of them, or from its reply if that is sooner: the server counts what arrives,
+            not what is sent.
         clock: seconds of the wall clock: a monotonic one would not survive a restart.
     """
 

@@ -67,11 +67,10 @@ def named_chain(
 
     Raises:
         InputError: an empty or unknown name; a recording that cannot be read; a provider whose SDK
-            or key is missing;
-            one base URL for several servers.
+            or key is missing; one base URL for several servers.
         SettingsError: a seat that names a model and no provider.
     """
-    policy = EgressPolicy.of(around.settings.egress)
+    policy, retry = EgressPolicy.of(around.settings.egress), around.settings.llm.retry
     names = _names(spec)
     addressed = {_kind(name) for name in names} & set(HOSTED)
     if around.base_url and len(addressed) > 1:
@@ -90,9 +89,9 @@ def named_chain(
     for role, seat in (seats or {}).items():
         own = seat_spec(seat, names)
         if own is not None:
-            chains.setdefault(own, Chain(made(_names(own)), policy))
+            chains.setdefault(own, Chain(made(_names(own)), policy, retry=retry))
             answering[role] = chains[own]
-    return Chain(made(names), policy, answering)
+    return Chain(made(names), policy, answering, retry)
 
 
 def named_provider(name: str, around: Surroundings) -> Provider:

@@ -25,8 +25,7 @@ def read_json(text: str) -> Json:
 
     Raises:
         ValueError: it is no JSON: it holds NaN, an infinity, a name twice in one object, or more
-            than `LEVELS` levels.
-            What it says quotes nothing of the text.
+            than `LEVELS` levels. What it says quotes nothing of the text.
     """
     return _read(text, LEVELS, _named_once)
 

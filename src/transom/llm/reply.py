@@ -24,8 +24,7 @@ class Usage:
         cache_write_tokens: those of the input that were written into a cache, where the vendor
             reports them.
         cost: in US dollars, where the server reports it; it overrides any price list. Of several
-            calls, the sum of
-            what was reported.
+            calls, the sum of what was reported.
     """
 
     input_tokens: int = 0

@@ -148,8 +148,7 @@ class Role:
         name: `product.seat`, e.g. `checklist.parser`.
         prompt: its own blocks, all of them stable. A text becomes one block of the name `role`.
         sees: names of the blocks that may stand in its window, its own prompt's included; only
-            these where none is
-            given.
+            these where none is given.
         tools: what it may call.
         settings: how it asks.
         strategy: what it does when its conversation outgrows the window.
@@ -246,9 +245,8 @@ class Window:
     Attributes:
         shares: how full it is; a remark for the journal, not part of what is asked.
         egress: `local` where what was said in the conversation so far was answered from local text,
-            so that it may
-            repeat it: a window that holds it is as local, whether or not that text still stands in
-            it.
+            so that it may repeat it: a window that holds it is as local, whether or not that text
+            still stands in it.
     """
 
     blocks: tuple[Block, ...]

@@ -29,8 +29,7 @@ class Memory(Protocol):
 
         Args:
             key: its id; an entry with this id is replaced. None: an id from content and metadata,
-                so that an equal
-                entry is stored once.
+                so that an equal entry is stored once.
             egress: `local` if the text must not reach a remote provider.
         """
         ...
@@ -46,8 +45,8 @@ class Memory(Protocol):
 
         Args:
             filters: conditions on the metadata: a value, a list of values, or `{"from": a, "to":
-                b}`, both inclusive
-                and optional. `{"feature": "F1", "timestamp": {"from": "2026-11-01"}}`.
+                b}`, both inclusive and optional. `{"feature": "F1", "timestamp": {"from":
+                "2026-11-01"}}`.
         """
         ...
 
@@ -74,8 +73,7 @@ class Memory(Protocol):
             hops: number of steps at most; None: no limit.
             relationship: follow only relations with this name.
             direction: `out` follows relations from source to target, `in` the other way. Everything
-                that depends on X:
-                `neighbours(X, None, relationship="depends_on", direction="in")`.
+                that depends on X: `neighbours(X, None, relationship="depends_on", direction="in")`.
 
         Raises:
             InputError: the entry is unknown.

@@ -55,18 +55,22 @@ class SqliteMemory:
         self._index = Index(tables, "memories", embedder)
 
     @classmethod
-    def open(cls, path: Path | None, embedder: Embedder | None = None) -> Self:
+    def open(
+        cls, path: Path | None, embedder: Embedder | None = None, *, read_only: bool = False
+    ) -> Self:
         """Open the memory in a database file.
 
         Args:
             path: the database file; None for a database in memory.
             embedder: see `find_embedder`; None: search by words only.
+            read_only: only read; the database may lie where nothing can be written.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
         """
+        connect = Tables.open_for_reading if read_only else Tables.open
         try:
-            return cls(Tables.open(path, "memory", _STEPS), embedder)
+            return cls(connect(path, "memory", _STEPS), embedder)
         except StoreError as error:
             raise _unavailable(error) from error
 

@@ -3,9 +3,10 @@ read of them.
 
     checkpoint_latest.json                       the newest
     hourly/YYYYMMDDHH/checkpoint_HHMMSS_n.json   each with what its attempt left, for as long as the
-    settings say stage_outputs/STAGE.json                     the newest of each stage
+                                                 settings say
+    stage_outputs/STAGE.json                     the newest of each stage
     error_logs/iteration_n.json                  what was wrong with attempt n, so that it was
-    written again
+                                                 written again
 
 These files are written and never read: the journal alone decides. So none of them is synced.
 """

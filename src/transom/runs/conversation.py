@@ -1,21 +1,22 @@
-"""A conversation is the fold of its events; the same `apply` takes them in live and when a run is
-resumed.
+"""A conversation is the fold of its events. The same `apply` folds new events and, when a run is
+resumed, the journaled ones.
 
 Kinds of events, each with `{stage, epoch, conversation}`:
 
     conversation_opened   {parent, purpose, egress?}
-    user_message          {text, fingerprint?, id?, blocks?, recalled?, egress?, sub?}   without a
-    fingerprint nobody
-                          answers it by itself: a request for a repair, or the finding of a
-                          sub-conversation (`sub`)
+    user_message          {text, fingerprint?, id?, blocks?, recalled?, egress?, sub?}
+                          without a fingerprint it is not a message of the program: a request for a
+                          repair, or the finding of a sub-conversation (`sub`)
     model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}
-    status: "silent",
-                          "repair" or "failed" where the answer is not whole after it
-    tool_started          {ordinal, call, mark, settles?}   a tool that is not simply repeated
-    begins tool_result           {ordinal, call, name, effect, seconds, outcome}   a second one
-    replaces the first message_failed        {error, what} reset                 {to, turns}   in a
-    stage something else is said in the place of message `to` conversation_closed   {summary, how,
-    struck, egress?}
+                          status: "silent", "repair" or "failed" if the answer is incomplete
+    tool_started          {ordinal, call, mark, settles?}
+                          begins a call of a tool that must not simply be repeated
+    tool_result           {ordinal, call, name, effect, seconds, outcome}
+                          a second result replaces the first
+    message_failed        {error, what}
+    reset                 {to, turns}
+                          a stage says something else in the place of message `to`
+    conversation_closed   {summary, how, struck, egress?}
 """
 
 from __future__ import annotations

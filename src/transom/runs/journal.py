@@ -2,20 +2,21 @@
 
 Records of a run's stream, by kind:
 
-    opened    {journal, entry?}                                         how `transom resume` starts
-    it again started   {stage, attempt, fingerprint, deletions}            a stage's function is
-    about to run writing   {stage, output, file}                                     its file is
-    about to be written done      {stage, attempt, fingerprint, deletions, output, answered, usage}
-    failed    {stage, attempt, error}                             never memoised paused    {stage,
-    reason, choice?}                            never memoised; choice: see `runs.questions` decided
-    {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}   "keep", "redo",
-    "approve",
-              "refuse", or words: the answer to a question, or guidance for a flow that gave up
-              `after` so many repairs
-    settled   {stage}                                             the choice that it waited for is
-    none any more handed    {after, files}                                      a flow gave up after
-    so many repairs closed    {status} held      {target, until, cause}                        of
-    `check batch`: an item that is asked again then
+    opened    {journal, entry?}             how `transom resume` starts the run
+    started   {stage, attempt, fingerprint, deletions}
+                                            a stage's function is about to run
+    writing   {stage, output, file}         the stage's file is about to be written
+    done      {stage, attempt, fingerprint, deletions, output, answered, usage}
+    failed    {stage, attempt, error}       never memoised
+    paused    {stage, reason, choice?}      never memoised; choice: see `runs.questions`
+    decided   {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}
+                                            answer: "keep", "redo", "approve", "refuse", or the
+                                            words of a person: the answer to a question, or guidance
+                                            for a flow that gave up after `after` repairs
+    settled   {stage}                       the choice that the stage waited for is obsolete
+    handed    {after, files}                a flow gave up after `after` repairs
+    closed    {status}
+    held      {target, until, cause}        `check batch` asks for this item again at `until`
 
 Events of conversations are described in `transom.runs.conversation`, windows in
 `transom.runs.windows`.
@@ -71,6 +72,7 @@ class RunState:
     version: int | None = None
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
+    is_closed: bool = False  # it came to an end, and was not opened again
     helps: list[dict[str, Any]] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
@@ -170,6 +172,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 None,
             )
             state.version = state.version or data.get("journal", 1)
+            state.is_closed = False
         case "started" | "writing" | "done":
             state.stage(data["stage"]).apply(kind, data)
         case "failed" | "paused":
@@ -187,6 +190,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":
             state.status = data["status"]
+            state.is_closed = True
             state.asked.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False

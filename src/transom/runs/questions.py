@@ -20,7 +20,8 @@ Choice: TypeAlias = dict[str, Any]
 
     of a stage's file   file: its path below the folder of the run
     of a tool call      kind (`approval` or `begun`), tool, arguments, key: of its outcome in the
-    journal, egress? of a question       kind (`question`), prompt, options
+                        journal, egress?
+    of a question       kind (`question`), prompt, options
 """
 Slot: TypeAlias = tuple[str, str]
 """A stage, and the fingerprint of a call or question; "" for the stage's file."""

@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import CapReached, Paused, RunError, TransomError
+from transom.errors import CapReached, InputError, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.checked import check_kind
 from transom.runs.artifact import (
@@ -89,7 +89,7 @@ class Run(Host):
 
         Raises:
             RunBusy: another process works on it.
-            RunError: an earlier version of transom made it.
+            RunError: another version of transom made it, with another format of the journal.
         """
         check_kind(workspace, Workspace, "workspace", "Run.open", 'say Workspace.at(".transom")')
         check_kind(chain, Chain, "chain", "Run.open")
@@ -105,9 +105,11 @@ class Run(Host):
         run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
         try:
             if run.state.version not in (None, VERSION):
-                hint = "finish it with that version, or start afresh in another --workspace"
                 raise RunError(
-                    "the run was made by an earlier version of transom", where=run.id, hint=hint
+                    f"another version of transom made the run: its journal has format"
+                    f" {run.state.version}, and this version continues format {VERSION}",
+                    where=run.id,
+                    hint="finish it with that version, or begin it anew in another workspace",
                 )
             await run.append(
                 "opened",
@@ -127,7 +129,20 @@ class Run(Host):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not self.state.is_closed:
+            self._name_next_step(error)
         await self._lease.leave(error)
+
+    def _name_next_step(self, error: Exception) -> None:
+        """Let an error that leaves the run open end with the command that goes on. No other place
+        does so, whatever went wrong.
+        """
+        if not self.next_command or isinstance(error, Paused):  # a pause names its own
+            return
+        if isinstance(error, TransomError):
+            error.next_step = error.next_step or self.how_to_go_on()
+        else:
+            error.add_note(self.how_to_go_on())
 
     def close(self) -> None:
         """Free the run and its trace, or have the last stage that still works do so; may be
@@ -170,8 +185,7 @@ class Run(Host):
             Paused: it ran out of time, or inputs and file both changed and a person must say which
                 counts.
             RunError: the name was walked before, another stage writes the same file, the run is
-                closed, or a tool
-                handler of the run calls this.
+                closed, or a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
         check_kind(out, File, "out", name, 'say text_file("NAME.txt")')
@@ -262,11 +276,10 @@ class Run(Host):
             keys.ACTION: plan.action,
         }
         with self.telemetry.span(f"stage {name}", **attributes):
-            value = await (
-                self._attempt(step, plan, epoch)
-                if plan.action == "run"
-                else self._reuse(step, plan)
-            )
+            if plan.action == "run":
+                value = await self._attempt(step, plan, epoch)
+            else:
+                value = await self._reuse(step, plan, epoch)
         by, usage, done = "", Usage(), self.state.stage(name).done
         if plan.edited:
             by = A_PERSON
@@ -275,8 +288,19 @@ class Run(Host):
         lineage = lineage_of(epoch, plan.edited, inputs)
         return Artifact(value, path, digest(path.read_bytes()), lineage, epoch, by, usage)
 
-    async def _reuse(self, step: Step[T], plan: Plan) -> T:
-        value = step.out.read(step.path)
+    async def _reuse(self, step: Step[T], plan: Plan, epoch: str) -> T:
+        """Return the value in the stage's file.
+
+        An unedited file that cannot be read back was written by another version of Transom. Its
+        stage runs again and replays its replies, so that nobody has to delete the file.
+        """
+        try:
+            value = step.out.read(step.path)
+        except InputError:
+            if plan.edited:
+                raise
+            self.progress(f"{step.name}: made by another version, so it is made again")
+            return await self._attempt(step, plan, epoch)
         self.progress(
             f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
         )
@@ -359,7 +383,7 @@ class Run(Host):
             raise
         except CapReached as error:
             more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
-            hint = f"go on with: transom resume {self.id}{more}"
+            hint = self.how_to_go_on(more)
             raise await self.pause(
                 stage.name, f"stage {stage.name}: {error.what}", hint=hint
             ) from error

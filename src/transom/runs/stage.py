@@ -7,18 +7,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from transom.context.tokens import Measure
 from transom.errors import InputError, RunError, TransomError
 from transom.llm import Reply, Request, Role, Usage
+from transom.llm.attempts import of_provider
 from transom.llm.capabilities import UNBOUNDED
 from transom.llm.deltas import OnDelta, both
-from transom.llm.provider import of_provider
 from transom.runs.artifact import write_file
 from transom.runs.conversation import Conversation, ConversationKey
-from transom.runs.event_log import Host
+from transom.runs.event_log import Host, tell_nobody
 from transom.runs.observe import logged, of_reply, of_request
 from transom.runs.tool_calls import ToolJournal
 from transom.runs.windows import WindowWriter
@@ -163,15 +164,7 @@ class Stage:
                 if host.spending:
                     host.spending.check()
                 hear = both(on_delta, host.on_delta)
-                asked = logged(
-                    request, self._answer(request, id(chain), hear), host.chain, told=host.log_calls
-                )
-                if seconds is None:
-                    reply = await asked
-                else:
-                    # in this very task: a stop that comes with it is heard
-                    async with asyncio.timeout(seconds):
-                        reply = await asked
+                reply = await self._watched(request, id(chain), hear, seconds)
             except (TransomError, TimeoutError) as error:
                 span.update(of_provider(self._pinned.get(id(chain)) or chain.failed(error)))
                 raise
@@ -185,6 +178,33 @@ class Stage:
                 host.spending.add(reply.by, reply.usage)
             span.update(of_reply(reply))
         return reply, stop
+
+    async def _watched(
+        self, request: Request, chain: int, hear: OnDelta | None, seconds: float | None
+    ) -> Reply:
+        """Wait for a reply, at most `seconds`; meanwhile a person is told of a silent model."""
+        host, silence = self.host, None
+        if host.progress is not tell_nobody:
+            silence = host.silence.begin(partial(self._silence, request.role))
+            if hear:  # a reply that is shown as it comes is no silence
+                hear = both(hear, silence.restart)
+        try:
+            asked = logged(
+                request, self._answer(request, chain, hear), host.chain, told=host.log_calls
+            )
+            if seconds is None:
+                return await asked
+            # in this very task: a stop that comes with it is heard
+            async with asyncio.timeout(seconds):
+                return await asked
+        finally:
+            if silence:
+                host.silence.end(silence)
+
+    def _silence(self, role: str, seconds: int) -> str:
+        return (
+            f"{self.name}: {self.next_model(role)} has not answered for {seconds} s; still waiting"
+        )
 
     async def _answer(self, request: Request, chain: int, hear: OnDelta | None) -> Reply:
         """The first reply settles who answers in this stage, also for calls that run beside it."""

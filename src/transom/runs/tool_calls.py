@@ -172,30 +172,40 @@ class ToolJournal:
         self._run.append_soon("tool_result", {**at.to_json(), "outcome": outcome})
 
     async def _begin(self, at: CallPlace, tool: ToolSpec, call: ToolCall) -> Begun:
-        """Journal that a call begins, unless it must not.
-
-        Where a `once` call or an equal one was begun, and nobody knows whether it was carried out,
-        a person says so.
-        """
-        state, event, decided = self._run.state, at.to_json(), None
-        begun = state.conversation(at.key).begun.get(at.call, 0)
+        """Journal that a call begins, unless it must not begin again."""
+        event = at.to_json()
+        begun = self._run.state.conversation(at.key).begun.get(at.call, 0)
         if tool.effect != "once":
             if not begun:
                 await self._run.append("tool_started", event, sync=False)
             return "stopped" if begun else ""
-        mark, fingerprint = _mark_of(call), digest([event, begun])
-        others = any(self._is_in_doubt(one) for one in self._begun(at, mark) if one != at)
-        if begun or others or (at.key.stage, fingerprint) in state.waiting:
-            decided = self._run.answer(at.key.stage, fingerprint)
-            if not decided:
-                reason = f"tool {call.name} was begun, and whether it was carried out is not known"
-                raise await self._pause(BEGUN, at, call, fingerprint, reason)
-            if decided.text == "keep":
-                return "done"
-        await self._run.append(
-            "tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})}
-        )
+        decided = await self.decision(at, call)
+        if decided and decided.text == "keep":
+            return "done"
+        settles: dict[str, Any] = {"settles": True} if decided else {}
+        await self._run.append("tool_started", {**event, "mark": _mark_of(call), **settles})
         return ""
+
+    async def decision(self, at: CallPlace, call: ToolCall) -> PersonAnswer | None:
+        """Return what a person decided about a `once` call of the last reply that is in doubt.
+
+        A call is in doubt if it, or an equal one, was begun and nobody knows whether it was carried
+        out. None if this call is not.
+
+        Raises:
+            Paused: it is in doubt, and nobody has answered yet.
+        """
+        state = self._run.state
+        begun = state.conversation(at.key).begun.get(at.call, 0)
+        fingerprint = digest([at.to_json(), begun])
+        equal_calls = [other for other in self._begun(at, _mark_of(call)) if other != at]
+        in_doubt = begun > 0 or any(self._is_in_doubt(other) for other in equal_calls)
+        if not in_doubt and (at.key.stage, fingerprint) not in state.waiting:
+            return None
+        if decided := self._run.answer(at.key.stage, fingerprint):
+            return decided
+        reason = f"tool {call.name} was begun, and whether it was carried out is not known"
+        raise await self._pause(BEGUN, at, call, fingerprint, reason)
 
     async def _pause(
         self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str

@@ -16,11 +16,11 @@ from typing import Any
 
 from transom.canonical import Json, digest
 from transom.errors import InputError, RunBusy, RunError
+from transom.runs.recognising import FOLDER
 from transom.store import SqliteStore, is_network
+from transom.store.sqlite_errors import is_read_only, read_only_error
 from transom.telemetry.otlp import Exporter
 from transom.telemetry.otlp import exporter as configured
-
-FOLDER = ".transom"
 
 
 def find_workspace(start: Path) -> Path:
@@ -44,29 +44,51 @@ class Workspace:
     def at(
         root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
     ) -> Workspace:
-        """Open or make a workspace; InputError where its folder cannot be made.
+        """Open or make a workspace; InputError if its folder cannot be made, StoreError if it is
+        read-only.
 
         Without a `state_dir` a network filesystem moves the database to the user's local state
         folder, since SQLite's write-ahead log does not work there. Without an `exporter` the
         variables of OpenTelemetry are looked at.
         """
-        root = Path(root).absolute()
+        found = Workspace.known(root, state_dir=state_dir, exporter=exporter)
+        root = found.root
         try:
             root.mkdir(parents=True, exist_ok=True)
-            chosen = state_dir.absolute() if state_dir else root
-            if not state_dir and is_network(root):
-                local = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-                chosen = local / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
-            chosen.mkdir(parents=True, exist_ok=True)
+            found.state_dir.mkdir(parents=True, exist_ok=True)
             if root.name == FOLDER and not (root / ".gitignore").exists():
                 (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
         except OSError as error:
+            found.check_writable()
             what, hint = (
                 f"cannot make the workspace: {error.strerror}",
                 "choose another with --workspace",
             )
             raise InputError(what, where=str(root), hint=hint) from error
+        found.check_writable()
+        return found
+
+    @staticmethod
+    def known(
+        root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
+    ) -> Workspace:
+        """Return the workspace of a folder for looking at it: nothing is made, and the folder need
+        not be there. For the arguments see `at`.
+        """
+        root = Path(root).absolute()
+        chosen = state_dir.absolute() if state_dir else root
+        if not state_dir and is_network(root):
+            local = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+            chosen = local / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
         return Workspace(root, state_dir=chosen, exporter=exporter or configured())
+
+    def check_writable(self) -> None:
+        """Raise StoreError if the workspace is there and can only be read."""
+        for folder in (self.root, self.state_dir):
+            if folder.is_dir() and not os.access(folder, os.W_OK):
+                raise read_only_error(self.root)
+        if is_read_only(self.database):
+            raise read_only_error(self.root)
 
     @property
     def database(self) -> Path:
@@ -79,6 +101,12 @@ class Workspace:
     def open_store(self, *, after_append: Callable[[int], None] | None = None) -> SqliteStore:
         """The workspace's database."""
         return SqliteStore.open(self.database, after_append=after_append)
+
+    def open_store_for_reading(self) -> SqliteStore:
+        """Open the workspace's database, or an empty one if there is none. The workspace may be
+        read-only.
+        """
+        return SqliteStore.open_for_reading(self.database if self.database.is_file() else None)
 
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""

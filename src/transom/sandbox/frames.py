@@ -56,8 +56,7 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
 
     Raises:
         ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or
-            a text that is not
-            valid Unicode.
+            a text that is not valid Unicode.
     """
     if data.count(b",") > _MOST_VALUES:
         raise ValueError(f"the reply holds more than {_MOST_VALUES} values")

@@ -34,8 +34,7 @@ class Door:
         app: the application behind it.
         token: the token that `Authorization: Bearer` must have.
         host: the name or address that the server listens on. If it is not loopback, requests may
-            name the server by
-            any address, but by no other name.
+            name the server by any address, but by no other name.
     """
 
     def __init__(self, app: ASGIApp, token: str, host: str = "127.0.0.1") -> None:

@@ -40,26 +40,42 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         return  # the usual case, without a write lock
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(connection)  # again: another process may have been first
-        if version > FORMAT:
-            raise StoreError(
-                f"the database has format {version}, this version of transom reads up to {FORMAT}",
-                where=str(path),
-                hint="use the newer transom that wrote it, or another folder with --workspace",
-            )
-        if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-            raise StoreError(
-                "this SQLite file belongs to another program",
-                where=str(path),
-                hint="move it away, or use another folder with --workspace",
-            )
-        for statement in _TABLES if version == 0 else ():
-            connection.execute(statement)
+        # again: another process may have been first
+        if not check_format(connection, path):
+            create_tables(connection)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def check_format(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether the database has these tables; False for an empty one.
+
+    Raises:
+        StoreError: the database is newer than this code, or belongs to another program.
+    """
+    version = _version(connection)
+    if version > FORMAT:
+        raise StoreError(
+            f"the database has format {version}, this version of transom reads up to {FORMAT}",
+            where=str(path),
+            hint="use the newer transom that wrote it, or another folder with --workspace",
+        )
+    if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise StoreError(
+            "this SQLite file belongs to another program",
+            where=str(path),
+            hint="move it away, or use another folder with --workspace",
+        )
+    return version > 0
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables in an empty database."""
+    for statement in _TABLES:
+        connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection) -> int:

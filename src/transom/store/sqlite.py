@@ -21,9 +21,11 @@ from transom.store.codec import check_name, decode, encode, now
 from transom.store.committer import Committer, Work
 from transom.store.migrations import migrate
 from transom.store.protocol import Record
+from transom.store.reading import connect_for_reading
 from transom.store.sqlite_errors import primary_code, typed_errors
 from transom.store.writer import Writer
 
+IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
@@ -62,9 +64,8 @@ class SqliteStore:
             path: the database; must not lie on a network file system (see `is_network`), where WAL
                 does not work.
             after_append: hook for failpoints: called with n = 1, 2, ... after the commit of this
-                store's n-th append
-                and before its caller goes on. The caller gets the exceptions that it raises; the
-                record is stored.
+                store's n-th append and before its caller goes on. The caller gets the exceptions
+                that it raises; the record is stored.
             busy_seconds: timeout for the lock of another process.
 
         Raises:
@@ -77,6 +78,25 @@ class SqliteStore:
             reader.execute("PRAGMA query_only = ON")
             committer = Committer(connection, path, busy_seconds)
         return cls(path, Writer(committer, path, after_append), reader)
+
+    @classmethod
+    def open_for_reading(cls, path: Path | None, *, busy_seconds: float = _BUSY_SECONDS) -> Self:
+        """Open a database that is only read. It may lie where nothing can be written.
+
+        Args:
+            path: the database; None for an empty one in memory.
+            busy_seconds: timeout for the lock of another process.
+
+        Raises:
+            StoreError: not a database, damaged, newer than this code, or not readable; every write
+                raises it, too.
+        """
+        where = path or IN_MEMORY
+        with typed_errors(where):
+            reader = connect_for_reading(path, busy_seconds)
+            # SQLite refuses each write of this connection, so no writer of our own is needed.
+            committer = Committer(reader, where, busy_seconds)
+        return cls(where, Writer(committer, where), reader)
 
     @property
     def commits(self) -> int:

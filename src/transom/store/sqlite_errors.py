@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from transom.errors import StoreError
 
 _ELSEWHERE = "make the folder writable, or choose another workspace (--workspace, Home)"
+_NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _UNKNOWN = (
     "the database failed",
     "try again; if it stays so, begin another workspace (--workspace, Home)",
@@ -52,13 +54,35 @@ def primary_code(error: BaseException) -> int | None:
 
 def store_error(error: BaseException, path: Path) -> StoreError:
     """Return the StoreError for an error at the database `path`, with the original as its cause."""
+    code = primary_code(error) or 0
+    if code in _NOT_WRITABLE and is_read_only(path):
+        return _caused(read_only_error(path), error)
     if isinstance(error, OSError):
         what, hint = "the folder of the database cannot be made", _ELSEWHERE
     elif isinstance(error, UnicodeEncodeError):
         what, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
     else:
-        what, hint = _MEANING.get(primary_code(error) or 0, _UNKNOWN)
-    typed = StoreError(f"{what} ({error})", where=str(path), hint=hint)
+        what, hint = _MEANING.get(code, _UNKNOWN)
+    return _caused(StoreError(f"{what} ({error})", where=str(path), hint=hint), error)
+
+
+def is_read_only(database: Path) -> bool:
+    """Return whether a database is there and this process must not write to it or its folder."""
+    if not database.is_file():
+        return False
+    return not (os.access(database, os.W_OK) and os.access(database.parent, os.W_OK))
+
+
+def read_only_error(where: Path) -> StoreError:
+    """Return the error of a write in a workspace that can only be read."""
+    return StoreError(
+        "the workspace is read-only",
+        where=str(where),
+        hint="you can look at it; to change it, copy it and name the copy with --workspace",
+    )
+
+
+def _caused(typed: StoreError, error: BaseException) -> StoreError:
     typed.__cause__ = error
     return typed
 

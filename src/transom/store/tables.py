@@ -12,14 +12,14 @@ from threading import RLock
 from typing import Any, Self, TypeAlias, TypeVar
 
 from transom.errors import StoreError
-from transom.store.sqlite import connect_for_writing
-from transom.store.sqlite_errors import typed_errors
+from transom.store.reading import connect_for_reading
+from transom.store.sqlite import IN_MEMORY, connect_for_writing
+from transom.store.sqlite_errors import is_read_only, typed_errors
 
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
 """The argument of a transaction's function."""
 Value: TypeAlias = str | int | float | bytes | None
-IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 
 
@@ -27,9 +27,15 @@ class Tables:
     """A connection for one room. Threads may share it and take turns.
 
     A write returns once it is committed: it then survives `kill -9`, and other processes see it.
+
+    Attributes:
+        read_only: whether every write is refused.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, *, read_only: bool = False
+    ) -> None:
+        self.read_only = read_only
         self._path = path
         self._connection = connection
         self._lock = RLock()
@@ -61,6 +67,50 @@ class Tables:
         except BaseException:
             connection.close()
             raise
+        return tables
+
+    @classmethod
+    def open_for_reading(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
+        """Open a database that is only read. It may lie where nothing can be written.
+
+        Args:
+            path: the database file; None for a database in memory. Tables of this room that it
+                does not have are empty.
+            room, steps: see `open`.
+
+        Raises:
+            StoreError: the file is not a state database, has another version of the room's tables,
+                or cannot be read; every write raises it, too.
+        """
+        if path is None:
+            return cls._empty(room, steps)
+        with typed_errors(path):
+            connection = connect_for_reading(path, _BUSY_SECONDS)
+            tables = cls(path, connection, read_only=True)
+            try:
+                version = tables._version(connection, room, len(steps))
+            except BaseException:
+                connection.close()
+                raise
+        if version == len(steps):
+            return tables
+        connection.close()
+        if not version:
+            return cls._empty(room, steps)
+        if is_read_only(path):
+            raise StoreError(
+                f"the tables of {room} have the older format {version}, and the workspace is"
+                " read-only",
+                where=str(path),
+                hint="copy it, and name the copy with --workspace",
+            )
+        return cls.open(path, room, steps)
+
+    @classmethod
+    def _empty(cls, room: str, steps: Sequence[Sequence[str]]) -> Self:
+        tables = cls.open(None, room, steps)
+        tables._connection.execute("PRAGMA query_only = ON")
+        tables.read_only = True
         return tables
 
     def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
@@ -105,16 +155,22 @@ class Tables:
             "CREATE TABLE IF NOT EXISTS rooms (room TEXT PRIMARY KEY, version INTEGER) WITHOUT"
             " ROWID"
         )
-        row = connection.execute("SELECT version FROM rooms WHERE room = ?", (room,)).fetchone()
-        version = row[0] if row else 0
-        if version > len(steps):
-            raise StoreError(
-                f"the tables of {room} have format {version}, this version of transom reads up to"
-                f" {len(steps)}",
-                where=str(self._path),
-                hint="use the newer transom that wrote them, or another folder with --workspace",
-            )
-        for step in steps[version:]:
+        for step in steps[self._version(connection, room, len(steps)) :]:
             for statement in step:
                 connection.execute(statement)
         connection.execute("INSERT OR REPLACE INTO rooms VALUES (?, ?)", (room, len(steps)))
+
+    def _version(self, connection: sqlite3.Connection, room: str, newest: int) -> int:
+        """Return the version of the room's tables; 0 if there are none."""
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'rooms'").fetchone():
+            return 0
+        row = connection.execute("SELECT version FROM rooms WHERE room = ?", (room,)).fetchone()
+        version = int(row[0]) if row else 0
+        if version > newest:
+            raise StoreError(
+                f"the tables of {room} have format {version}, this version of transom reads up to"
+                f" {newest}",
+                where=str(self._path),
+                hint="use the newer transom that wrote them, or another folder with --workspace",
+            )
+        return version

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transom.errors import InputError
+from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import load_yaml, read_text
 from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
 from transom.stories.status import (
@@ -200,7 +201,7 @@ def _number_of(epic: str) -> str:
 def _stories_yaml(search: _Search) -> Iterator[Backlog]:
     named = [one for one in search.files if one == search.place and one.suffix != ".md"]
     for path in dict.fromkeys((*search.called(_LIST), *named)):
-        text, source = path.read_text(encoding="utf-8", errors="replace"), search.relative(path)
+        text, source = TextFile(path).whole(), search.relative(path)
         declared = re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE)
         if re.fullmatch(_SHEET, path.name):
             continue
@@ -345,7 +346,7 @@ def _known(search: _Search) -> list[str]:
     for path in search.called(_SHEET):
         known += re.findall(
             r"^\s+(epic-\d+[a-z]?):",
-            path.read_text(encoding="utf-8", errors="replace"),
+            TextFile(path).whole(),
             re.MULTILINE,
         )
     known += [_epic_of(path) for path in search.called(_STORY_FILE)]

@@ -3,8 +3,7 @@ the work is merged.
 
     baseline > sm > po > dev > tests > evidence > qa > merge
                 ^    |    ^                 |       |
-                +----+    +-----------------+-------+      bounded; a person is asked when a finding
-                repeats
+                +----+    +-----------------+-------+      bounded; a repeated finding asks a person
 
 Each step is a stage of the run, so a resumed run repeats no finished step. The start of each step
 is recorded, so that git shows its progress after a kill.

@@ -26,8 +26,7 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
 
     Raises:
         InputError: another shape; an id that is missing, double, not a text, or a prefix of
-            another; a status in a
-            list; with file:line.
+            another; a status in a list; with file:line.
     """
     match file.data:
         case list():

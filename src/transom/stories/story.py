@@ -61,7 +61,7 @@ class Story(Record):
         source: its file, relative to the project; `line`: its first line there.
         owns_file: whether the file has only this story.
         spec_checkpoint, done_checkpoint: whether a person reviews it before Dev starts, and when it
-        is done.
+            is done.
     """
 
     id: str

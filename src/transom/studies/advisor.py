@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from transom.agent import RETRY, Budget, call
 from transom.canonical import Json, compact_json
 from transom.errors import CapReached, ReplyError, ToolRefused
+from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.learning import SessionState, TaskType
 from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.reading import read_json
@@ -198,9 +199,18 @@ class Advisor:
             raise ToolRefused(
                 f"trial {trial} has no {what}", hint=f"known: record, {', '.join(files)}"
             )
-        with (folder / what).open("rb") as file:
-            file.seek(start)
-            return file.read(MOST_READ).decode("utf-8", "replace")
+        return _part(folder / what, start)
+
+
+def _part(path: Path, start: int) -> str:
+    """Return the characters of a file from a position on, at most as many as a call may read."""
+    text, skipped = "", 0
+    for piece in TextFile(path, limit=STREAMED_BYTES).pieces():
+        text += piece[max(0, start - skipped) :][: MOST_READ - len(text)]
+        skipped += len(piece)
+        if len(text) == MOST_READ:
+            break
+    return text
 
 
 def _read(text: str) -> Proposal:

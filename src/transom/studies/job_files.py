@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.errors import InputError, install_hint
+from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.studies.study import Extractor
 
 _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
 _STRESSES = 6
+_LONGEST_ROW = 4096  # characters
 _SPACED = re.compile(r"E I G E N V A L U E|B U C K L I N G")  # tables of CalculiX that name no set
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
 
@@ -245,16 +247,12 @@ def _floats(parts: Iterable[str]) -> list[float]:
 
 def read_text(path: Path, limit: int = 8_000_000) -> str:
     """Return the text of an output file: at most `limit` bytes, half from its beginning and half
-    from its end.
+    from its end; "" for a file that cannot be read, such as half a compressed file.
     """
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(0)
-        if size <= limit:
-            return file.read().decode("utf-8", "replace")
-        head = file.read(limit // 2)
-        file.seek(size - limit // 2)
-        return (head + b"\n" + file.read()).decode("utf-8", "replace")
+    try:
+        return TextFile(path).ends(limit)
+    except InputError:
+        return ""
 
 
 def extract(extractor: Extractor, folder: Path) -> float | None:
@@ -267,8 +265,10 @@ def extract(extractor: Extractor, folder: Path) -> float | None:
     if extractor.regex is not None:
         return _matched(read_text(path), extractor.regex)
     if extractor.calculix is not None:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            found = read_dat(lines)
+        try:
+            found = read_dat(TextFile(path, limit=STREAMED_BYTES).lines(_LONGEST_ROW))
+        except InputError:  # half a compressed file
+            return None
         return found.stress if extractor.calculix == "mises" else found.displacement
     return _nastran(path, extractor.nastran or "")
 

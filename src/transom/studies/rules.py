@@ -211,8 +211,8 @@ def _cuts(
 
     Args:
         base: if above 0, the best one by information gain against this share of failures,
-            regardless of precision;
-            otherwise the one with the best score among those with sufficient precision.
+            regardless of precision; otherwise the one with the best score among those with
+            sufficient precision.
     """
     import numpy as np  # noqa: PLC0415  slow
 

@@ -29,8 +29,7 @@ class Trial(Data):
     Attributes:
         number: its number in the storage, from 0.
         kind: `solved` (with results, feasible or not), `failed` (without results), `rejected` (by a
-            requirement or
-            rule, without a solve), `running`, `lost` (the machine failed too often).
+            requirement or rule, without a solve), `running`, `lost` (the machine failed too often).
         params: values of the variables.
         outputs: outputs of the solver.
         values: values of the objectives; () without results.
@@ -105,8 +104,7 @@ def violations(
     Args:
         names: all named numbers, outputs included.
         margin: output -> factor between finer and coarse settings; it is applied to the outputs if
-            that makes the
-            design worse.
+            that makes the design worse.
     """
     moved = {
         name: float(names[name]) * factor

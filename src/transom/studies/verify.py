@@ -22,8 +22,8 @@ class Verified(Data):
 
     Attributes:
         verdict: `verified`; `exploits`: a constraint holds with the study's settings only; `fails`:
-            not solved with
-            finer settings; `drifts`: feasible, but an output differs beyond the tolerance.
+            not solved with finer settings; `drifts`: feasible, but an output differs beyond the
+            tolerance.
         outputs, fine: outputs of the two solves; `values`: its objectives with the finer settings.
     """
 

@@ -38,9 +38,8 @@ def exporter(endpoint: str | None = None) -> Exporter | None:
 
     Args:
         endpoint: the setting. Where it is given, what is wrong is an error, its headers included,
-            which a variable
-            holds; without it all is in variables, which may be meant for another library in the
-            same process, and is said and left alone.
+            which a variable holds; without it all is in variables, which may be meant for another
+            library in the same process, and is said and left alone.
 
     Raises:
         SettingsError: the setting is no address, or a header of its requests is none.

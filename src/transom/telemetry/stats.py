@@ -45,8 +45,7 @@ class StatsRow(Shape):
         calls: that were made; of a provider those in which it was asked. Replies from a journal are
             none.
         seconds: a call took, waiting and asking again included; of a provider what it took of the
-            call itself, and not
-            what others did that were asked before it.
+            call itself, and not what others did that were asked before it.
         errors: by type. A call that was asked again counts with each of its failures.
         error_rate: errors to requests, the repeated ones included; for tools to calls.
         retries: requests that were asked again.
@@ -120,8 +119,7 @@ def statistics(
         price: what calls cost.
         since: the option as the user wrote it, for the document.
         oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace
-            lasts as long as its
-            conversation. A request counts with the call that it was made for.
+            lasts as long as its conversation. A request counts with the call that it was made for.
     """
     of_row = {_DURATION[by]} if by == "tool" else {_DURATION[by], *_OF_CALLS}
     groups: defaultdict[str, defaultdict[str, list[Measure]]] = defaultdict(

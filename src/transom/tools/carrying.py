@@ -47,7 +47,7 @@ async def carried_out(
     Raises:
         ToolRefused: why it was not carried out, or failed.
         RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of
-        the tool.
+            the tool.
     """
     if tool.of_run:
         return _came(tool, call, await tool.run(_own(arguments)), redact)

@@ -5,7 +5,7 @@ call.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, get_args
@@ -57,9 +57,8 @@ class ToolLimits:
 
     Attributes:
         seconds: one call may take, None for no limit. A handler that is no coroutine cannot be
-            stopped: it is waited
-            for no longer, its result is thrown away, and its thread ends with the program at the
-            latest.
+            stopped: it is waited for no longer, its result is thrown away, and its thread ends with
+            the program at the latest.
         calls: that are carried out in one conversation and its sub-conversations, None for no
             limit.
     """
@@ -78,15 +77,14 @@ class ToolDefinition:
         parameters: JSON Schema (2020-12) of an object, whose `$ref`s lead to a place in it
             (`#/...`).
         handler: arguments, checked and with defaults filled in -> content. A plain function runs in
-            a
-            thread of its own. It raises `ToolRefused` for a call that it does not carry out,
+            a thread of its own. It raises `ToolRefused` for a call that it does not carry out,
             `ToolInDoubtError` for one that it may have carried out or not; any other error becomes
             a result that reports the failure. What it returns and cannot be kept (it is no JSON) is
             no failure: a `once` tool is in doubt from then on.
         effect: what a repetition would do. A `once` tool is never begun twice without a person's
-            approval. An
-            undeclared one (`unknown`) is carried out anew for each call, and never repeated by the
-            runtime. Only equal calls of a `pure` tool are answered from an earlier one.
+            approval. An undeclared one (`unknown`) is carried out anew for each call, and never
+            repeated by the runtime. Only equal calls of a `pure` tool are answered from an earlier
+            one.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
         fresh: whether an identical call may yield something else (a clock, a status), so that it is
@@ -96,9 +94,8 @@ class ToolDefinition:
         trust: of what it yields.
         egress: of what it yields.
         of_run: whether the handler is a part of the run: it looks at the time itself, and what it
-            raises beside
-            `ToolRefused` is no failure of a tool. The message ends with that; the call is carried
-            out when it goes on.
+            raises beside `ToolRefused` is no failure of a tool. The message ends with that; the
+            call is carried out when it goes on.
         checks: arguments -> what is wrong with them, in place of a check by the schema.
         fills: whether defaults of the schema are filled in; a server does that itself.
     """
@@ -141,6 +138,15 @@ class ToolDefinition:
             for name, inner in found
             if isinstance(inner, dict) and "default" in inner
         }
+
+    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002  for subclasses
+        """Return whether a call may change what another call of the same reply reads or writes.
+
+        Args:
+            tools_of_caller: the tools of the conversation that makes the call. A tool that opens a
+                sub-conversation may hand them on.
+        """
+        return self.effect != "pure"
 
     async def run(self, arguments: Arguments) -> ToolReturn:
         """Call the handler, whatever kind of function it is."""

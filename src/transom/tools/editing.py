@@ -11,6 +11,7 @@ from pydantic import Field
 
 from transom.canonical import write_atomic
 from transom.errors import ToolRefused
+from transom.formats.text_files import TextFile
 from transom.tools.definition import ToolDefinition
 from transom.tools.functions import tool
 
@@ -19,6 +20,7 @@ MAX_MATCHES = 100
 MAX_FILES = 500
 _LINE = 500  # characters shown of one
 _BYTES = 4 << 20
+_SEARCHED = 10_000  # characters of a line
 _SKIPPED = {
     ".git",
     ".hg",
@@ -82,10 +84,8 @@ class _Folder:
             path = self.root / name
             if part not in name or path.is_symlink() or path.stat().st_size > _BYTES:
                 continue
-            for number, line in enumerate(
-                path.read_text(encoding="utf-8", errors="replace").split("\n"), 1
-            ):
-                if wanted.search(line[:10_000]):
+            for number, line in enumerate(TextFile(path).lines(_SEARCHED), 1):
+                if wanted.search(line):
                     total += 1
                     rows += (
                         [f"{name}:{number}: {line.strip()[:_LINE]}"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.formats.text_lines import TextLines
+from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.tools.files import LONGEST_LINE
 
 _MORE = 10  # matches beside those that are returned, of which the lines are told
@@ -85,8 +85,8 @@ class _Hit:
 
 def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characters: int) -> Slice:
     """The lines `first` to `last`, counted from 1 and included, as far as the bytes suffice."""
-    reader = TextLines(path, LONGEST_LINE)
-    numbered = enumerate(reader, 1)
+    file = TextFile(path, limit=STREAMED_BYTES)
+    numbered = enumerate(file.lines(LONGEST_LINE), 1)
     lines: list[str] = []
     number, whole = 0, True
     for number, line in numbered:
@@ -95,12 +95,12 @@ def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characte
         shown = line[:line_characters]
         most_bytes -= len(shown.encode()) + 1
         if most_bytes < 0:
-            return Slice(tuple(lines), number - 1, False, True, reader.encoding)
+            return Slice(tuple(lines), number - 1, False, True, file.encoding)
         whole = whole and len(shown) == len(line)
         lines.append(shown)
         if number >= last:
             break
-    return Slice(tuple(lines), number, whole, next(numbered, None) is not None, reader.encoding)
+    return Slice(tuple(lines), number, whole, next(numbered, None) is not None, file.encoding)
 
 
 def search(
@@ -122,7 +122,8 @@ def search(
     recent: deque[str] = deque(maxlen=context)
     open_hits: list[_Hit] = []
     counts = {keyword: Count() for keyword, _ in wanted}
-    for number, line in enumerate(TextLines(path, LONGEST_LINE), 1):
+    lines = TextFile(path, limit=STREAMED_BYTES).lines(LONGEST_LINE)
+    for number, line in enumerate(lines, 1):
         lowered = line.lower()
         short = line[:characters]
         if open_hits:

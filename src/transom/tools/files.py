@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.text_lines import TextLines
+from transom.formats.text_files import STREAMED_BYTES, TextFile
+from transom.runs.recognising import is_workspace, lies_in_workspace
 
 _TYPES = {
     ".log": "log",
@@ -81,9 +82,12 @@ def plain_name(name: str) -> tuple[str, str]:
 
 
 def under(path: Path, roots: Iterable[Path]) -> bool:
-    """Whether a path, links resolved, lies under one of the roots."""
+    """Return whether a path, links resolved, lies under a root and in no workspace below it."""
     real = real_path(path)
-    return any(real.is_relative_to(real_path(root)) for root in roots)
+    for root in map(real_path, roots):
+        if real.is_relative_to(root) and not lies_in_workspace(real, root):
+            return True
+    return False
 
 
 def real_path(path: Path) -> Path:
@@ -200,12 +204,11 @@ def _named(
 
 
 def _visible(root: Path) -> list[Path]:
-    """The files below a folder, sorted; hidden folders, the workspace among them, hold nothing
-    to look at.
-    """
+    """Return the files below a folder, sorted, without those of hidden folders and workspaces."""
     found: list[Path] = []
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        visible = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in visible if not is_workspace(Path(folder, name))]
         found += [Path(folder, name) for name in files]
     return sorted(found)
 
@@ -287,7 +290,8 @@ class Viewer:
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
         blank = True
-        for count, line in enumerate(TextLines(path, LONGEST_LINE), 1):
+        lines = TextFile(path, limit=STREAMED_BYTES).lines(LONGEST_LINE)
+        for count, line in enumerate(lines, 1):
             blank = blank and not line.strip()
             short = line[: self.limits.line_characters]
             if count <= self.limits.header_lines:

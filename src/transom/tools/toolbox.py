@@ -50,8 +50,7 @@ class Toolbox:
 
     Raises:
         ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also
-            by a tool of the
-            runtime.
+            by a tool of the runtime.
     """
 
     def __init__(
@@ -127,6 +126,17 @@ class Toolbox:
         """All of them, as registered."""
         return tuple(self._tools.values())
 
+    def may_overlap(self, calls: Iterable[ToolCall]) -> bool:
+        """Return whether the calls of one reply may run side by side: no tool of them has effects.
+
+        A call of a tool that does not exist is refused, so it has none.
+        """
+        for call in calls:
+            tool = self._tools.get(call.name)
+            if tool is not None and tool.has_effects(self.tools):
+                return False
+        return True
+
     def accepted(self, call: ToolCall) -> Accepted | None:
         """The tool that `run` would run, and with what; None where it would refuse the call."""
         try:
@@ -154,7 +164,7 @@ class Toolbox:
 
         Raises:
             RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not
-            of the tool.
+                of the tool.
         """
         place = object() if place is None else place
         tool: ToolDefinition | None = None

@@ -45,12 +45,10 @@ class Stop:
 
     Attributes:
         what: `kill` and `cancel` as the k-th record is committed; `cancel asked` and `cancel tool`
-            while the k-th
-            request or tool is under way; `cancel tick` at the k-th turn of the event loop; `fail`:
-            the k-th request;
-            `refuse`: the store the k-th write; `full`: it and all that follow in that life; `cap`:
-            what may be used is used up with the k-th reply; `hear`: the listener raises at the k-th
-            event.
+            while the k-th request or tool is under way; `cancel tick` at the k-th turn of the event
+            loop; `fail`: the k-th request; `refuse`: the store the k-th write; `full`: it and all
+            that follow in that life; `cap`: what may be used is used up with the k-th reply;
+            `hear`: the listener raises at the k-th event.
         at: k, from 1; 0 for never.
         then: `same`: the same life goes on; `new`: another one does.
         answer: of the person who is asked about a tool that was begun.

@@ -87,6 +87,7 @@ def run(
     inputs: Iterable[str] = ("sta.log",),
     runner: Any = None,
     roots: Mapping[str, Path] | None = None,
+    others: tuple[Path, ...] = (),
     as_of: str = AS_OF,
     fail_on_unused: bool = False,
 ) -> Verdict:
@@ -95,7 +96,7 @@ def run(
     names = "\n".join(f"- '{name}'" for name in inputs)
     text = f"description: Confirm it.\ninput_files:\n{names}\n{item}"
     parsed = parse_item(text, folder / "ITEM-1.yaml")
-    where = Roots(given=roots or {}, base=folder)
+    where = Roots(given=roots or {}, base=folder, others=others)
     return asyncio.run(
         check_files(
             loaded,

@@ -27,6 +27,7 @@ from transom.checklist.judging import Roots, load_checker
 from transom.checklist.judging.files import classify
 from transom.checklist.results import BuildRecord, MutationRow
 from transom.errors import InputError
+from transom.runs import Workspace
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,8 @@ def test_utf_16_and_byte_order_marks(tmp_path: Path) -> None:
     }
     assert run(checker(tmp_path, "versions"), tmp_path, files).status == "PASS"
     write_files(tmp_path, {"odd": b"\xff\xfea"})
-    assert "Latin-1" in str(whole_text(tmp_path / "odd")[1].note)
+    note = "read as UTF-16, with damaged characters (line 1)"
+    assert whole_text(tmp_path / "odd")[1].note == note
 
 
 def test_a_text_that_swells_beyond_the_limit_is_refused(tmp_path: Path) -> None:
@@ -297,10 +299,31 @@ def test_a_reference_out_of_the_folders_is_not_read(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     write_files(folder, {"sta.log": log, "top.v": NETLIST})
     (folder / "link.spef").symlink_to(secret)
-    verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["in/sta.log"])
-    assert [one.path for one in verdict.inputs] == ["in/sta.log", "in/top.v"]
+    verdict = run(checker(tmp_path, "versions"), folder, {})
+    assert [one.path for one in verdict.inputs] == ["sta.log", "top.v"]
     assert [one.id for one in verdict.missing_items] == ["2.4"] * 3
     assert all("outside" in warned.message for warned in verdict.warnings)
+
+
+@pytest.mark.parametrize("written", ["../design/", "{folder}/design/", "../logs/../"])
+def test_the_items_own_folder_holds_files_that_a_log_may_name(tmp_path: Path, written: str) -> None:
+    """A log below the item's folder names files beside its own folder, as tools write them."""
+    place = written.format(folder=tmp_path)
+    log = LOG.replace("top.v", f"{place}top.v").replace("top.spef", f"{place}top.spef")
+    design = "" if written == "../logs/../" else "design/"
+    files = {"logs/sta.log": log, f"{design}top.v": NETLIST, f"{design}top.spef": SPEF}
+    verdict = run(checker(tmp_path, "versions"), tmp_path, files, inputs=["logs/sta.log"])
+    assert (verdict.status, len(verdict.inputs)) == ("PASS", 3)
+
+
+def test_each_root_may_hold_files_that_a_log_names(tmp_path: Path) -> None:
+    item_folder = tmp_path / "project"
+    write_files(tmp_path, {"netlists/top.v": NETLIST, "parasitics/top.spef": SPEF})
+    loaded = checker(tmp_path, "versions")
+    verdict = run(loaded, item_folder, {"sta.log": LOG}, others=(tmp_path / "netlists",))
+    assert (verdict.status, ids(verdict.missing_items)) == ("FAIL", ["2.4"])
+    both = (tmp_path / "netlists", tmp_path / "parasitics")
+    assert run(loaded, item_folder, {}, others=both).status == "PASS"
 
 
 @pytest.mark.parametrize("path", ["${NOWHERE}/x.spef", "n" * 300 + ".spef", ".", "loop.spef"])
@@ -464,6 +487,28 @@ def test_a_glob_a_folder_and_the_home_name_all_their_files(
     )
     with pytest.raises(InputError, match=r"item.yaml:3: the variable \$\{X\} is not defined"):
         roots.spread("${X}/*", "item.yaml:3")
+
+
+@pytest.mark.parametrize("workspace", ["ws", ".transom", "results"])
+def test_a_workspace_below_the_items_folder_is_no_input(tmp_path: Path, workspace: str) -> None:
+    """Neither by a glob or folder, nor because a log names a file in it."""
+    Workspace.at(tmp_path / workspace).database.touch()
+    draft = f"{workspace}/runs/A/top.spef"
+    write_files(
+        tmp_path, {"sta.log": LOG.replace("top.spef", draft), "top.v": NETLIST, draft: SPEF}
+    )
+    roots = Roots({"TOP": tmp_path}, base=tmp_path)
+    for written in ("**/*.spef", "${TOP}/**/*.spef", f"{workspace[:2]}*/**/*.spef"):
+        ((name, _),) = roots.spread(written, "item.yaml:3")
+        assert name == written, "no file fits"
+    read = [path.name for _, path in roots.spread(".", "item.yaml:3") if path.is_file()]
+    assert read == ["sta.log", "top.v"]
+    named = [path for _, path in roots.spread(f"{workspace}/runs/A/*.spef", "item.yaml:3")]
+    assert named == [tmp_path / draft], "a person who names the folder means it"
+    verdict = run(checker(tmp_path, "versions"), tmp_path, {})
+    assert (verdict.status, ids(verdict.missing_items)) == ("FAIL", ["2.4"])
+    (warning,) = verdict.warnings
+    assert "it lies in a workspace of Transom" in warning.message
 
 
 def test_every_file_of_a_glob_is_judged(tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_byte_that_is_no_utf_8_late_in_the_log_leaves_no_entry_twice(
         loaded = _checker(tmp_path, f'SCOPE = "{scope}"\n{atom}')
         verdict = run(loaded, tmp_path, {"a.log": log}, inputs=["a.log"])
         assert [one.line_number for one in verdict.found_items] == [2, 4, 6, 8, 10, 12]
-        assert verdict.found_items[0].value == "Ã© MET"
+        assert verdict.found_items[0].value == "é MET"
         assert "read as Latin-1" in verdict.warnings[0].message
 
 
@@ -248,7 +248,7 @@ def test_a_huge_line_is_told_where_lines_are_asked_for(tmp_path: Path) -> None:
         loaded, tmp_path, {"a.log.gz": gzip.compress(b"a" * (18 << 20), 1)}, inputs=["a.log"]
     )
     assert verdict.status == "ERROR"
-    assert "holds a line of more than 16 Mi characters" in verdict.errors[0].message
+    assert "holds a line of more than 16 MiB" in verdict.errors[0].message
 
 
 def test_a_text_that_is_too_long_for_its_scope_is_told(

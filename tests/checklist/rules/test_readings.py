@@ -4,6 +4,7 @@ chosen.
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,29 @@ def test_evidence_is_what_the_check_would_read(root: Path) -> None:
     assert evidence_of(setup, shipped(), [report]).startswith("setup_signoff.rpt:6 count_reg[7]/D")
     why = "no endpoint that this check understands stands in this file"
     assert evidence_of(hold, shipped(), [report]) == f"setup_signoff.rpt: would be an error: {why}"
+
+
+def test_evidence_is_shown_from_files_as_a_check_opens_them(root: Path, tmp_path: Path) -> None:
+    """Compressed, in another encoding, and too long once it is unpacked."""
+    text = (root / "examples/checks/data/updown/setup_signoff.rpt").read_text()
+    setup = near_readings("No endpoint may fail setup badly", shipped())[0]
+    forms = {
+        "a.rpt.gz": gzip.compress(text.encode()),
+        "b.rpt": text.encode("utf-16"),
+        "c.rpt": ("# \xb5m\n" + text).encode("latin-1"),
+    }
+    for name, content in forms.items():
+        (tmp_path / name).write_bytes(content)
+        evidence = evidence_of(setup, shipped(), [tmp_path / name])
+        assert evidence.startswith(f"{name}:{7 if name == 'c.rpt' else 6} count_reg[7]/D"), evidence
+    long = tmp_path / "long.rpt.gz"
+    long.write_bytes(gzip.compress(text.encode() + b"\n" * (2 << 20)))
+    assert long.stat().st_size < 10_000
+    evidence = evidence_of(setup, shipped(), [long])
+    assert evidence == "long.rpt.gz is not looked at before its check"
+    (tmp_path / "cut.rpt.gz").write_bytes(forms["a.rpt.gz"][:-20])
+    evidence = evidence_of(setup, shipped(), [tmp_path / "cut.rpt.gz"])
+    assert evidence == "cut.rpt.gz: would be an error: the compressed file is cut short or damaged"
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,7 @@ class Asking:
         schema: of the answer.
         says: what the model says, reply by reply, where its server leaves it free to.
         sent: adapter -> how each request tells of the schema: `schema` or `strict`, and `words`;
-            then `tools` where it
-            offers some, and `repair` where it asks for one.
+            then `tools` where it offers some, and `repair` where it asks for one.
         tools: what may be called.
         fails: no answer follows the schema.
     """

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from transom.checklist.judging.runner import Scope
-from transom.formats.text_files import ReadAgain
 
 LONGEST = 1 << 20
 _HEAD, _MIDDLE, _TAIL = LONGEST // 2, LONGEST // 4, LONGEST // 4
@@ -29,11 +28,7 @@ def excerpt(path: Path, seen: Sequence[int] | None = None) -> tuple[str, bool]:
     wanted = frozenset(
         number for line in some for number in range(line - _AROUND, line + _AROUND + 1)
     )
-    while True:
-        try:
-            return _cut(Scope("line").open(path).pieces(), None if seen is None else wanted)
-        except ReadAgain:
-            continue
+    return _cut(Scope("line").open(path).pieces(), None if seen is None else wanted)
 
 
 def _cut(pieces: Iterator[str], wanted: frozenset[int] | None) -> tuple[str, bool]:

@@ -6,8 +6,7 @@ The flow is a table of nodes and routes; `run.stage` beneath the nodes keeps wha
     load_spec > preprocess > parser > logic > validate > (questions) > done
                                                |   ^
                                                v   |
-                                     repair_a, repair_b        (the parser first; the rest once that
-                                     is clean)
+                                     repair_a, repair_b        (the parser first, then the rest)
                                                |
                                                v
                                          human_required

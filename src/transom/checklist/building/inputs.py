@@ -55,7 +55,7 @@ class BuildSettings:
 
     Attributes:
         limits, tools: how much of the logs is shown at first, and how much a role may look at by
-        itself.
+            itself.
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
         tests: run the combinations of requirements and waivers that fit the item's type, too.

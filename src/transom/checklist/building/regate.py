@@ -14,8 +14,7 @@ from transom.checklist.item import Item
 from transom.checklist.judging import LoadedChecker
 from transom.checklist.results import BuildRecord
 from transom.checklist.writing.document import parse_spec
-from transom.errors import InputError
-from transom.formats.yaml_files import read_bytes
+from transom.formats.yaml_files import read_text
 from transom.sandbox import Sandbox
 
 
@@ -34,10 +33,7 @@ async def regate(
         SandboxUnavailable: this machine cannot isolate the atoms.
     """
     path = checker.folder / SPEC_FILE
-    try:
-        spec = parse_spec(read_bytes(path).decode("utf-8-sig"), artifact=str(path))
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), hint="save the file as UTF-8") from error
+    spec = parse_spec(read_text(path), artifact=str(path))
     trial = Trial(sandbox, tuple(files), (), tuple(roots), item or checker.item)
     return await run_gates(checker.atoms, checker.config_text, spec, trial)
 
@@ -50,7 +46,7 @@ def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> b
     """
     record = checker.build
     if record is None:
-        spec = read_bytes(checker.folder / SPEC_FILE).decode("utf-8-sig")
+        spec = read_text(checker.folder / SPEC_FILE)
         item = checker.item.text if checker.item else ""
         record = BuildRecord.of(
             (), item, spec, sandbox.level.value, checker.config.item_id, "person", None

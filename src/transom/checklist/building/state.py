@@ -52,7 +52,7 @@ class BuildState:
         hints: what the playbook has for the item; None where nobody asked, or it has nothing.
         atom_a, logic: what the roles wrote; None until a reply could be read.
         atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates
-        said of them.
+            said of them.
         unread: findings beside the gates': replies that could not be read, answers that say what to
             mend.
         asked: whether the writer of atom A was asked the gates' questions; that is done once.

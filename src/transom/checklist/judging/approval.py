@@ -26,8 +26,7 @@ class Approval(Shape):
         by: who approved.
         at: when, UTC, ISO 8601.
         files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec, and of
-            `build.json` what a
-            verdict tells of it.
+            `build.json` what a verdict tells of it.
     """
 
     schema_: Literal["transom.approval/1"] = Field(default="transom.approval/1", alias="schema")

@@ -165,7 +165,7 @@ async def _judge(
         why = f"the atoms failed ({error.kind}): {error}"
     # a file is read again where something is missing, to show the nearest line
     except FileChanged as error:
-        why = f"an input {error}"
+        why = f"an input {error.what}; {error.hint}"
     return replace(outcome, errors=(Note(source_file=None, message=why),))
 
 

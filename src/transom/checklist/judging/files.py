@@ -22,8 +22,7 @@ class File:
         shown: its name in entries and reports, unique in a run.
         kind, rank: by `SOURCES`; a file that no glob fits has no kind and is a fallback.
         pieces: its text as the atom got it, in pieces of whole lines, read anew at each call; none
-            where the file is
-            not available.
+            where the file is not available.
         given: it stands in `input_files`; otherwise a reference led to it.
         absent: why its contents cannot be had, None if they can.
         named_at: entry that names it, for a file that is only referenced.

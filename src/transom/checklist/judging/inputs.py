@@ -18,6 +18,7 @@ from transom.checklist.judging.runner import AtomWorker, Scope, extract
 from transom.checklist.judging.verdict import InputRead, Note, Outcome
 from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import TextFile
+from transom.runs.recognising import lies_in_workspace
 
 _REFUSED = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<why>.+)")
 MAX_DEPTH = 4
@@ -91,7 +92,7 @@ class _Gatherer:
             for _, path in found
             for folder in (real_path(path).parent, real_path(path.parent))
         ]
-        self.folders = [*self.roots.folders(), *around]
+        self.folders = [*self.roots.readable(), *around]
         for written, path in found:
             shown = self.names.of(path, written)
             if shown in self.files:
@@ -152,8 +153,10 @@ class _Gatherer:
         self.queue += [] if blank else [(path, shown, depth + 1)]
 
     def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
-        """Beside the log, under the roots, then compressed; never outside of the inputs' folders
-        and the roots.
+        """Return the file that a reference means, or None and the reason why there is none.
+
+        It is looked for beside the log and under the roots, then compressed. It must lie in the
+        folder of an input or of the item, or under a root.
         """
         try:
             written = self.roots.expand(reference.path, "")
@@ -168,15 +171,21 @@ class _Gatherer:
         )
         ways = [Path(f"{place}{ending}") for ending in ("", ".gz") for place in places]
         there = [path for path in ways if os.path.isfile(path)]  # noqa: PTH113  unlike Path.is_file it never raises
-        for path in there:
-            if any(real_path(path).is_relative_to(folder) for folder in self.folders):
+        above = {
+            path: [folder for folder in self.folders if real_path(path).is_relative_to(folder)]
+            for path in there
+        }
+        for path, folders in above.items():
+            if not all(lies_in_workspace(real_path(path), folder) for folder in folders):
                 return path, ""
+        if any(above.values()):
+            return None, "it lies in a workspace of Transom, so it is not read"
         if there:
             return (
                 None,
                 (
                     "it lies outside of the input's folder and of the roots, so it is not read (add"
-                    " --var)"
+                    " --root)"
                 ),
             )
         return None, "it cannot be found beside the file that names it, nor under the roots"

@@ -22,6 +22,7 @@ from transom.checklist.judging.verdict import Doubt
 from transom.checklist.patterns import config_problems
 from transom.checklist.results import BuildRecord
 from transom.errors import InputError
+from transom.formats.text_files import decode_text
 from transom.formats.yaml_files import load_yaml, read_bytes, read_text
 from transom.formats.yaml_models import validate_yaml
 
@@ -111,7 +112,7 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     atoms = complete_atoms(read_text(folder / name))
     spec = read_bytes(folder / SPEC) if (folder / SPEC).exists() else None
     file = complete_config(
-        load_yaml(folder / CONFIG), spec.decode("utf-8", "replace") if spec is not None else None
+        load_yaml(folder / CONFIG), decode_text(spec) if spec is not None else None
     )
     config = validate_yaml(CheckerConfig, file)
     # before anything runs: an invalid one is never just no match

@@ -13,7 +13,7 @@ from transom.checklist.judging.verdict import (
     Violation,
     WaivedItem,
 )
-from transom.checklist.results import WordsRow
+from transom.checklist.results import ReadingRow, WordsRow
 from transom.formats.report_page import (
     SHOWN,
     Entry,
@@ -31,6 +31,7 @@ NEXT_DOUBTED = (
     " NAME; else correct atoms.py or checker.yaml there and build again"
 )
 _TEACH = "teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
+_PAGE = "see the page `Your first item`"
 # where words of a person stand; all else is in files
 _SAID = ("description", "analysis", "section", "reads_as")
 _TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
@@ -46,6 +47,21 @@ def next_words(rows: Sequence[WordsRow]) -> str:
         f"{_TEACH}; or ask a model (--model); or write the checker by hand, see the page `Teach it"
         " a log`"
     )
+
+
+def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[str]:
+    """Return the readings of a description that was not understood, and how to choose one."""
+    if not readings:
+        return [f"nothing that the rules know comes near; {_PAGE}"]
+    lines = [
+        f"{number}: {reading.says}; evidence: {reading.evidence}"
+        for number, reading in enumerate(readings, 1)
+    ]
+    if choose:
+        lines.append(f"choose with: {choose}; {_PAGE}")
+    else:
+        lines.append(f"a person said that none of these is meant; {_PAGE}")
+    return lines
 
 
 def text_report(verdict: Verdict, style: Style = plain) -> str:
@@ -71,6 +87,8 @@ def summary(verdicts: Verdicts, style: Style = plain) -> str:
 
 def headline(verdict: Verdict) -> tuple[str, str]:
     """The status, and what it rests on."""
+    if verdict.acceptance and verdict.is_accepted:
+        return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
     by_word, errors = verdict.entries, len(verdict.errors)
     words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
     counts = [(len(by_word[word]), word) for word in words if by_word[word]]
@@ -83,6 +101,12 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     return f"{verdict.status}{more}", tail
 
 
+def ended_acceptance(verdict: Verdict) -> list[str]:
+    """Return the sentence that an item's acceptance ended, if it did."""
+    acceptance = verdict.acceptance
+    return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
+
+
 def part_of(verdict: Verdict) -> Part:
     """Contents of a page of one verdict."""
     status, tail = headline(verdict)
@@ -92,12 +116,13 @@ def part_of(verdict: Verdict) -> Part:
         else ""
     )
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
-    lead = f"{tail or '0 found'}{kind}" if judged else ""
+    judged = judged and not verdict.is_accepted
+    lead = f"{tail or '0 found'}{kind}" if judged else tail
     sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
     return Part(
         verdict.item_id,
         status,
-        _TONES[verdict.exit_code],
+        "warn" if verdict.is_accepted else _TONES[verdict.exit_code],
         lead,
         sections,
         tuple(_provenance(verdict)),
@@ -108,11 +133,15 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     words = (
         Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model
     )
+    ended = [Entry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
-        (*_notes("error", verdict.errors), *words),
+        (*_notes("error", verdict.errors), *ended, *words),
         (next_words(verdict.needs_model),) if verdict.needs_model else (),
     )
+    if verdict.readings is not None:
+        title = "It may mean" if verdict.readings else ""
+        yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
     doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}

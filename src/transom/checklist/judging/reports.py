@@ -6,11 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from transom import __version__
 from transom.canonical import pretty_json
-from transom.checklist.judging.report import part_of, text_report, text_reports, title_of
+from transom.checklist.judging.report import (
+    ended_acceptance,
+    headline,
+    part_of,
+    text_report,
+    text_reports,
+    title_of,
+)
 from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
@@ -59,11 +66,15 @@ def _junit(checks: Checks, _: Folders) -> bytes:
 
 
 def _case(verdict: Verdict) -> JUnitCase:
-    """One case an item: what is in doubt, or waits, is an error there, since only PASS may look
-    like one.
+    """Return the case of an item.
+
+    An item that waits or is in doubt is an error, since only PASS may look like one. An item that a
+    person accepts unchecked is skipped.
     """
     whole = text_report(verdict)
     result = _RESULTS.get(verdict.exit_code, "error")
+    if verdict.is_accepted:
+        result = "skipped"
     told = [f"known: {title_of(one)}" for one in verdict.known_items]
     told += [
         f"waived: {title_of(one)}: {one.waiver.reason or 'no reason given'}"
@@ -93,12 +104,17 @@ def _sarif(checks: Checks, _: Folders) -> bytes:
 
 def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
     """Results, each with what its rule is about."""
-    if verdict.exit_code == 3:  # a person or a model is needed; what was found so far follows
-        words = ", ".join(repr(one.text) for one in verdict.needs_model)
-        message = f"{verdict.item_id} waits for a person or a model" + (
-            f": not understood: {words}" if words else ""
-        )
-        yield SarifResult(verdict.item_id, message, "open" if words else "review"), verdict.item_id
+    words = ", ".join(repr(one.text) for one in verdict.needs_model)
+    kind: Literal["open", "review"] = "open" if words else "review"
+    if verdict.acceptance and verdict.is_accepted:
+        _, message = headline(verdict)
+        yield SarifResult(verdict.item_id, message, kind, suppressed=message), verdict.item_id
+    elif verdict.exit_code == 3:  # a person or a model is needed; what was found so far follows
+        clauses = [f"{verdict.item_id} waits for a person or a model"]
+        if words:
+            clauses.append(f"not understood: {words}")
+        clauses += ended_acceptance(verdict)
+        yield SarifResult(verdict.item_id, ": ".join(clauses), kind), verdict.item_id
     known = set(map(id, verdict.known_items))
     for one in (
         *verdict.missing_items,
@@ -164,7 +180,17 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
     words = [f"not understood: {one.text}" for one in verdict.needs_model] or [
         one.message for one in verdict.warnings
     ]
-    for made in rows or [{"reason": "; ".join(words)}]:
+    alone: dict[str, object] = {"reason": "; ".join([*ended_acceptance(verdict), *words])}
+    if verdict.acceptance and verdict.is_accepted:
+        acceptance = verdict.acceptance
+        alone = {
+            "kind": "not checked",
+            "reason": "; ".join([acceptance.sentence, *words]),
+            "because": acceptance.reason,
+            "owner": acceptance.by,
+            "expires": acceptance.until,
+        }
+    for made in rows or [alone]:
         yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
 
 

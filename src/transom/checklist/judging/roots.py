@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from glob import escape, glob
 from pathlib import Path
 
 from transom.errors import InputError
+from transom.runs.recognising import glob_root, lies_in_workspace
 
 MOST_FILES = 1_000
 """That one entry of `input_files` may name."""
@@ -25,20 +26,29 @@ class Roots:
         given: `--var NAME=PATH`.
         defaults: from the settings; `given` wins.
         base: relative paths start here (the item's folder).
+        others: `--root DIR`: more folders that may hold the files that a log names.
     """
 
     given: Mapping[str, Path] = field(default_factory=dict)
     defaults: Mapping[str, Path] = field(default_factory=dict)
     base: Path = Path()
+    others: tuple[Path, ...] = ()
 
     @classmethod
     def with_defaults(
-        cls, given: Mapping[str, Path], search_root: Path | None, base: Path
+        cls,
+        given: Mapping[str, Path],
+        search_root: Path | None,
+        base: Path,
+        others: tuple[Path, ...] = (),
     ) -> Roots:
-        """The usual variables under `paths.search_root`, where that is set."""
+        """Add the usual variables under `paths.search_root`, if that is set."""
         usual = {"CHECKLIST_ROOT": "", "DESIGN_ROOT": "", "LOG_ROOT": "logs"} if search_root else {}
         return cls(
-            given, {name: Path(search_root or "", folder) for name, folder in usual.items()}, base
+            given,
+            {name: Path(search_root or "", folder) for name, folder in usual.items()},
+            base,
+            others,
         )
 
     def expand(self, written: str, where: str) -> Path:
@@ -54,8 +64,9 @@ class Roots:
         or a folder has.
 
         `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain
-        character. A folder is read with the folders in it. Hidden files are left out. What fits no
-        file is a path that is not there. A file that lies there compressed alone is that one.
+        character. A folder is read with the folders in it. Hidden files and workspaces are left
+        out. What fits no file is a path that is not there. A file that lies there compressed alone
+        is that one.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
@@ -63,9 +74,11 @@ class Roots:
         home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
         path = self.expand(home, where)
         found: set[str] = set()
+        named_folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
             found = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
+            named_folder = glob_root(path)
             pattern = Path(
                 escape(str(self.base)), self._replaced(home.replace("[", "[[]"), where, escape)
             )
@@ -75,7 +88,8 @@ class Roots:
             for name in found
             if not name.endswith(".gz") or name.removesuffix(".gz") not in found
         )
-        files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
+        there = (name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
+        files = sorted(name for name in there if not lies_in_workspace(Path(name), named_folder))
         if len(files) > MOST_FILES:
             raise InputError(
                 f"{written} names {len(files)} files, more than {MOST_FILES}", where=where
@@ -102,13 +116,17 @@ class Roots:
         return _VARIABLE.sub(value, written.strip())
 
     def folders(self) -> list[Path]:
-        """All roots that exist, the given ones first."""
-        names = {**self.defaults, **self.given}
-        ordered = [
-            *self.given.values(),
-            *(path for name, path in names.items() if name not in self.given),
-        ]
-        return list(dict.fromkeys(real_path(path) for path in ordered if path.is_dir()))
+        """Return the folders in which a name in a log is looked for: `--root`, then variables."""
+        defaults = [path for name, path in self.defaults.items() if name not in self.given]
+        return _existing([*self.others, *self.given.values(), *defaults])
+
+    def readable(self) -> list[Path]:
+        """Return the folders whose files may be read: those of `folders`, and the item's own.
+
+        A relative name is not looked for in the item's folder: another file of that name may lie
+        there than the tool read.
+        """
+        return _existing([*self.folders(), self.base])
 
     def shown(self, path: Path, written: str) -> str:
         """A path for reports: relative to the outermost `--var` root above it, else as it was
@@ -145,6 +163,12 @@ class Roots:
             if real.is_relative_to(real_path(root))
         ]
         return [f"${{{name}}}/{real.relative_to(root).as_posix()}" for name, root in above]
+
+
+def _existing(folders: Iterable[Path]) -> list[Path]:
+    """Return the real paths of the folders that exist, each once."""
+    there = (folder for folder in folders if os.path.isdir(folder))  # noqa: PTH112  Path.is_dir may raise
+    return list(dict.fromkeys(real_path(folder) for folder in there))
 
 
 class Names:

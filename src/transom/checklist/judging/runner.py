@@ -15,13 +15,11 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Entry, Source, Unit
 from transom.errors import AtomFailed
-from transom.formats.text_files import MAX_TEXT_BYTES, ReadAgain, TextFile
+from transom.formats.text_files import MAX_TEXT_BYTES, STREAMED_BYTES, TextFile
 from transom.sandbox import Level
 
 MAX_ENTRIES = 100_000
 MAX_RECORD_CHARS = 16 << 20
-# Nothing of a long text is kept; this only stops a small compressed file that swells without end.
-_STREAMED_BYTES = 64 << 30
 
 # An error for each of a million wrong entries would fill the memory.
 _ENTRIES = TypeAdapter(Annotated[list[Entry], FailFast()])
@@ -60,7 +58,7 @@ class Scope:
         """
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
-        return TextFile(path, limit=_STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
+        return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
 
 
 @dataclass(frozen=True)
@@ -103,8 +101,7 @@ async def extract(
 
     Raises:
         AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or
-            point outside of
-            the file.
+            point outside of the file.
         InputError: the file cannot be read.
     """
     entries: list[Entry] = []
@@ -118,13 +115,8 @@ async def extract(
                 where="atoms.py",
             )
 
-    while True:
-        try:
-            await hand_over(worker, scope, text.pieces(), source_file, take)
-        except ReadAgain:
-            entries.clear()
-            continue
-        return entries
+    await hand_over(worker, scope, text.pieces(), source_file, take)
+    return entries
 
 
 async def hand_over(
@@ -138,7 +130,7 @@ async def hand_over(
 
     Raises:
         AtomFailed: it crashed, took too long, or answered something else than a list.
-        InputError, ReadAgain: as `pieces` does.
+        InputError: as `pieces` does.
     """
     if scope.unit == "file":
         text = await asyncio.to_thread("".join, pieces)

@@ -23,9 +23,8 @@ class Run(Made):
 
     Attributes:
         begins: a regex with a group `tool`, which `maps.tool` brings to the keys of `ends` and
-            `always`; each such
-            line is an entry, whose field `end` is `complete`, `open` where nothing tells, or null
-            at an error.
+            `always`; each such line is an entry, whose field `end` is `complete`, `open` where
+            nothing tells, or null at an error.
         ends: tool -> a regex of its last words; `anyone` of those of any tool, which only `after`
             may follow.
         always: tools that always say it, so that a log without is an error.

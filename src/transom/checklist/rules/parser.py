@@ -41,8 +41,7 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
 
     Raises:
         NeedsModel: a field, a kind of file or a pattern that no knowledge has, or a file whose text
-            is of a dialect
-            that the rules do not read; with file:line.
+            is of a dialect that the rules do not read; with file:line.
     """
     section1 = block(request, "section_1")
     parsing = parse_section1(section1)

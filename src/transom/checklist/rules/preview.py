@@ -12,6 +12,8 @@ from transom.checklist.item import ReadsAs
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import read_text
+from transom.errors import InputError
+from transom.formats.text_files import TextFile, TooLarge
 
 _CHEAP: Final = 1024 * 1024  # bytes; nobody waits for a preview of a longer file
 _CUT: Final = 100
@@ -19,9 +21,7 @@ _NOTHING: Final = "nothing in today's files"
 
 
 def evidence_of(told: ReadsAs, knowledge: Knowledge, files: Sequence[Path]) -> str:
-    """The first line that each file would give for a reading without slips, or why there is
-    none.
-    """
+    """Return the first line that each file gives for a reading, or the reason why none does."""
     domain = knowledge.domain(told.domain)
     if domain is None or not files:
         return "no input file is there yet"
@@ -30,12 +30,18 @@ def evidence_of(told: ReadsAs, knowledge: Knowledge, files: Sequence[Path]) -> s
 
 def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
     try:
-        if file.stat().st_size > _CHEAP or file.suffix == ".gz":
-            yield f"{file.name} is not looked at before its check"
-            return
-        text, items = file.read_text("utf-8", "replace"), [domain.item(key) for key in told.items]
-        made = [one for one, _ in read_text(domain, items, file.name, text, told.parameters)]
-    except (OSError, ValueError) as error:
+        # The limit holds for the text: a small compressed file may hold a long one.
+        text = TextFile(file, limit=_CHEAP).whole()
+    except TooLarge:
+        yield f"{file.name} is not looked at before its check"
+        return
+    except InputError as error:
+        yield f"{file.name}: would be an error: {_cut(error.what)}"
+        return
+    try:
+        items = [domain.item(key) for key in told.items]
+        made = [entry for entry, _ in read_text(domain, items, file.name, text, told.parameters)]
+    except ValueError as error:
         yield f"{file.name}: would be an error: {_cut(str(error))}"
         return
     if made:

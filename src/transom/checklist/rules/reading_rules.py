@@ -164,8 +164,7 @@ class Rows(Made, Read):
             rows.
         keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
         interim: regex of a key that holds as of a step only -> its place in the key of the final
-            figure, which alone is
-            an entry; a file without that one is an error.
+            figure, which alone is an entry; a file without that one is an error.
         inside: where lines count.
         above: headings, whose groups hold for what follows, up to a line of `until`.
         join: a line that goes on in the next one; `goes_on` one that goes on with the line before.

@@ -113,8 +113,7 @@ class Common(Shape):
         lists: those without elements are filled by domains (`unit`, `label`, `flag`, `waivable`).
         shared: lists that several domains have as their own; they name them in their `shared`.
         stages: key of a `stage` or a `step` -> a regex for names of files that are of it, in small
-            letters, with one
-            `_` for whatever is neither letter nor digit, and one at either end.
+            letters, with one `_` for whatever is neither letter nor digit, and one at either end.
         leads: kind of sentence -> what may stand before any of that kind; `tails` what may stand
             behind.
         frames: every way of making a claim, over the parts of a `KnownClaim`.

@@ -111,8 +111,7 @@ class KnownItem(Shape):
             with which it is not. limit, chosen: conditions that depend on the description, in place
             of `condition`. take, count, only_with: as `ValidationItem` has them.
         compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`:
-            it says nothing
-            without them.
+            it says nothing without them.
         waivable: whether anybody would sign for its failure; `why` says why (not).
         hints: by these the nearest line is found when nothing matched.
     """
@@ -175,20 +174,17 @@ class KnownSource(Shape):
         may_be_skipped: regexes of such lines that tell nothing: echoed commands, quotations, counts
             of none.
         counts: category -> regexes of lines whose group `count` says how many there were: one that
-            counts some where
-            none was read is an error.
+            counts some where none was read is an error.
         error_if_nothing_read: the error when nothing was read from a file that `mentions` the
-            matter; None where that
-            is no error.
+            matter; None where that is no error.
         known_by: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
         ends: regex of what begins -> regex of its end; a file without the end is cut short.
         called: a regex for the words of a description that are about this file, so that it must be
             among the inputs.
         stage: how such a file is held to the stage or step that a description names: its name must
-            say it (`named`),
-            or must not deny it and the text must name no other (`silent`), and show nothing twice
-            (`once`).
+            say it (`named`), or must not deny it and the text must name no other (`silent`), and
+            show nothing twice (`once`).
         about: what it tells.
     """
 

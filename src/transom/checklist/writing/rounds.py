@@ -50,8 +50,7 @@ class Round:
         number: 1..5.
         tag: the reply's tag, and what later rounds know its text by.
         inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier
-            rounds. `earlier.py`
-            says what of an earlier text it sees.
+            rounds. `earlier.py` says what of an earlier text it sees.
         gate: the text written, texts of the inputs by name -> what the substance gate holds against
             it.
         accept: whether a reply without any tag is nevertheless what was asked for.
@@ -232,7 +231,7 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
                 f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in'
                 f" {kept})"
             )
-            hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
+            hint = "ask again, or ask another model with --model"
             raise ReplyError(
                 f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare
             ) from error

@@ -79,7 +79,7 @@ class SpecItem:
         condition: None where there is none, or `condition_text` cannot be read as one comparison.
         condition_text: as written, "" where the label is missing.
         take, count: None where the label is missing or says none; `take_text` and `count_text` are
-        as written.
+            as written.
         only_with: the kind of file without which the item is not asked.
     """
 
@@ -118,7 +118,7 @@ class CheckSection:
 
     Attributes:
         pattern_ids, existence_ids: what the part on pattern matching says; None where the label is
-        missing.
+            missing.
         correspondence: item ids in the order of `pattern_items`; None where the label is missing.
     """
 

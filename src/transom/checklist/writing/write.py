@@ -106,7 +106,7 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
 
     Returns:
         False where nobody may: a person or the embedded rules wrote it, or it was corrected
-        already.
+            already.
     """
     section, seen = spec.section4, observed_file(run, spec.section4.value)
     mended = section.path.parent.name.endswith(OBSERVED) or seen.exists()

@@ -24,6 +24,7 @@ from transom.formats.release.shapes import Observation, Operand, Reading, Remark
 from transom.formats.release.tree import Node, parse_json
 from transom.formats.release.words import word_set, words
 from transom.formats.security_scans import ScanFinding, open_by_severity, read_sarif, read_trivy
+from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import child_path, read_xml, tag_of, value_at
 
 MOST_BYTES = 64 << 20
@@ -73,7 +74,7 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
         sha256=hashlib.sha256(data).hexdigest(),
         size=len(data),
     )
-    text = data.decode("utf-8-sig", "replace").strip()
+    text = decode_text(data).strip()
     if not text:
         return base.model_copy(update={"state": "empty", "why": "is empty"})
     try:

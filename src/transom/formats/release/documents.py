@@ -13,7 +13,7 @@ from transom.errors import InputError
 from transom.formats.release.reviews import sentence
 from transom.formats.release.shapes import Observation, Reading, Remark, State
 from transom.formats.release.words import words
-from transom.formats.text_files import ReadAgain, TextFile
+from transom.formats.text_files import TextFile
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""
@@ -148,17 +148,11 @@ def _digest(path: Path) -> str:
 
 
 def _read(file: TextFile, reader: _Reader) -> None:
-    while True:
-        try:
-            for piece in file.pieces():
-                for line in piece.splitlines():
-                    reader.take(line)
-                if reader.size > MOST_BYTES or reader.binary:
-                    reader.stopped = not reader.binary
-                    return
+    for line in file.lines():
+        reader.take(line)
+        if reader.size > MOST_BYTES or reader.binary:
+            reader.stopped = not reader.binary
             return
-        except ReadAgain:
-            reader.__init__()  # type: ignore[misc]  # the encoding changed: start anew
 
 
 class _Reader:

@@ -13,6 +13,7 @@ from transom.formats.release.severities import read_severities
 from transom.formats.release.shapes import Observation, Operand, Reading, Remark
 from transom.formats.release.tree import Node, parse_json
 from transom.formats.release.words import words
+from transom.formats.text_files import decode_text
 
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}
 _MOST_SHOWN = 5
@@ -28,7 +29,7 @@ def read_issue_file(data: bytes, source: str) -> Reading:
         size=len(data),
     )
     try:
-        root = Node(parse_json(data.decode("utf-8-sig", "replace"), source))
+        root = Node(parse_json(decode_text(data), source))
     except InputError as error:
         return base.model_copy(update={"state": "unreadable", "why": error.what})
     issue = read_issue(root.value)
@@ -129,7 +130,7 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
         size=len(data),
     )
     try:
-        root = Node(parse_json(data.decode("utf-8-sig", "replace"), source))
+        root = Node(parse_json(decode_text(data), source))
     except InputError as error:
         return base.model_copy(update={"state": "unreadable", "why": error.what})
     changes = status_changes(root.value)

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 from transom.formats.release.quoting import quote_of
 from transom.formats.release.tree import Node, parse_json
+from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import read_xml, value_at
 
 _MOST_PASSAGE = 20_000
@@ -59,7 +60,7 @@ class Source:
 
     @cached_property
     def _text(self) -> str:
-        return self._data.decode("utf-8-sig", "replace")
+        return decode_text(self._data)
 
     @cached_property
     def _root(self) -> Node | Element:

@@ -113,8 +113,7 @@ def connect(
 
     Raises:
         InputError: no model, an SDK that is not installed, no key or none that can be sent, no
-            address of it or of
-            the proxy to it. One line says what to do.
+            address of it or of the proxy to it. One line says what to do.
     """
     kind, _, model = name.partition(":")
     vendor = _KINDS[kind].vendor

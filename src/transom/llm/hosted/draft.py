@@ -128,13 +128,15 @@ class ReplyAssembler:
         Raises:
             NetworkFailed: nothing said that it was over.
             ProviderError: its server gave up, it stopped for a reason that is not known here, or
-                there is nothing in
-                it.
+                there is nothing in it.
         """
         if self.stop is None:
-            raise NetworkFailed("the reply broke off: nothing says why the model stopped")
+            raise NetworkFailed(
+                "the reply broke off: nothing says why the model stopped",
+                reason="the reply broke off",
+            )
         if self.stop in _GAVE_UP:
-            raise unreadable(f"the server gave up in the middle of the reply: {self.stop!r}")
+            raise unreadable("the server gave up in the middle of the reply", repr(self.stop))
         if self.stop not in stops:
             raise ProviderError(
                 f"the model stopped for a reason that is not known here: {self.stop[:60]!r}",

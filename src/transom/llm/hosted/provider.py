@@ -44,6 +44,7 @@ class HostedProvider(Provider):
     name: str = ""
     local: bool = False
     caps: Capabilities = Capabilities()
+    is_retried: bool = False  # by a chain: `RetryingProvider` stands around it
 
     def __init__(
         self, vendor: Vendor, model: str, server: Server, caps: Capabilities, *, local: bool = False
@@ -79,9 +80,8 @@ class HostedProvider(Provider):
         except TimeoutError as error:
             if draft.stop is not None:  # all is there, only the connection was not closed
                 return self._whole(request, draft)
-            raise self._signed(
-                NetworkFailed(f"no whole reply within {self._server.seconds:g} s")
-            ) from error
+            what = f"no whole reply within {self._server.seconds:g} s"
+            raise self._signed(NetworkFailed(what, reason=what)) from error
         except ProviderError as error:
             raise self._signed(error) from None
         return self._whole(request, draft)

@@ -28,11 +28,9 @@ class Vendor:
     Attributes:
         kind: `anthropic`, `openai`, `ollama`; its SDK's name.
         tells_overflow: whether its server says so where a request is too long; else it cuts what
-            does not fit without a
-            word.
+            does not fit without a word.
         may_be_silent: whether its models end without a word where they have nothing to add, which
-            asking again does not
-            mend.
+            asking again does not mend.
         stops: its words for why a model stops.
     """
 
@@ -129,7 +127,8 @@ class StainlessVendor(Vendor):
                     said.status_code, parsed(said.response.text), said.response.headers
                 ) from error
             if isinstance(error, sdk.APITimeoutError):
-                raise NetworkFailed("the server did not answer in time") from error
+                what = "the server did not answer in time"
+                raise NetworkFailed(what, reason=what) from error
             raise connection_failed(error) from error
 
 

@@ -78,8 +78,8 @@ class Emulator:
     Attributes:
         centre, scale: normalisation of the features.
         models: weights of the terms, for each of `STEPS` (log odds), `displacement` and `stress`
-            (logarithms of
-            displacement over what beam theory gives, and of stress over yield stress).
+            (logarithms of displacement over what beam theory gives, and of stress over yield
+            stress).
         low, high: bounds of those two.
     """
 

@@ -32,10 +32,9 @@ class Mutation:
     Attributes:
         row: the score for `build.json`; None where there was nothing to try.
         messages: by the gate and the artifact that they are about. `examples` are read otherwise
-            than the ItemSpec
-            says, or it contradicts itself; `untested` items have no example; `mutation`:
-            alterations that atom A does not follow; `questions` only its writer can answer;
-            `patterns` match no line; `untried`: what could not be tried, and why.
+            than the ItemSpec says, or it contradicts itself; `untested` items have no example;
+            `mutation`: alterations that atom A does not follow; `questions` only its writer can
+            answer; `patterns` match no line; `untried`: what could not be tried, and why.
         tests: the combinations of requirements and waivers that were asked for.
     """
 

@@ -42,8 +42,7 @@ class PatternTrial:
 
     Attributes:
         questions: one for each pattern that fills a judged field, at the first line that it matches
-            and on which no
-            entry stands; and for each name that only atom A knows.
+            and on which no entry stands; and for each name that only atom A knows.
         keyed: names that the patterns let vary and without which atom A reads nothing.
         missed: one for each category that atom A reads from lines that none of its patterns
             matches.
