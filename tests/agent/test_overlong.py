@@ -92,7 +92,8 @@ async def test_a_journal_with_a_message_that_is_too_long_is_left_behind(tmp_path
         told = json.loads(data)
         told["text"] = LONG
         database.execute(
-            "UPDATE records SET data = ? WHERE kind = 'user_message'", [json.dumps(told)]
+            "UPDATE records SET data = ?, crc = NULL WHERE kind = 'user_message'",
+            [json.dumps(told)],
         )
     async with agent(tmp_path, scripted("1")) as talk:
         with pytest.raises(WindowOverflow, match="the window of role"):

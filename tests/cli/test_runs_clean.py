@@ -25,8 +25,8 @@ def aged(folder: Path, days: int, run: str | None = None) -> None:
     with sqlite3.connect(folder / ".transom" / "state.db") as connection:
         stream = f"run/{run}" if run else "%"
         connection.execute(
-            "UPDATE records SET at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', at, ?) WHERE stream"
-            " LIKE ?",
+            "UPDATE records SET crc = NULL, at = strftime('%Y-%m-%dT%H:%M:%S.000000Z', at, ?)"
+            " WHERE stream LIKE ?",
             (f"-{days} days", stream),
         )
 

@@ -48,6 +48,10 @@ def _restore_database(database: Path, folder: Path) -> None:
     connection.create_function("deflate", 1, zlib.compress)
     places = (str(HOME), str(folder))
     with connection:
+        if connection.execute("PRAGMA user_version").fetchone() != (1,):
+            # The rows have checksums, which do not fit their new texts.
+            connection.execute("UPDATE records SET crc = NULL")
+            connection.execute("UPDATE documents SET crc = NULL")
         connection.execute("UPDATE blobs SET zlib = deflate(zlib)")
         connection.execute("UPDATE records SET data = replace(data, ?, ?)", places)
         connection.execute("UPDATE documents SET key = replace(key, ?, ?)", places)

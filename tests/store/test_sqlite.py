@@ -384,7 +384,7 @@ def test_a_damaged_blob_is_named(db: Path, damaged: bytes) -> None:
             sha = await store.put_blob(b"blob")
             with raw(db) as other:
                 other.execute("UPDATE blobs SET zlib = ?", (damaged,))
-            with pytest.raises(StoreError, match=f"blob {sha} is damaged"):
+            with pytest.raises(StoreError, match=f"the database is damaged: blob {sha}; "):
                 store.get_blob(sha)
 
     asyncio.run(work())

@@ -292,6 +292,9 @@ def _defect(error: Exception, begun: list[Any]) -> int:
     from transom.telemetry import Redactor
 
     redact = (begun[0].redact if begun else None) or Redactor()
+    if damage := _damage(begun):
+        say(f"transom: {damage}{_next_steps(error)}")
+        return 2
     said = " ".join(redact(str(error)).split())[:200] or "no message"
     place = begun[0].workspace_root if begun else Path.cwd() / ".transom"
     path = place / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
@@ -309,6 +312,20 @@ def _defect(error: Exception, begun: list[Any]) -> int:
         f" {kept}{_next_steps(error)}"
     )
     return 2
+
+
+def _damage(begun: list[Any]) -> str:
+    """Return what is damaged in the workspace's database: a row that was altered on the disk may
+    make any command fail. "" if nothing is.
+    """
+    from transom.store import RECOVERY, find_damage
+
+    try:
+        path = begun[0].known_database if begun else None
+        damage = find_damage(path, limit=1) if path else []
+    except TransomError as error:
+        return str(error)
+    return f"{path}: the database is damaged: {damage[0]}; {RECOVERY}" if damage else ""
 
 
 def _next_steps(error: Exception) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import platform
 import shutil
+import sys
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,14 +20,16 @@ from transom.cli.command import command
 from transom.cli.output import sections, table
 from transom.cli.session import Session, without_credentials
 from transom.config import HostedSettings
-from transom.errors import InputError, install_hint
+from transom.errors import InputError, MemoryUnavailable, StoreError, install_hint
+from transom.learning import Playbook
 from transom.llm.hosted import HOSTED
 from transom.llm.hosted.checkup import checkup
 from transom.llm.hosted.connecting import connect, server_of
 from transom.llm.hosted.server import NO_KEY
 from transom.llm.retrying import RetryingProvider
+from transom.memory import SqliteMemory
 from transom.sandbox import Level, probe
-from transom.store import filesystem_of, is_network
+from transom.store import RECOVERY, filesystem_of, find_damage, is_network
 from transom.telemetry.redact import Redactor
 
 _PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz")
@@ -46,6 +50,9 @@ _EXTRAS = {
 }
 """Optional dependencies and the modules that each brings."""
 
+_LONG_CHECK_BYTES = 100_000_000
+"""Size of a database from which its check takes long enough to be announced."""
+
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="URL of a compatible server.")]
 Provider = Annotated[
     str | None,
@@ -57,7 +64,8 @@ Provider = Annotated[
 async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl = None) -> int:
     """Report what is installed, and what works on this machine.
 
-    The report lists the sandbox's level, providers, tools, extras and settings. With `--provider
+    The report lists the sandbox's level, damage in the workspace's database, providers, tools,
+    extras and settings. With `--provider
     openai:NAME` (and `--base-url`), it sends the server a few small requests and reports what the
     server can do. It sends nothing else.
     """
@@ -78,6 +86,7 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
         "versions": {"transom": __version__, **system, **packages},
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
+        "database": await _database(session),
         "settings": {
             "file": file,
             "set": settings.origins,
@@ -98,9 +107,8 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
         ],
         "extras": extras,
     }
-    return session.report(
-        document, *sections(document), code=0 if document["sandbox"]["usable"] else 1
-    )
+    is_fit = document["sandbox"]["usable"] and not document["database"]["damage"]
+    return session.report(document, *sections(document), code=0 if is_fit else 1)
 
 
 async def _try_provider(session: Session, name: str) -> int:
@@ -168,6 +176,35 @@ def _workspace(session: Session) -> dict[str, Any]:
         "a database does not work on a network file system; it is kept on a local disk (state_dir)"
     )
     return {**document, "database": database, **({"note": note} if network else {})}
+
+
+async def _database(session: Session) -> dict[str, Any]:
+    """Report the damage in the workspace's database."""
+    path = session.known_database
+    if path is None:
+        return {"bytes": 0, "damage": []}
+    size = path.stat().st_size
+    if size > _LONG_CHECK_BYTES:
+        session.progress(f"checking {path} ({size // 1_000_000} MB)")
+    damage = await _damage_in(path)
+    document: dict[str, Any] = {"bytes": size, "damage": damage}
+    return {**document, "advice": RECOVERY} if damage else document
+
+
+async def _damage_in(path: Path) -> list[str]:
+    try:
+        damage = find_damage(path)
+        if damage:
+            return damage
+        # The rooms' own tables are intact for SQLite. Only their room can read what is in them.
+        with Playbook(path, read_only=True) as playbook:
+            playbook.ledger.insights()
+            playbook.events()
+        async with SqliteMemory.open(path, read_only=True) as memory:
+            await memory.retrieve("", sys.maxsize)
+    except (StoreError, MemoryUnavailable) as error:
+        return [error.what]
+    return []
 
 
 def _rules(session: Session) -> dict[str, Any]:

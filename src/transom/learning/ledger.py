@@ -147,25 +147,33 @@ class Ledger:
             "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL"
             " OR insight = ?2)"
         )
-        rows = self.tables.query(f"{sql} ORDER BY seq", (after, insight))
-        return [
-            PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows
-        ]
+        return self.tables.read(
+            _event, f"{sql} ORDER BY seq", (after, insight), noun="an event of the playbook"
+        )
 
     def insights(
         self, where: str = "1", values: Sequence[Any] = (), order: str = "number"
     ) -> list[Insight]:
         """Return the insights that match an SQL condition, in the order of insertion by default."""
         sql = f"SELECT {_COLUMNS} FROM insights WHERE {where} ORDER BY {order}"
-        return [_insight(row) for row in self.tables.query(sql, values)]
+        return self.tables.read(_insight, sql, values, noun="an insight of the playbook")
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Insight]:
         """Return insights by their numbers in the search index."""
         marks = ",".join("?" * len(numbers))
-        rows = self.tables.query(
-            f"SELECT number, {_COLUMNS} FROM insights WHERE number IN ({marks})", numbers
-        )
-        return {row[0]: _insight(row[1:]) for row in rows}
+        sql = f"SELECT number, {_COLUMNS} FROM insights WHERE number IN ({marks})"
+        noun = "an insight of the playbook"
+        return dict(self.tables.read(_numbered, sql, numbers, noun=noun))
+
+
+def _event(row: Sequence[Any]) -> PlaybookEvent:
+    *fields, data = row
+    return PlaybookEvent(*fields, json.loads(data))
+
+
+def _numbered(row: Sequence[Any]) -> tuple[int, Insight]:
+    number, *columns = row
+    return number, _insight(columns)
 
 
 def _insight(row: Sequence[Any]) -> Insight:

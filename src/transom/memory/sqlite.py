@@ -207,15 +207,27 @@ class SqliteMemory:
         ):
             for end in dict.fromkeys((row[0], row[2])):
                 related.setdefault(end, []).append(Relation(*row))
-        rows = self._tables.query(f"{_ENTRY} WHERE id IN ({marks})", ids)
-        return {row[1]: self._entry(row, related.get(row[1], ())) for row in rows}
 
-    def _entry(self, row: Any, related: Iterable[Relation]) -> MemoryEntry:
+        def entry(row: Any) -> MemoryEntry:
+            return self._entry(row, related)
+
+        sql = f"{_ENTRY} WHERE id IN ({marks})"
+        entries = self._tables.read(entry, sql, ids, noun="an entry of memory")
+        return {entry.id: entry for entry in entries}
+
+    def _entry(self, row: Any, related: Mapping[str, Iterable[Relation]]) -> MemoryEntry:
         number, key, content, metadata, egress, created = row
         model, vector = self._index.vector(number) or (None, b"")
         embedding = tuple(array.array("f", vector)) if model else None
         return MemoryEntry(
-            key, content, json.loads(metadata), tuple(related), embedding, model, egress, created
+            key,
+            content,
+            json.loads(metadata),
+            tuple(related.get(key, ())),
+            embedding,
+            model,
+            egress,
+            created,
         )
 
     def _reach(

@@ -1,8 +1,19 @@
 """Persistent storage: append-only streams, blobs and small tables, in one SQLite file."""
 
+from transom.store.damage import find_damage
 from transom.store.network import filesystem_of, is_network
 from transom.store.protocol import Record, Store
 from transom.store.sqlite import SqliteStore
+from transom.store.sqlite_errors import RECOVERY
 from transom.store.tables import Tables
 
-__all__ = ["Record", "SqliteStore", "Store", "Tables", "filesystem_of", "is_network"]
+__all__ = [
+    "RECOVERY",
+    "Record",
+    "SqliteStore",
+    "Store",
+    "Tables",
+    "filesystem_of",
+    "find_damage",
+    "is_network",
+]

@@ -12,8 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transom.errors import TransomError
-from transom.store.sqlite_errors import primary_code, store_error
+from transom.errors import StoreError, TransomError
+from transom.store.sqlite_errors import (
+    is_read_only,
+    primary_code,
+    read_only_error,
+    store_error,
+)
 
 _LOG_PAGES = 256
 # SQLite's write-ahead log: its header, and pages with a header each
@@ -95,7 +100,11 @@ class Committer:
         """
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, 0)]
-        except (sqlite3.Error, TransomError):  # `commit` follows, and reports the error
+        except (
+            sqlite3.Error,
+            TransomError,
+            UnicodeDecodeError,
+        ):  # `commit` follows, and reports the error
             return None
 
     def close(self) -> None:
@@ -140,3 +149,17 @@ class Committer:
                     os.ftruncate(log, length)  # leave the last space on the disk to real data
             finally:
                 os.close(log)
+
+
+class RefusingCommitter(Committer):
+    """Refuses every job: its connection is for reading only."""
+
+    def _transaction(self, batch: Sequence[Job], patience: int) -> list[Any]:
+        del batch, patience
+        if is_read_only(self._path):
+            raise read_only_error(self._path)
+        raise StoreError(
+            "the database cannot be written, it was opened for reading",
+            where=str(self._path),
+            hint="open it with `open`",
+        )

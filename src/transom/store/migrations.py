@@ -7,26 +7,41 @@ from pathlib import Path
 
 from transom.errors import StoreError
 
-FORMAT = 1
-"""Format of these tables; the database's `user_version`."""
-_TABLES = (
-    # Without AUTOINCREMENT, which would write one more page per commit; see `_FORGET` in `sqlite`.
-    """CREATE TABLE records (
+_STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        # Without AUTOINCREMENT, which would write one more page per commit; see `_FORGET` in
+        # `sqlite`.
+        """CREATE TABLE records (
         seq INTEGER PRIMARY KEY,
         stream TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, at TEXT NOT NULL
     )""",
-    "CREATE INDEX records_by_stream ON records (stream, seq)",
-    "CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, zlib BLOB NOT NULL)",
-    """CREATE TABLE documents (
+        "CREATE INDEX records_by_stream ON records (stream, seq)",
+        "CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, zlib BLOB NOT NULL)",
+        """CREATE TABLE documents (
         name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key)
     ) WITHOUT ROWID""",
-    f"PRAGMA user_version = {FORMAT}",
+    ),
+    (
+        # See `checksum` in `codec`. Rows of format 1 have none.
+        "ALTER TABLE records ADD COLUMN crc INTEGER",
+        "ALTER TABLE documents ADD COLUMN crc INTEGER",
+    ),
+)
+"""Step i has the statements from format i to i + 1. A released step is never edited."""
+FORMAT = len(_STEPS)
+"""Format of these tables; the database's `user_version`."""
+
+_VIEWS_OF_FORMAT_1 = (
+    """CREATE TEMP VIEW records AS
+        SELECT seq, stream, kind, data, at, NULL AS crc FROM main.records""",
+    """CREATE TEMP VIEW documents AS
+        SELECT name, key, value, NULL AS crc FROM main.documents""",
 )
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables if missing, atomically, and safely against other processes that do the
-    same.
+    """Create the tables if missing, or bring them up to date, atomically, and safely against other
+    processes that do the same.
 
     Args:
         connection: a connection in autocommit mode (`isolation_level=None`) without an open
@@ -41,8 +56,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # again: another process may have been first
-        if not check_format(connection, path):
-            create_tables(connection)
+        create_tables(connection, check_format(connection, path))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -50,8 +64,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def check_format(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether the database has these tables; False for an empty one.
+def check_format(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the format of the database's tables; 0 for an empty database.
 
     Raises:
         StoreError: the database is newer than this code, or belongs to another program.
@@ -69,13 +83,25 @@ def check_format(connection: sqlite3.Connection, path: Path) -> bool:
             where=str(path),
             hint="move it away, or use another folder with --workspace",
         )
-    return version > 0
+    return version
 
 
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables in an empty database."""
-    for statement in _TABLES:
-        connection.execute(statement)
+def create_tables(connection: sqlite3.Connection, version: int = 0) -> None:
+    """Create the tables in an empty database, or bring those of an older format up to date."""
+    for step in _STEPS[version:]:
+        for statement in step:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def show_as_newest(connection: sqlite3.Connection, version: int) -> None:
+    """Show the tables of an older format as this version reads them; the database is not changed.
+
+    A reader must not bring them up to date: the database may lie where nothing can be written.
+    """
+    if version < FORMAT:
+        for statement in _VIEWS_OF_FORMAT_1:
+            connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from transom.store.migrations import check_format, create_tables
+from transom.store.migrations import check_format, create_tables, show_as_newest
 from transom.store.sqlite_errors import primary_code
 
 _WITHOUT_LOG = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
@@ -35,11 +35,13 @@ def connect_for_reading(path: Path | None, busy_seconds: float) -> sqlite3.Conne
             raise
         connection = _connect_without_log(path, busy_seconds)
     try:
-        has_tables = check_format(connection, path)
+        version = check_format(connection, path)
+        if version:
+            show_as_newest(connection, version)
     except BaseException:
         connection.close()
         raise
-    if has_tables:
+    if version:
         return connection
     # A process was killed, or is at work, before it made the first table.
     connection.close()

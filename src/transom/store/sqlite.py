@@ -17,23 +17,24 @@ from typing import Any, Self
 
 from transom.canonical import Json
 from transom.errors import StoreError
-from transom.store.codec import check_name, decode, encode, now
-from transom.store.committer import Committer, Work
+from transom.store.codec import check_name, checksum, decode, encode, now
+from transom.store.committer import Committer, RefusingCommitter, Work
 from transom.store.migrations import migrate
 from transom.store.protocol import Record
 from transom.store.reading import connect_for_reading
-from transom.store.sqlite_errors import primary_code, typed_errors
+from transom.store.sqlite_errors import damaged, primary_code, typed_errors
 from transom.store.writer import Writer
 
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
-_PUT = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO documents (name, key, value, crc) VALUES (?, ?, ?, ?)"
+_GET = "SELECT key, value, crc FROM documents WHERE name = ? AND key = ?"
 # The row with the highest number is kept, empty and without a stream, so that its number is never
 # reused.
 _FORGET = (
-    "UPDATE records SET stream = '', kind = '', data = '', at = '' "
+    "UPDATE records SET stream = '', kind = '', data = '', at = '', crc = NULL "
     "WHERE stream = :stream AND seq = (SELECT max(seq) FROM records)",
     "DELETE FROM records WHERE stream = :stream",
     "DELETE FROM records WHERE stream = '' AND seq < (SELECT max(seq) FROM records)",
@@ -94,8 +95,7 @@ class SqliteStore:
         where = path or IN_MEMORY
         with typed_errors(where):
             reader = connect_for_reading(path, busy_seconds)
-            # SQLite refuses each write of this connection, so no writer of our own is needed.
-            committer = Committer(reader, where, busy_seconds)
+            committer = RefusingCommitter(reader, where, busy_seconds)
         return cls(where, Writer(committer, where), reader)
 
     @property
@@ -114,11 +114,19 @@ class SqliteStore:
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
         rows = self._query(
-            "SELECT seq, kind, data, at FROM records WHERE stream = ? AND seq > ? ORDER BY seq",
+            "SELECT seq, kind, data, at, crc FROM records"
+            " WHERE stream = ? AND seq > ? ORDER BY seq",
             stream,
             after,
         )
-        return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+        records = []
+        for seq, kind, data, at, crc in rows:
+            try:
+                value = decode(data, crc, stream, kind, at)
+            except (ValueError, TypeError) as error:
+                raise damaged(self._path, f"record {seq} of {stream}") from error
+            records.append(Record(seq, stream, kind, value, at))
+        return records
 
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(
@@ -144,49 +152,46 @@ class SqliteStore:
             raise StoreError(f"unknown blob {sha}", where=str(self._path))
         try:
             data = zlib.decompress(rows[0][0])
-        except zlib.error as error:
-            raise self._damaged(sha) from error
+        except (zlib.error, TypeError) as error:
+            raise damaged(self._path, f"blob {sha}") from error
         if hashlib.sha256(data).hexdigest() != sha:
-            raise self._damaged(sha)
+            raise damaged(self._path, f"blob {sha}")
         return data
 
     async def put(self, table: str, key: str, value: Json) -> None:
-        text = _checked(table, key, value)
-        await self._write(_PUT, table, key, text)
+        row = _document(table, key, value)
+        await self._write(_PUT, *row)
 
     async def put_if_absent(self, table: str, key: str, value: Json) -> Json:
-        text = _checked(table, key, value)
+        row = _document(table, key, value)
 
-        def claim(connection: sqlite3.Connection) -> str:
-            connection.execute(_PUT.replace("REPLACE", "IGNORE"), (table, key, text))
-            row = connection.execute(
-                "SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)
-            ).fetchone()
-            return str(row[0])
+        def claim(connection: sqlite3.Connection) -> Any:
+            connection.execute(_PUT.replace("REPLACE", "IGNORE"), row)
+            return connection.execute(_GET, (table, key)).fetchone()
 
-        return decode(await self._writer.submit(claim))
+        return self._decoded(table, *await self._writer.submit(claim))
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
-        text = _checked(table, key, new)
+        row = _document(table, key, new)
 
         def change(connection: sqlite3.Connection) -> bool:
-            row = connection.execute(
-                "SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)
-            ).fetchone()
-            if (decode(row[0]) if row else None) != old:
+            known = connection.execute(_GET, (table, key)).fetchone()
+            if (self._decoded(table, *known) if known else None) != old:
                 return False
-            connection.execute(_PUT, (table, key, text))
+            connection.execute(_PUT, row)
             return True
 
         return bool(await self._writer.submit(change))
 
     def get(self, table: str, key: str) -> Json | None:
-        rows = self._query("SELECT value FROM documents WHERE name = ? AND key = ?", table, key)
-        return decode(rows[0][0]) if rows else None
+        rows = self._query(_GET, table, key)
+        return self._decoded(table, *rows[0]) if rows else None
 
     def items(self, table: str) -> dict[str, Json]:
-        rows = self._query("SELECT key, value FROM documents WHERE name = ? ORDER BY key", table)
-        return {key: decode(value) for key, value in rows}
+        rows = self._query(
+            "SELECT key, value, crc FROM documents WHERE name = ? ORDER BY key", table
+        )
+        return {row[0]: self._decoded(table, *row) for row in rows}
 
     async def delete(self, table: str, key: str) -> None:
         await self._write("DELETE FROM documents WHERE name = ? AND key = ?", table, key)
@@ -220,7 +225,14 @@ class SqliteStore:
     ) -> None:
         await self.close()
 
-    async def _write(self, sql: str, *values: str | bytes) -> None:
+    def _decoded(self, table: str, key: str, text: str, crc: int | None) -> Json:
+        try:
+            return decode(text, crc, table, key)
+        except (ValueError, TypeError) as error:
+            # The key is not named: it may be what was altered.
+            raise damaged(self._path, f"a document of the table {table}") from error
+
+    async def _write(self, sql: str, *values: str | bytes | int) -> None:
         def run(connection: sqlite3.Connection) -> None:
             connection.execute(sql, values)
 
@@ -233,31 +245,27 @@ class SqliteStore:
             # to the end: an open cursor would pin the WAL
             return self._reader.execute(sql, values).fetchall()
 
-    def _damaged(self, sha: str) -> StoreError:
-        return StoreError(
-            f"blob {sha} is damaged",
-            where=str(self._path),
-            hint="check the disk; restore the database from a copy",
-        )
-
 
 def _insertion(stream: str, kind: str, data: Json) -> Work:
     check_name(stream, "stream")
     check_name(kind, "kind of record")
-    row = (stream, kind, encode(data, stream), now())
+    text, at = encode(data, stream), now()
+    row = (stream, kind, text, at, checksum(stream, kind, text, at))
 
     def insert(connection: sqlite3.Connection) -> int | None:
         return connection.execute(
-            "INSERT INTO records (stream, kind, data, at) VALUES (?, ?, ?, ?)", row
+            "INSERT INTO records (stream, kind, data, at, crc) VALUES (?, ?, ?, ?, ?)", row
         ).lastrowid
 
     return insert
 
 
-def _checked(table: str, key: str, value: Json) -> str:
+def _document(table: str, key: str, value: Json) -> tuple[str, str, str, int]:
+    """Return the row of a document, for `_PUT`."""
     check_name(table, "table")
     check_name(key, "key")
-    return encode(value, f"{table}/{key}")
+    text = encode(value, f"{table}/{key}")
+    return table, key, text, checksum(table, key, text)
 
 
 def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:

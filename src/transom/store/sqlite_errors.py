@@ -14,8 +14,16 @@ _ELSEWHERE = "make the folder writable, or choose another workspace (--workspace
 _NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _UNKNOWN = (
     "the database failed",
-    "try again; if it stays so, begin another workspace (--workspace, Home)",
+    (
+        "try again; if it stays so, check it with `transom doctor`, or begin another workspace"
+        " (--workspace, Home)"
+    ),
 )
+RECOVERY = (
+    "copy the file and its -wal first, list the damage with `transom doctor`, then restore an older"
+    " copy, or begin another workspace (--workspace, Home)"
+)
+"""What to do about a damaged database."""
 _MEANING: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_FULL: (
         "no space left for the database",
@@ -27,13 +35,6 @@ _MEANING: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_NOTADB: (
         "the file is not a database",
         "move it away, or choose another workspace (--workspace, Home)",
-    ),
-    sqlite3.SQLITE_CORRUPT: (
-        "the database is damaged",
-        (
-            "keep a copy, save what can be read with `sqlite3 FILE .recover`, or begin another"
-            " workspace"
-        ),
     ),
     sqlite3.SQLITE_BUSY: (
         "another process kept the database locked for too long",
@@ -53,8 +54,20 @@ def primary_code(error: BaseException) -> int | None:
 
 
 def store_error(error: BaseException, path: Path) -> StoreError:
-    """Return the StoreError for an error at the database `path`, with the original as its cause."""
+    """Return the StoreError for an error at the database `path`, with the original as its cause; a
+    StoreError stays as it is.
+    """
+    if isinstance(error, StoreError):
+        return error
     code = primary_code(error) or 0
+    if code == sqlite3.SQLITE_CORRUPT:
+        # SQLite's message may quote what stands on a broken page.
+        return _caused(damaged(path, "a page cannot be read"), error)
+    undecodable = type(error) is sqlite3.OperationalError and not code
+    if undecodable or isinstance(error, UnicodeDecodeError):
+        # Errors of Python, not of SQLite: a text, or SQLite's message that quotes one, is not
+        # UTF-8. The first one quotes the whole text.
+        return _caused(damaged(path, "a text is not UTF-8"), error)
     if code in _NOT_WRITABLE and is_read_only(path):
         return _caused(read_only_error(path), error)
     if isinstance(error, OSError):
@@ -64,6 +77,11 @@ def store_error(error: BaseException, path: Path) -> StoreError:
     else:
         what, hint = _MEANING.get(code, _UNKNOWN)
     return _caused(StoreError(f"{what} ({error})", where=str(path), hint=hint), error)
+
+
+def damaged(path: Path, damage: str) -> StoreError:
+    """Return the error of a database that can be read, but not trusted."""
+    return StoreError(f"the database is damaged: {damage}", where=str(path), hint=RECOVERY)
 
 
 def is_read_only(database: Path) -> bool:
@@ -89,10 +107,10 @@ def _caused(typed: StoreError, error: BaseException) -> StoreError:
 
 @contextmanager
 def typed_errors(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite and of the file system, and names that are not UTF-8, to
+    """Convert errors of SQLite and of the file system, and texts that are not UTF-8, to
     `StoreError`.
     """
     try:
         yield
-    except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+    except (sqlite3.Error, OSError, UnicodeError) as error:
         raise store_error(error, path) from error

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from transom.errors import StoreError
 from transom.store.reading import connect_for_reading
 from transom.store.sqlite import IN_MEMORY, connect_for_writing
-from transom.store.sqlite_errors import is_read_only, typed_errors
+from transom.store.sqlite_errors import damaged, is_read_only, typed_errors
 
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
@@ -119,6 +119,24 @@ class Tables:
         """
         with self._using() as connection:
             return connection.execute(sql, values).fetchall()
+
+    def read(
+        self, shape: Callable[[Any], T], sql: str, values: Sequence[Value] = (), *, noun: str
+    ) -> list[T]:
+        """Return all rows of a statement in another shape.
+
+        Args:
+            shape: makes a value of a row.
+            noun: what a row is, for errors.
+
+        Raises:
+            StoreError: as `query`; or a row is damaged, so that `shape` refused it.
+        """
+        rows = self.query(sql, values)
+        try:
+            return [shape(row) for row in rows]
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise damaged(self._path, noun) from error
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction without other writers; its result after the commit, or a
