@@ -167,8 +167,8 @@ class Ledger:
 
 
 def _event(row: Sequence[Any]) -> PlaybookEvent:
-    *fields, data = row
-    return PlaybookEvent(*fields, json.loads(data))
+    seq, at, kind, insight, data = row
+    return PlaybookEvent(seq, at, kind, insight, json.loads(data))
 
 
 def _numbered(row: Sequence[Any]) -> tuple[int, Insight]:
