@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transom.checklist.item import load_item
 from transom.checklist.item_writer import add_to_item
-from transom.cli.history import found_run
+from transom.cli.history import RunRow, found_run
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -47,6 +47,17 @@ async def accept_unchecked(session: Session, name: str, by: str, reason: str, un
     document = {"schema": "transom.answer/1", "run_id": row.id, "answer": None, "stage": None}
     line = f"{item.item_id} may stay unchecked until {last_day}: {item.path} says so"
     return session.report({**document, _KEY: entry, "item": str(item.path)}, line)
+
+
+def is_accepted(row: RunRow) -> bool:
+    """Return whether a run checks an item that a person accepts as unchecked today."""
+    if row.kind != "check":
+        return False
+    try:
+        accept = load_item(Path(str(row.inputs["item"]))).accept
+    except InputError:  # the item was moved or is being edited: its run still waits
+        return False
+    return accept is not None and date.today().isoformat() <= accept.until
 
 
 def _last_day(text: str) -> date:

@@ -143,6 +143,26 @@ def next_of(answer: SpecResult | BuildResult) -> str:
     return answer.waits_for or f"see: transom runs show {answer.run_id}"
 
 
+def waits_for(answer: Answer, checker: Path | None = None) -> str:
+    """Return what a person or a model has to bring before an item can be judged; "" if nothing.
+
+    Args:
+        checker: the folder of the checker that came to a verdict.
+    """
+    if isinstance(answer, Verdict):
+        if answer.exit_code != _WAITS:
+            return ""
+        if answer.doubted and checker:
+            approve = f"transom check approve {checker} --by NAME"
+            return f"the gates doubt its checker; correct it, or approve it with: {approve}"
+        return answer.warnings[0].message if answer.warnings else "its verdict needs a person"
+    if answer.needs_model:
+        words = ", ".join(f'"{row.text}"' for row in answer.needs_model)
+        return f"not understood: {words}; {next_words(answer.needs_model)}"
+    stopped = answer.exit_code == _WAITS or answer.status == "NEEDS_REVIEW"
+    return next_of(answer) if stopped else ""
+
+
 def print_step(session: Session, result: SpecResult | BuildResult) -> int:
     """Print the answer of `check spec` or `check build`."""
     lines = [f'not understood: "{one.text}" in {one.where}' for one in result.needs_model]

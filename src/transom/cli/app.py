@@ -50,7 +50,7 @@ TREE = {
     "study": ("study", "Run optimisation studies that learn from failed solves."),
     "eval": ("eval", "Measure how well a product answers, by scenario suites."),
     "runs": ("runs", "List, show and remove runs."),
-    "waiting": ("waiting", "List the open questions of all runs, and how to answer them."),
+    "waiting": ("waiting", "List what waits for a person or a model, and how to go on."),
     "answer": ("waiting", "Answer an open question."),
     "resume": ("runs", "Continue a run. Completed model calls are not repeated."),
     "window": ("window", "Show what each model call saw."),

@@ -233,7 +233,8 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
             answer = result
         if answer:
             _say_inputs(item, places, run.folder, answer)
-            await _finish(run, answer)
+            checker = result.checker if isinstance(result, pipeline.Judged) else None
+            await _finish(run, answer, checker)
     # once more: the files corrected Section 4, or a person has said what is meant
     if answer is None:
         return await answer_of(session, store, options)
@@ -280,7 +281,7 @@ async def run_one(
             )
         taken.add(name)
         verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options))
-        await _finish(run, verdict)
+        await _finish(run, verdict, checker.folder)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
     return printed(verdict, run_id=run.id, seconds=time.monotonic() - started)
 
@@ -294,13 +295,14 @@ async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIter
         yield run
 
 
-async def _finish(run: Run, result: answers.Answer | None) -> None:
+async def _finish(run: Run, result: answers.Answer | None, checker: Path | None = None) -> None:
     """Close the run; one that waits for a person's answer stays open, and one that was answered
-    goes on.
+    goes on. `checker` is the folder of the checker that came to a verdict.
     """
     if result is None or (isinstance(result, SpecResult) and result.choose):
         return
-    await run.finish(result.counted_as if isinstance(result, Verdict) else result.status)
+    status = result.counted_as if isinstance(result, Verdict) else result.status
+    await run.finish(status, waits=answers.waits_for(result, checker))
 
 
 def _say_inputs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from transom.investigator.phases import investigate as investigated
 from transom.investigator.policy import load_policy, load_waivers
 from transom.investigator.remembering import dependants
 from transom.investigator.report import FORMATS, text_report
-from transom.investigator.result import Investigation
+from transom.investigator.result import Investigation, judged_line
 from transom.investigator.rules import investigator_rules
 from transom.investigator.sources import DataFolder
 from transom.runs import Run, trace_id, write_file
@@ -143,7 +144,8 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
         result = await judged(run, result)
         if inquiry.playbook:
             take_judgement(run, inquiry.playbook, result)
-        await run.finish(result.verdict)
+        stopped = result.exit_code == Paused.exit_code
+        await run.finish(result.verdict, waits=judged_line(result) if stopped else "")
     except Paused as pause:
         waits = pause
     return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
@@ -172,7 +174,7 @@ async def opened_run(
 async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
     async with found_run(session, name) as (_, found):
-        entry, run_id = found.state.entry, found.row.id
+        entry, run_id, before = found.state.entry, found.row.id, found.state
     if entry.get("command") != KIND:
         what = f"{name!r} is no run of this command, but of {found.row.kind}"
         raise InputError(what, where="--continue", hint="see: transom runs list")
@@ -183,8 +185,16 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     async with remembered(session) as memory, opened_run(session, inquiry, options) as run:
         recalled = await dependants(None if options.no_memory else memory, question)
         said = await follow_up(run, question, inquiry.data, recalled)
+        if before.is_closed:
+            # A question reopens the run, and changes nothing of how it ended.
+            await run.finish(before.status, waits=before.waits)
     struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
-    return session.report(said, *said.answer.splitlines(), *struck)
+    session.report(said, *said.answer.splitlines(), *struck)
+    if not said.needs_model:
+        return 0
+    again = shlex.join(["transom", KIND, question, "--continue", run_id, "--model"])
+    say(f"transom: the question needs a model; ask it with: {again} PROVIDER:NAME")
+    return Paused.exit_code
 
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:

@@ -80,8 +80,11 @@ async def run(session: Session, options: StoryOptions) -> int:
         return session.report(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
-        if not any(one.status == "paused" for one in result.stories):  # else the run is still open
-            await epic.run.finish({0: "done", 1: "failed", 3: "blocked"}[result.exit_code])
+        if reasons := _reasons(result, "paused"):
+            await epic.run.pause("", reasons)
+        else:
+            status = {0: "done", 1: "failed", 3: "blocked"}[result.exit_code]
+            await epic.run.finish(status, waits=_reasons(result, "blocked"))
     return session.report(result, *lines_of(result), code=result.exit_code)
 
 
@@ -162,6 +165,12 @@ async def _epic(
             places.root = opened.folder / "worktrees"
             with playbook_of(session, Scope(domain="stories"), "make") as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
+
+
+def _reasons(result: EpicResult, status: str) -> str:
+    """Return why stories have a status, in one line; "" if none has it."""
+    stories = [story for story in result.stories if story.status == status]
+    return "; ".join(f"{story.id}: {story.reason}" for story in stories)
 
 
 def lines_of(result: EpicResult) -> list[str]:

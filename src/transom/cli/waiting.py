@@ -5,7 +5,7 @@ to them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.checklist.judging.audit import user_name
-from transom.cli.accepting import accept_unchecked
+from transom.cli.accepting import accept_unchecked, is_accepted
 from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
@@ -100,15 +100,24 @@ class OpenQuestion:
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(session: Session, out: Out = None) -> int:
-    """List the open questions of all runs, and how to answer them.
+    """List what waits for a person or a model, and how to go on.
 
-    Each question is listed once: its age, one sentence, and the command that answers it.
+    Each question is listed once: its age, one sentence, and the command that answers it. Then come
+    the runs that wait without a question: items that need a model or a review, paused stories.
     """
-    found, lines = await open_questions(session), []
+    views = await all_views(session)
+    found, lines = open_questions(views), []
     for one in found:
         more = f"  (in {counted(len(one.runs), 'run')})" if len(one.runs) > 1 else ""
         lines += [style(one.asks, "bold") + more, f"  since {one.since[:16].replace('T', ' ')} UTC"]
         lines += [*(one.numbered if one.long else []), f"  {one.command}"]
+    runs = waiting_runs(views)
+    for run in runs:
+        lines += [
+            style(f"{run.name}: {run.status}", "bold") + f"  {run.reason}",
+            f"  since {run.since[:16].replace('T', ' ')} UTC",
+            f"  {run.command}",
+        ]
     rows = [one.to_json() for one in found]
     if out and found:
         sheet = [{**row, "answer": None, "by": None, "reason": None} for row in rows]
@@ -117,9 +126,12 @@ async def waiting(session: Session, out: Out = None) -> int:
             f"{counted(len(found), 'question')} written to {out}; give it back: transom answer"
             f" --file {out}"
         )
-    return session.report(
-        {"schema": "transom.waiting/1", "questions": rows}, *lines or ["nothing waits for a person"]
-    )
+    document = {
+        "schema": "transom.waiting/1",
+        "questions": rows,
+        "runs": [asdict(run) for run in runs],
+    }
+    return session.report(document, *lines or ["nothing waits for a person"])
 
 
 @dataclass(frozen=True)
@@ -184,7 +196,7 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
         raise InputError(
             "no run is named, and this is no terminal", where="transom answer", hint=hint
         )
-    found = await open_questions(session)
+    found = open_questions(await all_views(session))
     if not found:
         print_text("nothing waits for a person")
     said = [(one, one.ask()) for one in found]
@@ -268,16 +280,53 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
     return session.report(told, f"{line}; {step}")
 
 
-async def open_questions(session: Session) -> list[OpenQuestion]:
-    """All of them, the oldest first; equal questions of several runs stand there once."""
+def open_questions(views: Sequence[RunView]) -> list[OpenQuestion]:
+    """Return the questions of all runs, the oldest first; equal ones of several runs once."""
     groups: dict[tuple[str, ...], OpenQuestion] = {}
-    for one in (question for view in await all_views(session) for question in questions_of(view)):
+    for one in (question for view in views for question in questions_of(view)):
         same = one.question or one.runs[0], one.asks, *one.options
         known = groups.get(same, replace(one, runs=()))
         groups[same] = replace(
             one, runs=(*known.runs, *one.runs), since=min(known.since, one.since)
         )
     return sorted(groups.values(), key=lambda one: one.since)
+
+
+@dataclass(frozen=True)
+class WaitingRun:
+    """A run that waits for a person or a model, and has no question that could be answered.
+
+    Attributes:
+        reason: what it waits for, one clause.
+        since: UTC, ISO 8601.
+        command: how it goes on, once that is there.
+    """
+
+    run_id: str
+    kind: str
+    name: str
+    status: str
+    reason: str
+    since: str
+    command: str
+
+
+def waiting_runs(views: Sequence[RunView]) -> list[WaitingRun]:
+    """Return the runs that wait without a question, the longest-waiting first."""
+    runs = []
+    for view in views:
+        is_paused = view.status == "paused" and not view.state.is_closed
+        reason = view.state.paused if is_paused else view.state.waits
+        has_question = next(questions_of(view), None) is not None
+        if not reason or has_question or view.status == "running" or is_accepted(view.row):
+            continue
+        command = f"transom resume {view.row.id}"
+        if view.status == "NEEDS_MODEL":
+            command += " --model PROVIDER:NAME"
+        row = view.row
+        since = view.records[-1].at
+        runs.append(WaitingRun(row.id, row.kind, row.name, view.status, reason, since, command))
+    return sorted(runs, key=lambda run: run.since)
 
 
 def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:

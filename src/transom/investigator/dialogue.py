@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
 from transom.canonical import digest
-from transom.errors import InputError
+from transom.errors import Paused
 from transom.formats.release.shapes import Shape
 from transom.investigator.concluding import Kept, case_blocks, held_text
 from transom.investigator.ledger import Ledger
@@ -16,8 +18,10 @@ from transom.investigator.main_thread import MainThread
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
+from transom.investigator.rules import NOTHING_FOUND
 from transom.investigator.sources import DataFolder
 from transom.investigator.statements import standing_of
+from transom.llm.rules import RULES
 from transom.runs import PersonAnswer, Question, Run
 
 _PROMPT = 600  # characters of a question to a person, at most
@@ -25,10 +29,11 @@ _JUDGED: tuple[Verdict, ...] = ("READY", "NOT_READY")
 
 
 class FollowUp(Shape):
-    """A follow-up question and its answer."""
+    """A follow-up question and its answer; `needs_model` if the rules have none."""
 
     question: str
     answer: str
+    needs_model: Annotated[bool, Field(exclude_if=operator.not_)] = False
     unsupported_claims: list[Unsupported] = Field(default_factory=list)
 
 
@@ -81,11 +86,11 @@ async def follow_up(
         memory: sentences from the memory of other investigations.
 
     Raises:
-        InputError: the run has no answer yet.
+        Paused: the run has no answer yet.
     """
     place = run.folder / "answer" / "investigation.json"
     if not place.is_file():
-        raise InputError("this run has no answer yet", where=run.id)
+        raise Paused("it has no answer yet that a question could be about", run_id=run.id)
     kept = Kept.model_validate_json(place.read_bytes())
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
     blocks = [
@@ -93,12 +98,20 @@ async def follow_up(
         json_rows("memory", [{"text": one} for one in memory]),
     ]
     main = MainThread(run, kept.thread, data, result.feature_id, ledger)
-    text, _ = await main.ask(
-        FOLLOW_UP, question, blocks, read_plain, id=f"follow-up/{digest(question)[:12]}"
-    )
+    name = f"follow-up/{digest(question)[:12]}"
+    text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=name)
+    has_model = any(provider.name != RULES for provider in run.chain.everyone)
+    if text.strip() == NOTHING_FOUND and has_model:
+        # The rules were asked this earlier, and the conversation keeps what they said.
+        text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=f"{name}/model")
     asked = _question(result)
     final = with_judgement(result, run.answer(asked.name, asked.fingerprint))
     standing = standing_of(final, ledger)
     standing = replace(standing, names=[question, *standing.names, *memory])
     answer, struck = held_text(text, "follow-up", standing, ledger)
-    return FollowUp(question=question, answer=answer, unsupported_claims=struck)
+    return FollowUp(
+        question=question,
+        answer=answer,
+        needs_model=text.strip() == NOTHING_FOUND,
+        unsupported_claims=struck,
+    )

@@ -34,6 +34,8 @@ _GRAVE = re.compile(
     r" |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)",
     re.I,
 )
+NOTHING_FOUND = "The rules find nothing in what was read that answers this; a model may (--model)."
+"""The answer of the rules to a follow-up question that they cannot answer."""
 
 
 def investigator_rules() -> RulesProvider:
@@ -213,7 +215,5 @@ def _answer(request: Request) -> Reply:
     if not lines:
         told = [str(row["text"]) for row in _rows(request, "memory")]
         lines = [one for one in told if asked & {singular(word) for word in plain_words(one)}]
-        lines = lines or [
-            "The rules find nothing in what was read that answers this; a model may (--model)."
-        ]
+        lines = lines or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))

@@ -15,7 +15,7 @@ Records of a run's stream, by kind:
                                             for a flow that gave up after `after` repairs
     settled   {stage}                       the choice that the stage waited for is obsolete
     handed    {after, files}                a flow gave up after `after` repairs
-    closed    {status}
+    closed    {status, waits?}              waits: what a person or a model has to bring
     held      {target, until, cause}        `check batch` asks for this item again at `until`
 
 Events of conversations are described in `transom.runs.conversation`, windows in
@@ -56,6 +56,7 @@ class RunState:
             file.
         conversations: by their keys, in the order in which they began.
         spent: what each conversation that is no sub-conversation used with all within it.
+        waits: what a closed run waits for, one clause; "" if it waits for nothing.
         helps: what a person said to a flow that gave up `after` so many repairs; `reset`: it may
             try as often again.
         once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
@@ -75,6 +76,7 @@ class RunState:
     helps: list[dict[str, Any]] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
+    waits: str = ""
     asked: dict[Slot, Choice] = field(default_factory=dict)
 
     def stage(self, name: str) -> StageHistory:
@@ -166,7 +168,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 None,
             )
             state.version = state.version or data.get("journal", 1)
-            state.is_closed = False
+            state.is_closed, state.waits = False, ""
         case "started" | "writing" | "done":
             state.stage(data["stage"]).apply(kind, data)
         case "failed" | "paused":
@@ -184,7 +186,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":
             state.status = data["status"]
-            state.is_closed = True
+            state.is_closed, state.waits = True, data.get("waits", "")
             state.asked.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False

@@ -130,8 +130,15 @@ class Run(Host):
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not self.state.is_closed:
+            if isinstance(error, TransomError) and error.exit_code == Paused.exit_code:
+                await self._pause_after(error)
             self._name_next_step(error)
         await self._lease.leave(error)
+
+    async def _pause_after(self, error: TransomError) -> None:
+        """Record that the run waits: a stage that needs a person or a model has not failed."""
+        if self.state.status == "failed":
+            await self.pause("", error.what)
 
     def _name_next_step(self, error: Exception) -> None:
         """Let an error that leaves the run open end with the command that goes on. No other place
@@ -439,6 +446,8 @@ class Run(Host):
             stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s"
         )
 
-    async def finish(self, status: str) -> None:
-        """Record how the run ended."""
-        await self.append("closed", {"status": status})
+    async def finish(self, status: str, *, waits: str = "") -> None:
+        """Record how the run ended, and what a person or a model has to bring before it can end
+        otherwise: one clause, which `transom waiting` shows.
+        """
+        await self.append("closed", {"status": status, **({"waits": waits} if waits else {})})
