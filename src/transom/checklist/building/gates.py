@@ -30,7 +30,7 @@ from transom.checklist.building.static_gates import (
 )
 from transom.checklist.building.trial_gates import check_schema, check_sources, take_files
 from transom.checklist.item import Item
-from transom.checklist.judging.files import classify
+from transom.checklist.judging.gather import classify
 from transom.checklist.results import Combination, GateRow, MutationRow, objections
 from transom.checklist.vectors import VECTORS
 from transom.checklist.writing.shapes import SpecDocument
