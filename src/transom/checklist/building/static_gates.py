@@ -329,9 +329,9 @@ def _differences(described: DescribedItem, configured: ValidationItem) -> Iterat
     if "selection" in problems:
         yield f"Section 2 contradicts itself: {problems['selection']}"
     for name in ("check", "mode", "quantifier", "take", "count", "only_with", "name"):
-        is_open = name in problems and name in ("check", "mode", "quantifier")
+        is_unread = name in problems and name in ("check", "mode", "quantifier")
         pair = (_comparable(configured, name), _comparable(wanted, name))
-        if not is_open and pair[0] != pair[1]:
+        if not is_unread and pair[0] != pair[1]:
             yield f"{name} is {pair[0]!r}, Section 2 says {pair[1]!r}"
     # A condition demands its own field; to name that field as required as well changes nothing.
     conditions = (configured.condition, wanted.condition)
@@ -339,8 +339,10 @@ def _differences(described: DescribedItem, configured: ValidationItem) -> Iterat
     required = [_listed(set(item.required) - implied) for item in (configured, wanted)]
     if required[0] != required[1]:
         yield f"required is {required[0]}, Section 2 says {required[1]}"
-    is_unreadable = "condition" in problems and described.condition_text
-    if not is_unreadable and configured.condition != wanted.condition:
+    # A text that is neither a comparison nor plainly "none" leaves the condition open.
+    says_none = described.condition_text.lower() in ("", "none")
+    is_open = wanted.condition is None and not says_none
+    if not is_open and configured.condition != wanted.condition:
         texts = [_condition_text(condition) for condition in conditions]
         yield f"condition is {texts[0]}, Section 2 says {texts[1]}"
 
