@@ -45,9 +45,7 @@ class SessionNote(BaseModel):
 
     def draft(self) -> Insight:
         """Return the insight that the note states; an unknown category is domain knowledge."""
-        tags = self.tags or ()
-        if isinstance(tags, str):
-            tags = tags.split(",")
+        tags = self.tags.split(",") if isinstance(self.tags, str) else self.tags or []
         names = [str(tag).strip() for tag in tags]
         study = "" if self.study is None else str(self.study)
         return Insight(
@@ -106,9 +104,9 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
         except (json.JSONDecodeError, RecursionError) as error:
             # The first line of a .jsonl file may be a list that does not belong there.
             if path.suffix != ".jsonl":
-                line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+                place = error.lineno if isinstance(error, json.JSONDecodeError) else 1
                 hint = "give a JSON list, or one object a line"
-                where = f"{path}:{line}"
+                where = f"{path}:{place}"
                 raise InputError("the list is not valid JSON", where=where, hint=hint) from error
     for number, line in enumerate(TextFile(path, limit=MOST_BYTES).lines(), 1):
         if not line.strip():
@@ -132,7 +130,7 @@ def _elements(text: str) -> list[tuple[int, Any]]:
     """Return the elements of a JSON list with their lines."""
     json.loads(text)  # the whole is checked first: `_BETWEEN` is not strict about commas
     decoder = json.JSONDecoder()
-    elements = []
+    elements = list[tuple[int, Any]]()
     line, counted_to = 1, 0
     end = text.index("[") + 1
     while True:
@@ -175,4 +173,6 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, int | float):
         return "a number"
-    return {str: "text", list: "a list", dict: "an object"}[type(value)]
+    if isinstance(value, str):
+        return "text"
+    return "a list" if isinstance(value, list) else "an object"
