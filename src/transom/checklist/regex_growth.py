@@ -23,9 +23,12 @@ _ALPHABET: Final = " \t0a_A-.,:/|=#*()[]{}<>\"'%+;@!?&~\\é\0\x1b\x01"
 _MOST_KINDS_OF_CHARACTERS: Final = 6
 _SHORT: Final = (8, 16, 24, 32, 64)
 """Lengths at which an expression whose time doubles with each character is noticed in time."""
-_LONG: Final = (256, 1024, 4096)
 _SHORT_SECONDS: Final = 0.0004
-_LONG_SECONDS: Final = 0.002
+_LONG: Final = {256: 0.002, 1024: 0.002, 4096: 0.002, 16384: 0.01}
+"""Length -> the seconds that make an expression suspicious: far more than a linear one takes."""
+_LONGEST: Final = max(_LONG)
+_MARGIN: Final = 3
+_MAY_BE_STEEP: Final = 5.5
 _TOO_STEEP: Final = 7.0
 """For four times the length a linear expression takes 4 times the time, a quadratic one 16."""
 _ROUNDS: Final = 3  # the least time of some rounds counts: others use the processor, too
@@ -83,11 +86,17 @@ def _slow_length(seconds: Callable[[int, int], float]) -> int | None:
     for length in _SHORT:
         if seconds(length, 1) > _SHORT_SECONDS and seconds(length, _ROUNDS) > _SHORT_SECONDS:
             return length
-    for length in _LONG:
-        if seconds(length, 1) > _LONG_SECONDS:
+    before = seconds(_SHORT[-1], 1)
+    for length, limit in _LONG.items():
+        first = seconds(length, 1)
+        # A quadratic expression that took long for the longest line would take this much here.
+        if first < _LONG[_LONGEST] * (length / _LONGEST) ** 2 / _MARGIN:
+            return None
+        if first > limit and first > _MAY_BE_STEEP * before:
             long = seconds(length, _ROUNDS)
-            is_steep = long > _TOO_STEEP * seconds(length // 4, _ROUNDS)
-            return length if is_steep and long > _LONG_SECONDS else None
+            if long > limit and long > _TOO_STEEP * seconds(length // 4, _ROUNDS):
+                return length
+        before = first
     return None
 
 
@@ -103,7 +112,9 @@ class _Hostile:
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._parts = Parts(pattern)
         letters = dict.fromkeys(letter for letter in pattern.pattern if letter.isalnum())
-        alphabet = dict.fromkeys(chain(_ALPHABET, letters))
+        # A line holds no line end, but some expressions are for texts of several lines.
+        is_for_texts = pattern.flags & re.MULTILINE or "\\n" in pattern.pattern
+        alphabet = dict.fromkeys(chain(_ALPHABET, "\n" if is_for_texts else "", letters))
         sources = dict.fromkeys(part.source for part in self._parts.characters())
         self._fitting: dict[str, list[str]] = {}
         for source in sources:
@@ -126,6 +137,7 @@ class _Hostile:
             if beginning:
                 # An expression that is found at many places may go on from each.
                 lines["", beginning, self._misfit] = None
+                lines["", f"{beginning} ", self._misfit] = None
                 lines["", beginning + repeated, self._misfit] = None
         return iter(lines)
 
@@ -145,14 +157,18 @@ class _Hostile:
             kinds: dict[frozenset[str], str] = {}
             for sign in self._fitting[part.source]:
                 kinds.setdefault(self._kind_of[sign], sign)
-            # What fits many parts is the most hostile: each of them may take it.
-            by_use = sorted(kinds, key=len, reverse=True)[:_MOST_KINDS_OF_CHARACTERS]
+            # What fits many classes is the most hostile: each of them may take it.
+            by_use = sorted(kinds, key=self._number_of_classes, reverse=True)
+            by_use = by_use[:_MOST_KINDS_OF_CHARACTERS]
             yield from (kinds[kind] for kind in by_use)
             return
         for branch in part.branches:
             for sample in (self._shortest_of(branch), "".join(map(self._once, branch))):
                 if sample:
                     yield sample
+
+    def _number_of_classes(self, sources: frozenset[str]) -> int:
+        return sum(len(self._fitting[source]) > 1 for source in sources)
 
     def _shortest_of(self, branch: Branch) -> str:
         return "".join(map(self._shortest, branch))

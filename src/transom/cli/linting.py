@@ -24,6 +24,7 @@ from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
+from transom.checklist.rules.slow import slow_regexes
 from transom.checklist.rules.trial import problems_of
 from transom.checklist.sheet import read_sheet
 from transom.checklist.waiver_lint import waiver_findings
@@ -249,10 +250,14 @@ def trial(session: Session, names: Names = None) -> int:
     """Lint the file of a report format, and run the examples in it as tests."""
     knowledge, chosen = _domains(session, names or ())
     languages = [one for one in knowledge.languages if one.domain in chosen]
-    found = {
-        one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)]
-        for one in languages
-    }
+    found: dict[str, list[str]] = {}
+    for language in languages:
+        domain = language.domain
+        problems = [*filter(None, [language.problem]), *problems_of(domain)]
+        # The shipped formats are measured by the tests of Transom: it takes a second for each.
+        if names or not knowledge.is_shipped(domain.domain):
+            problems += slow_regexes(domain)
+        found[domain.domain] = problems
     tried = sum(len(item.examples) for one in chosen for item in one.items)
     wrong = [
         f"{knowledge.files[name]}: {problem}"
