@@ -21,12 +21,12 @@ _METHODS: Final[Mapping[str, Method]] = {
 
 def slow_regexes(domain: Domain) -> list[str]:
     """Return a problem for each expression with which a long line would take minutes."""
-    problems: dict[str, None] = {}
-    for field, text in regexes_of(domain):
+    problems: list[str] = []
+    for field, text in dict.fromkeys(regexes_of(domain)):
         growth = growth_of(re.compile(text), _METHODS.get(field, "search"))
         if growth is not None:
-            problems[f"{field}: the regular expression {text!r} {growth}"] = None
-    return list(problems)
+            problems.append(f"{field}: the regular expression {text!r} {growth}")
+    return problems
 
 
 def regexes_of(domain: Domain) -> Iterator[tuple[str, str]]:
