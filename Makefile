@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo demo-ccx test fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock wheelhouse clean
+.PHONY: help demo demo-ccx test fresh fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock sbom wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,12 @@ DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 SHOWN := $(VENV)/.studies
 MEANING := $(VENV)/.embeddings
+BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
+# Files or options for pytest in place of all tests.
+TESTS ?=
+# Options of scripts/fresh.py, e.g. FRESH="--only root".
+FRESH ?=
 # Some tests take minutes, most none: whoever is done takes over from the other.
 TWO := -n 2 --dist worksteal
 
@@ -20,23 +25,27 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(SHOWN) ## every product on the shipped examples: no model, no key, no network
+	@scripts/setup-tools.sh demo
 	@$(BIN)/transom demo
 
-test: $(DEV) ## lint, types, and every test that takes less than a second or so
-	@scripts/setup-test.sh
+test: $(DEV) ## lint, types, and every test that takes less than a second or so; TESTS="..." names files
+	@scripts/setup-tools.sh test
 	@$(MAKE) lint
-	@$(PYTEST) $(TWO) -m "not slow"
+	@$(PYTEST) $(TWO) -m "not slow" $(TESTS)
+
+fresh: $(CORE) ## make demo and make test on a bare Debian 12, as root and as a user, with and without namespaces; an hour
+	@$(BIN)/python -m scripts.fresh $(FRESH)
 
 demo-ccx: $(SHOWN) ## the bracket study with the real solver, installed from Debian's packages
 	@scripts/apt-install.sh calculix-ccx libglu1-mesa libxcursor1 libxft2 libxinerama1
 	@$(BIN)/transom demo studies
 
 fence: $(DEV) ## what must never break: kills behind every append, hostile code, whole items on real files, bad days
-	@scripts/setup-test.sh
+	@scripts/setup-tools.sh test
 	@$(PYTEST) $(TWO) -m "fence"
 
 test-all: $(DEV) ## everything, with coverage
-	@scripts/setup-test.sh
+	@scripts/setup-tools.sh test
 	@$(MAKE) lint
 	@$(PYTEST) $(TWO) --cov --cov-report=term-missing:skip-covered
 
@@ -59,7 +68,7 @@ docs: $(DOCS) ## the documentation's pages, into site/
 	@echo "site/index.html"
 
 acceptance: $(DEV) ## whole items on real files, rewordings, near-misses; what is not there is skipped
-	@scripts/setup-test.sh
+	@scripts/setup-tools.sh test
 	@$(PYTEST) tests/acceptance $(TWO)
 	@$(MAKE) leak
 
@@ -93,6 +102,9 @@ generated: $(DEV) ## write again what is generated: JSON Schemas, pages drawn fr
 lock: ## pin requirements/*.txt again
 	@scripts/lock.sh
 
+sbom: $(BILL) ## the software bill of materials of all locked packages, CycloneDX JSON, into build/
+	@$(BIN)/python -m scripts.sbom
+
 wheelhouse: $(CORE) ## a folder to install Transom from where there is no network
 	@scripts/wheelhouse.sh
 
@@ -110,6 +122,9 @@ $(DEV): $(CORE) requirements/dev.txt
 
 $(MEANING): $(CORE) requirements/embeddings.txt requirements/weights.txt
 	@scripts/setup-venv.sh embeddings
+
+$(BILL): $(CORE) requirements/sbom.txt
+	@scripts/setup-venv.sh sbom
 
 $(DOCS): $(DEV) requirements/docs.txt
 	@scripts/setup-venv.sh docs

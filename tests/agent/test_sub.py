@@ -20,7 +20,7 @@ from transom.config import Settings
 from transom.context import TokenCorrection, oversized
 from transom.context.summary import STRUCK
 from transom.errors import InputError, ProviderError
-from transom.gates import facts
+from transom.evidence import facts
 from transom.llm import (
     Block,
     Reply,

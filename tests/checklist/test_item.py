@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from transom.checklist.atoms import AnyOf, Waiver
-from transom.checklist.item import Item, load_item, parse_item
+from transom.checklist.item import AcceptEntry, Item, load_item, parse_item
 from transom.errors import InputError
 
 HEAD = "description: Confirm the clocks.\n"
@@ -50,6 +50,37 @@ def test_a_whole_item_is_read(tmp_path: Path) -> None:
         ("b.log", 11),
     ]
     assert read.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("{by: Ann, until: 2027-01-31}", "accept has no reason"),
+        ("{reason: r, until: 2027-01-31}", "accept has no by"),
+        ("{by: Ann, reason: r}", "accept has no until"),
+        ("{by: ' ', reason: r, until: 2027-01-31}", "a by is empty"),
+        ("{by: Ann, reason: '', until: 2027-01-31}", "a reason is empty"),
+        ("{by: Ann, reason: r, until: }", "a until is empty"),
+        ("{by: Ann, reason: r, until: soon}", "'soon' is not a date"),
+        ("{by: Ann, reason: r, untill: 2027-01-31}", "unknown key untill; did you mean until?"),
+        ("[{by: Ann, reason: r, until: 2027-01-31}]", "accept is not a mapping"),
+        ("yes", "accept is not a mapping"),
+        ("", "accept is not a mapping"),
+    ],
+)
+def test_nothing_is_accepted_without_a_person_a_reason_and_a_day(written: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_item(f"{HEAD}accept: {written}\n", Path("I.yaml"))
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("I.yaml:")
+
+
+def test_an_acceptance_is_read_with_its_line() -> None:
+    text = f"{HEAD}{FILES}accept:\n  by: Ann Lee\n  reason: the tool comes in March\n  until: 2027-03-31\n"
+    item = parse_item(text, Path("I.yaml"), strict=True)
+    line = text.splitlines().index("accept:") + 1
+    assert item.accept == AcceptEntry("Ann Lee", "the tool comes in March", "2027-03-31", line)
+    assert item.meaning == parse_item(HEAD, Path("I.yaml")).meaning, "no checker is built anew"
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,8 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
 async def test_two_unreadable_replies_are_quoted_and_never_taken_again(
     tmp_path: Path, item: Item
 ) -> None:
-    """The error names stage, reply and next step; the next attempt asks anew, and its answer is
-    kept as any other.
+    """The error names stage and reply; the next attempt asks anew, and its answer is kept as any
+    other.
     """
     refusal = "I'm sorry, but I can't help with that."
     script = replies()
@@ -226,7 +226,7 @@ async def test_two_unreadable_replies_are_quoted_and_never_taken_again(
         kept = run.folder / "spec" / "round1_analysis" / "unreadable.md"
     assert failed.value.where == "spec/round1_analysis"
     assert f'it says: "{refusal}" (whole in {kept})' in str(failed.value)
-    assert f"transom resume {run.id}" in str(failed.value)
+    assert failed.value.hint == "ask again, or ask another model with --model"
     assert kept.read_text("utf-8") == refusal
     for asked in (7, 7):  # two refusals and five rounds; then nothing
         async with opened(tmp_path, provider) as run:

@@ -107,6 +107,19 @@ def test_paths_that_start_elsewhere_stay_as_they_are_in_the_sheet(tmp_path: Path
     assert written == ["${LOG_ROOT}/a.log", "/data/b.log", "~/c.log"]
 
 
+@pytest.mark.parametrize(
+    ("until", "found"),
+    [("2026-11-23", ["accept.ended"]), ("2026-12-01", ["accept.soon"]), ("2027-12-01", [])],
+)
+def test_an_acceptance_that_ends_is_named_to_a_reviewer(
+    tmp_path: Path, until: str, found: list[str]
+) -> None:
+    path = tmp_path / "A.yaml"
+    path.write_text(f"description: x\naccept: {{by: Ann, reason: r, until: {until}}}\n")
+    findings = waiver_findings(path, date(2026, 11, 24))
+    assert [(one.gate, one.line) for one in findings] == [(gate, 2) for gate in found]
+
+
 def test_waivers_are_held_to_what_a_reviewer_asks(tmp_path: Path) -> None:
     path = tmp_path / "A.yaml"
     path.write_text(

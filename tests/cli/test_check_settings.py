@@ -244,7 +244,10 @@ def log_file(desk: Desk) -> None:
 
 def model(desk: Desk) -> None:
     settle(desk, "model: wizard\n")
-    assert "unknown provider 'wizard'" in desk("check", "spec", "VER-01.yaml", "-q").line()
+    line = desk("check", "spec", "VER-01.yaml", "-q").line()
+    assert line.startswith(
+        f"{desk.here}/transom.yaml:1: model: unknown provider 'wizard'; use rules"
+    )
     assert desk("check", "spec", "VER-01.yaml", "--model", "rules", "-q").code == 0
 
 
@@ -433,12 +436,49 @@ OF_STORIES = {
     "agent.command",
 }
 """Their effects are tests of `tests/stories`."""
+OF_OWN_PROVIDERS = {key for key in known_keys() if key.startswith("llm.retry.")}
+"""Their effects are tests of `tests/llm/test_own_provider.py`."""
 OF_MEMORY = {"paths.embeddings"}
 """Its effect is a test of `tests/memory`."""
 
 
+WRITTEN = {
+    "llm:\n  agent_a: {provider: azure, model: gpt-x}\n": (
+        "transom.yaml:2: llm.agent_a: unknown provider 'azure:gpt-x'; azure is reached with the"
+        " provider openai: say openai:gpt-x, and set llm.openai.base_url and"
+        " llm.openai.api_version (see the page Providers)"
+    ),
+    "llm:\n  section2:\n    provider: openrouter:some/model\n": (
+        "transom.yaml:3: llm.section2: unknown provider 'openrouter:some/model'; openrouter is"
+        " reached with the provider openai: say openai:some/model, and set llm.openai.base_url"
+        " (see the page Providers)"
+    ),
+    "llm: {reflect: {provider: wizard}}\n": (
+        "transom.yaml:1: llm.reflect: unknown provider 'wizard'; use rules, "
+    ),
+    "llm:\n  analysis: {model: m}\n": (
+        "transom.yaml:2: llm.analysis: model m has no provider; set provider beside it"
+    ),
+    "# a comment\nmodel: azure:x\n": "transom.yaml:2: model: unknown provider 'azure:x'; azure is ",
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_provider_that_is_unknown_is_named_where_it_was_written(text: str, desk: Desk) -> None:
+    settle(desk, text)
+    line = desk("check", "spec", "VER-01.yaml", "-q").line()
+    assert line.startswith(f"{desk.here}/{WRITTEN[text]}"), line
+
+
+def test_an_option_is_named_if_it_was_given(desk: Desk) -> None:
+    settle(desk, "model: rules\n")
+    line = desk("check", "spec", "VER-01.yaml", "-q", "--model", "azure:x").line()
+    assert line.startswith("--model: unknown provider 'azure:x'; azure is reached with")
+
+
 def test_every_setting_is_obeyed() -> None:
-    assert set(known_keys()) == set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | OF_STORIES | OF_MEMORY
+    obeyed = set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | OF_STORIES | OF_OWN_PROVIDERS | OF_MEMORY
+    assert set(known_keys()) == obeyed
 
 
 def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:

@@ -4,6 +4,7 @@ targets; going on later.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -19,8 +20,10 @@ import pytest
 from tests.cli.checks import EXAMPLES, ROOT, Desk, edit
 from tests.cli.helpers import COMMAND, clean_environment
 from tests.llm.recording import write_recording
+from transom.checklist.item import load_item
 from transom.cli.app import load
 from transom.cli.command import given_in
+from transom.cli.options import descriptions_of
 
 STEPS = ("IMP-10-0-0-00", "STA-02")
 
@@ -218,11 +221,23 @@ def test_reports_are_written_in_every_format_with_evidence_in_its_lines(desk: De
     assert desk.check("run", "STA-04.yaml", *wanted, "-q").code == 1
     page = Path("out/r.html").read_text("utf-8")
     assert '<span class="line marked"><span class="number">' in page
+    assert page.count(html.escape(load_item(Path("STA-04.yaml")).description)) == 1
     assert page.count('class="line"') > 20, "each line of evidence stands between its neighbours"
     log = json.loads(Path("out/r.sarif").read_text("utf-8"))
     assert ["suppressions" in one for one in log["runs"][0]["results"]] == [False, False, True]
     assert b'failures="1"' in Path("out/r.junit").read_bytes()
     assert len(Path("out/r.csv").read_text("utf-8-sig").splitlines()) == 19
+
+
+def test_a_report_takes_descriptions_from_items_and_checkers(desk: Desk, root: Path) -> None:
+    checker = root / "tests/checklist/judging/data/versions.yaml"
+    Path("checker").mkdir()
+    shutil.copy(checker, "checker/checker.yaml")
+    shutil.copy(checker.with_suffix(".atoms"), "checker/atoms.py")
+    Path("broken.yaml").write_text("description: [")
+    found = descriptions_of([Path("VER-01.yaml"), Path("checker"), Path("broken.yaml")])
+    assert found["VER-01"] == "Confirm that the netlist and SPEF versions are correct."
+    assert len(found) == 2
 
 
 @pytest.mark.slow

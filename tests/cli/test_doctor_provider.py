@@ -105,6 +105,33 @@ def test_what_a_server_cannot_do_is_the_answer_no(server: LocalServer, desk: Des
     assert all("You try out a connection." in json.dumps(seen.body) for seen in server.seen)
 
 
+ANSWERS = {
+    401: "answers 401: key refused",
+    403: "answers 403: key refused",
+    404: "answers 404: not found",
+    503: "answers 503: service unavailable",
+    799: "answers 799: unknown status",
+}
+
+
+@pytest.mark.parametrize("status", ANSWERS)
+def test_a_server_that_refuses_answers_all_the_same(
+    status: int, server: LocalServer, desk: Desk
+) -> None:
+    server.answer = lambda wire, _: wire.answer(status, b'{"error": "no"}')
+    words = ("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1")
+    done = desk(*words)
+    assert done.code == 1
+    assert done.out.startswith(f"openai:m at {server.url}/v1: {ANSWERS[status]}\n")
+    assert desk(*words, "--format", "json").document["says"] == ANSWERS[status]
+
+
+def test_an_answer_that_is_no_reply_is_said_so(server: LocalServer, desk: Desk) -> None:
+    server.answer = lambda wire, _: wire.answer(200, b"<html>Welcome</html>")
+    done = desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1")
+    assert (done.code, ": answers, but not with a reply\n" in done.out) == (1, True)
+
+
 def test_nobody_there(desk: Desk) -> None:
     done = desk("doctor", "--provider", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
     assert done.code == 1

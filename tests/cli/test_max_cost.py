@@ -121,6 +121,16 @@ def test_what_the_server_says_of_the_cost_goes_before_the_price_list(
     assert costs == [0.25] * len(model.texts)
 
 
+@pytest.mark.slow
+def test_items_of_a_batch_that_run_at_once_share_one_purse(desk: Desk, model: Model) -> None:
+    (desk.here / "items").mkdir()
+    for number in range(1, 7):
+        shutil.copy(desk.here / "VER-01.yaml", desk.here / "items" / f"VER-0{number}.yaml")
+    answer = desk.check("batch", "items", "-j", "6", "--max-cost", "2.5", "-q")
+    assert (answer.code, model.given) == (3, 3)
+    assert "the cap of 2.5 usd is reached (3 used)" in answer.out
+
+
 def test_a_cap_is_an_amount_of_money(desk: Desk) -> None:
     for told in ("0", "-1", "nan"):
         assert "execution.max_cost: input should be" in desk(*SPEC, "--max-cost", told).line()

@@ -15,8 +15,8 @@ import pytest
 from transom.context import TokenCorrection, summary
 from transom.context.in_thread import LARGE, in_thread_if_large
 from transom.context.summary import STRUCK, extract, hold, summarised
-from transom.gates import facts
-from transom.gates.facts import Source, count_facts, facts_of
+from transom.evidence import facts
+from transom.evidence.facts import Source, count_facts, facts_of
 
 PLAIN = TokenCorrection()
 ROWS = "".join(f"u_core/reg_{number}: slack -0.{number:05d} ns\n" for number in range(4_000))

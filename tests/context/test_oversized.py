@@ -26,7 +26,7 @@ from transom.context.summary import (
 )
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
-from transom.gates.facts import Source, facts_of
+from transom.evidence.facts import Source, facts_of
 from transom.llm import (
     AssistantMessage,
     Block,

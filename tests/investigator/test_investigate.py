@@ -172,13 +172,15 @@ async def test_a_model_that_says_ready_lifts_no_gate(place: Place, folder: str) 
     assert [one.status for one in result.criteria] == [one.status for one in honest.criteria]
 
 
-async def test_a_model_judges_within_the_gates(place: Place) -> None:
+async def test_a_model_judges_no_better_than_the_rules(place: Place) -> None:
     def persuaded(request: Request) -> str:
         rows = request.window.text("evidence").splitlines()
         failed = next(row[1 : row.index("]")] for row in rows if "uat.failed" in row)
         return opinion("READY", f"Only 2 scenarios of acceptance testing failed [{failed}].")
 
-    assert (await place.ask(QUESTION["feature3"], model({"main": persuaded}))).verdict == "READY"
+    result = await place.ask(QUESTION["feature3"], model({"main": persuaded}))
+    assert result.verdict == "NEEDS_JUDGEMENT"
+    assert result.justification.startswith("Only 2 scenarios of acceptance testing failed")
     unfounded = model({"main": opinion("READY", "The doubts are small. Coverage is 99 % [E1].")})
     result = await place.ask(f"{QUESTION['feature3']} Really?", unfounded)
     assert result.verdict == "NEEDS_JUDGEMENT"

@@ -174,8 +174,8 @@ def test_a_missing_sdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(
         InputError,
         match=(
-            r"^ollama:x: the package ollama is not installed; \S+ -m pip install -e"
-            r" '\S+\[ollama\]'$"
+            r"^ollama:x: the package ollama is not installed; \S+ -m pip install --no-deps"
+            r" -r \S+/requirements/ollama\.txt$"
         ),
     ):
         connect("ollama:x", HostedSettings(), environ=NONE)

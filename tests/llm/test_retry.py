@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from transom.config.hosted import Retry
 from transom.errors import NetworkFailed, ProviderError, RateLimited
+from transom.llm.attempts import wait_after
 from transom.llm.hosted.failures import retry_after
-from transom.llm.retrying import wait_after
 
 POLICY = Retry(
     max_attempts=5, initial_delay=1, max_delay=5, backoff_factor=2, jitter=0.5, max_retry_after=60

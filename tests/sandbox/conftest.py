@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from transom.sandbox import Level, probe
+from transom.sandbox import Level, needs
 
-LEVELS = [level for level in (Level.L1, Level.L2, Level.L3) if level not in dict(probe().missing)]
+ALL_LEVELS = (Level.L1, Level.L2, Level.L3)
+LEVELS = [level for level in ALL_LEVELS if not needs(level)]
+"""The levels of this machine, the lowest first."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "level" in metafunc.fixturenames:
-        metafunc.parametrize("level", LEVELS, ids=lambda level: str(level.value))
+        parameters = []
+        for level in ALL_LEVELS:
+            mark = pytest.mark.needs(level.value)
+            parameters.append(pytest.param(level, marks=mark, id=level.value))
+        metafunc.parametrize("level", parameters)

@@ -51,7 +51,7 @@ def test_of_a_worker(level: Level) -> None:
     asyncio.run(asyncio.wait_for(go(), 6 * SOON))
 
 
-@pytest.mark.skipif(Level.L3 in dict(probe().missing), reason="commands need L3")
+@pytest.mark.needs("L3")
 def test_of_a_command(tmp_path: Path) -> None:
     async def go() -> None:
         for turns in TURNS:

@@ -28,7 +28,6 @@ from transom.checklist.judging import LoadedChecker, Verdict, artifact_bytes, lo
 from transom.sandbox import Level, Limits, Sandbox
 
 from .attacks import ATTACKS, FIRED, PLACES, Attack
-from .conftest import LEVELS
 
 REMAINING_AT_L1: frozenset[str] = frozenset()
 _LIMITS = Limits(
@@ -247,7 +246,7 @@ def test_no_attack_has_an_effect_whatever_its_place(scene: Scene, level: Level) 
 
 @pytest.mark.slow
 @pytest.mark.fence
-@pytest.mark.skipif(Level.L2 not in LEVELS, reason="this machine has no Landlock")
+@pytest.mark.needs("L2")
 def test_the_kernel_alone_stops_what_reaches_out(scene: Scene) -> None:
     cases = [(attack, "extract_context") for attack in ATTACKS if not (attack.slow or attack.stops)]
     assert _effects(scene, Level.L2, cases, disarmed=True) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from transom.errors import SandboxUnavailable
-from transom.sandbox import Level, Probe, Sandbox, probe
+from transom.sandbox import Level, Probe, Sandbox, needs, probe
 from transom.sandbox.seccomp import filter_program
 
 _REPORT = """
@@ -67,17 +67,10 @@ def test_probe_is_asked_once_and_names_every_higher_level() -> None:
     assert found == Probe(found.level, found.missing)
 
 
+@pytest.mark.needs("L1")
 def test_the_best_level_is_taken() -> None:
-    if probe().level is Level.NONE:
-        pytest.skip("this machine has no sandbox")
     assert Sandbox().level is probe().level
     assert Sandbox(level=Level.L1).level is Level.L1
-
-
-@pytest.fixture
-def only_landlock() -> None:
-    if probe().level not in (Level.L2, Level.L3):
-        pytest.skip("this machine has no Landlock")
 
 
 @pytest.fixture
@@ -87,18 +80,28 @@ def probed_anew() -> Iterator[None]:
     probe.cache_clear()
 
 
-@pytest.mark.usefixtures("only_landlock", "probed_anew")
+@pytest.mark.needs("L2")
+@pytest.mark.usefixtures("probed_anew")
 def test_without_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert probe() == Probe(
-        Level.L2, ((Level.L3, "bubblewrap is not installed (Debian: apt install bubblewrap)"),)
+        Level.L2,
+        (
+            (
+                Level.L3,
+                "bubblewrap is not installed; run as root: apt-get install -y bubblewrap",
+            ),
+        ),
     )
+    assert needs(Level.L3) == dict(probe().missing)[Level.L3]
+    assert needs(Level.L2) == needs(Level.L1) == ""
     assert Sandbox().level is Level.L2
     with pytest.raises(SandboxUnavailable, match="at level L3: bubblewrap is not installed"):
         Sandbox(level=Level.L3)
 
 
-@pytest.mark.usefixtures("only_landlock", "probed_anew")
+@pytest.mark.needs("L2")
+@pytest.mark.usefixtures("probed_anew")
 @pytest.mark.parametrize(
     ("script", "missing"),
     [
@@ -123,14 +126,15 @@ def test_with_a_bubblewrap_that_does_not_work(
     assert dict(probe().missing)[Level.L3].startswith(missing)
 
 
-@pytest.mark.usefixtures("only_landlock")
+@pytest.mark.needs("L2")
 def test_on_a_kernel_without_landlock() -> None:
     said = _report(_NO_LANDLOCK)
-    assert said[:2] == ["L1", "L2 Landlock: Function not implemented"]
+    assert said[0] == "L1"
+    assert said[1].startswith("L2 Landlock: Function not implemented; use Linux 5.13 or later")
     assert said[3] == "took L1"
 
 
-@pytest.mark.usefixtures("only_landlock")
+@pytest.mark.needs("L2")
 def test_on_a_kernel_without_seccomp() -> None:
     said = _report(_NO_SECCOMP)
     assert said[0] == "none"

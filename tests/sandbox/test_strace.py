@@ -11,10 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from transom.sandbox import Level
-
-from .conftest import LEVELS
-
 _ROOT = Path(__file__).resolve().parents[2]
 _CHECK = """
 import sys
@@ -35,7 +31,7 @@ _HARMLESS = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(Level.L2 not in LEVELS, reason="this machine has no Landlock")
+@pytest.mark.needs("L2")
 def test_a_worker_opens_no_file_and_makes_no_socket(tmp_path: Path) -> None:
     calls = _calls_after_lock(_trace(tmp_path))
     assert calls >= _WANTED
@@ -46,7 +42,7 @@ def _trace(folder: Path) -> str:
     strace = shutil.which("strace")
     if strace is None:
         assert os.environ.get("CI") != "true", (
-            "strace is missing: scripts/setup-test.sh installs it"
+            "strace is missing: scripts/setup-tools.sh installs it"
         )
         pytest.skip("strace is not installed")
     log = folder / "trace"

@@ -17,6 +17,7 @@ from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from tests.stories.worlds import World
 from transom.config.model import StoriesSettings
 from transom.formats.yaml_files import load_yaml
+from transom.sandbox import Level
 from transom.stories.shared import StorySettings
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "courses.yaml").data
@@ -37,7 +38,7 @@ COURSES = [
     for kind in ("lying", "honest")
     for one in DATA[kind]
 ]
-OPENLY = replace(TESTS, sandbox=False)
+OPENLY = replace(TESTS, level=Level.NONE)
 
 
 def agent(folder: Path, project: Path, course: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from transom.errors import InputError
 from transom.formats.test_files import is_test_file
 from transom.formats.yaml_files import load_yaml
+from transom.sandbox import Level
 from transom.stories.decisions import read_reply
 from transom.stories.evidence import Evidence, Rules, judge, weakened
 from transom.stories.git import Git
@@ -280,6 +281,7 @@ def test_hooks_and_settings_of_the_repository_run_nothing(tmp_path: Path) -> Non
     assert not mark.exists()
 
 
+@pytest.mark.needs("L3")
 def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_taken(
     tmp_path: Path,
 ) -> None:
@@ -292,6 +294,7 @@ def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_ta
     assert not list(project.glob(".transom-junit*"))
 
 
+@pytest.mark.needs("L3")
 @pytest.mark.parametrize(
     ("code", "why"),
     [
@@ -309,6 +312,7 @@ def test_a_run_that_says_nothing_says_why(tmp_path: Path, code: str, why: str) -
     assert why in asyncio.run(run_tests(command, tmp_path, tmp_path)).problem
 
 
+@pytest.mark.needs("L3")
 @pytest.mark.parametrize(
     "code", ["open('../mark', 'w')", "import socket; socket.socket()", "open('/etc/mark', 'w')"]
 )
@@ -330,7 +334,7 @@ async def test_tests_import_the_worktree_and_not_what_an_environment_has_of_the_
     (tmp_path / "src").mkdir()
     told = ("{python}", "-c", "import os; print(os.environ['PYTHONPATH'])")
     for environment, path in (({}, f"{tmp_path}/src:{tmp_path}"), ({"PYTHONPATH": "lib"}, "lib")):
-        command = TestCommand(told, environment=environment, sandbox=False)
+        command = TestCommand(told, environment=environment, level=Level.NONE)
         assert (await run_tests(command, tmp_path, tmp_path)).output == path
 
 

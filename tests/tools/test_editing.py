@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from transom.llm import ToolCall
-from transom.sandbox import Level, probe
 from transom.tools import Toolbox
 from transom.tools.editing import editing_tools, reading_tools
 from transom.tools.shell import command_tool
@@ -84,7 +83,7 @@ async def test_what_is_not_carried_out_says_why(
     ).exists()
 
 
-@pytest.mark.skipif(Level.L3 in dict(probe().missing), reason="this machine has no bubblewrap")
+@pytest.mark.needs("L3")
 async def test_a_command_runs_shut_in_and_its_long_output_is_cut_in_the_middle(
     project: Path,
 ) -> None:

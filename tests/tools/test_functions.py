@@ -43,7 +43,9 @@ async def test_hints_are_the_schema_and_the_docstring_says_what_each_is() -> Non
         All shelves count.
 
         Args:
-            item: its name: as on the shelf. copy (int): how many of it.
+            item: its name: as on
+                the shelf.
+            copy (int): how many of it.
 
         Returns:
             item: nothing that is an argument.

@@ -9,8 +9,9 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Self
 
 from transom.agent.messages import again, checked_text, keep_answer, say
+from transom.agent.meter import Meter
 from transom.agent.models import Budget, OnEvent, Response
-from transom.agent.session import Meter, Session
+from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
@@ -90,7 +91,12 @@ class Agent:
 
     # -- messages ----------------------------------------------------------------------------------
 
-    async def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
+    async def send(
+        self,
+        content: str,
+        *blocks: Block,
+        id: str = "",  # noqa: A002  the program's word
+    ) -> Response:
         """Say something, and have the role answer, whatever it calls on the way.
 
         When the program runs again, it says the same again and gets the same answer; what has none
@@ -243,7 +249,10 @@ class Agent:
         messages = list(view.messages) if view else []
         return messages if limit is None else messages[-limit:] if limit > 0 else []
 
-    def conversation(self, id: str | None = None) -> ConversationView | SubConversation | None:  # noqa: A002  the model's field
+    def conversation(
+        self,
+        id: str | None = None,  # noqa: A002  the model's field
+    ) -> ConversationView | SubConversation | None:
         """The conversation as data, or one of its sub-conversations; None where nothing was said
         yet.
         """
@@ -265,7 +274,7 @@ class Agent:
             run_id=host.id,
             message_count=len(messages),
             usage=state.spent.usage,
-            usd=self._meter.usd(state.spent),
+            usd=self._meter.usd(self._session.account, state.spent),
             trace_id=host.telemetry.trace_id,
             tool_calls=sum(len(message.tool_calls) for message in messages),
         )

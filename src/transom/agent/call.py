@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from transom.agent.messages import request_asked, say
+from transom.agent.meter import Meter
 from transom.agent.models import Budget
-from transom.agent.session import Meter, Session
+from transom.agent.session import Session
 from transom.agent.sub_agents import equip
 from transom.canonical import whole_text
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError

@@ -20,7 +20,15 @@ from transom.agent.session import CALLER, Session
 from transom.canonical import Json
 from transom.context import Assembled, go_on
 from transom.context.oversized import level
-from transom.errors import InputError, OutOfTurns, Paused, ReplyError, ToolRefused, TransomError
+from transom.errors import (
+    CapReached,
+    InputError,
+    OutOfTurns,
+    Paused,
+    ReplyError,
+    ToolRefused,
+    TransomError,
+)
 from transom.llm import AssistantMessage, Block, Reply, ToolCall, ToolSpec
 from transom.llm.egress import unquote
 from transom.llm.structured import (
@@ -100,7 +108,8 @@ async def ask(session: Session, state: Conversation, blocks: tuple[Block, ...]) 
     """Ask once; the reply is in the journal when this is over, and in the state that is
     returned.
     """
-    seconds = session.meter.left(state.spent, session.deadline)
+    seconds = session.meter.seconds_left(session.deadline)
+    purse = session.meter.purse
     assembled = assemble_window(session, state, blocks)
     request = assembled.request
     failure: TransomError | None = None
@@ -119,7 +128,11 @@ async def ask(session: Session, state: Conversation, blocks: tuple[Block, ...]) 
             on_delta=(lambda piece: session.hear(ReplyDelta, piece)) if session.tell else None,
             seconds=seconds,
             size=assembled.size,
+            tokens=session.correction.at_most(assembled.size) if purse.is_capped else None,
+            purse=purse,
         )
+    except CapReached:  # nothing was sent
+        raise
     except BaseException as error:
         session.hear(ReplyDelta, CUT_OFF)  # to a listener that may have heard a part
         if isinstance(error, TimeoutError):
@@ -305,7 +318,10 @@ async def _run_one(
     instead = used_up(call) if _is_used_up(session, state) and not begun else None
     if accepted and not instead and not begun:
         instead = await _answered(session, state, number, calls, accepted[0])
-    seconds = None if instead else session.meter.left(state.spent, session.deadline)
+    seconds: float | None = None
+    if instead is None:
+        session.check_purse(state)
+        seconds = session.meter.seconds_left(session.deadline)
     if session.tell:
         session.hear(ToolCallStarted, call)
     spec = _spec(session, call, accepted if instead is None else None)

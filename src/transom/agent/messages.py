@@ -210,7 +210,7 @@ def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any
         reply.text,
         how,
         message.usage if whole else state.spent.usage,
-        session.meter.usd(state.spent, message.spent if whole else None),
+        session.meter.usd(session.account, state.spent, message.spent if whole else None),
         tuple(state.turns[: message.end] if whole else state.turns),
         session.role.output,
         lambda: asked or request_asked(session, message),

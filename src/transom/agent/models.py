@@ -24,7 +24,10 @@ _ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that a conversation may use.
+    """The most that a conversation may use, with all below it.
+
+    Each call reserves what it may take before it is sent, so `tokens` and `usd` are exceeded by at
+    most one call.
 
     Attributes:
         turns: replies to one message that may call tools; the model is told when they are used up.

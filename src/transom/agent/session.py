@@ -5,15 +5,14 @@ requests.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
-from transom.agent.models import Budget, Event, OnEvent
+from transom.agent.meter import Meter
+from transom.agent.models import Event, OnEvent
 from transom.canonical import Json, digest
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
@@ -21,76 +20,14 @@ from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
-from transom.errors import CapReached
-from transom.llm import Block, Provider, Request, Role, ToolCall, ToolResult, ToolResults, Turn
-from transom.llm.checked import check_kind
-from transom.llm.prices import Prices, Spending, published
+from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
-from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message, Spent
+from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
 from transom.tools.toolbox import OWN
-
-
-@dataclass
-class Meter:
-    """Holds what a conversation and its sub-conversations used against a budget."""
-
-    budget: Budget = field(default_factory=Budget)
-    _spending: Spending = field(default_factory=Spending)
-    _counted: int = 0
-
-    def hold(
-        self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None
-    ) -> None:
-        """Another budget from now on; InputError where the cost of a reply could not be told."""
-        check_kind(budget, Budget, "budget", "Agent")
-        known = budget.prices or self._spending.prices or (Prices.load(prices) if prices else None)
-        if budget.usd is not None:
-            (known or published()).check(providers)
-        free = self._spending.free | {one.name for one in providers if one.local}
-        self.budget, self._spending, self._counted = budget, Spending(budget.usd, known, free), 0
-
-    def usd(self, spent: Spent, replies: int | None = None) -> float | None:
-        """Dollars of the first so many replies, of all where None; None where nobody knows what
-        one cost.
-        """
-        many = len(spent.replies) if replies is None else replies
-        if many < self._counted:
-            self._spending, self._counted = replace(self._spending, unpriced="", _sum=0.0), 0
-        for by, usage in spent.replies[self._counted : many]:
-            self._spending.add(by, usage)
-        self._counted = many
-        return self._spending.usd
-
-    def deadline(self, outer: float | None) -> float | None:
-        """The time by which a message that is sent now has to be over; no later than that of the
-        one around it.
-        """
-        mine = None if self.budget.seconds is None else time.monotonic() + self.budget.seconds
-        return min((one for one in (mine, outer) if one is not None), default=None)
-
-    def left(self, spent: Spent, deadline: float | None) -> float | None:
-        """Seconds that are left until a message's deadline, None for no limit; CapReached where
-        a cap is.
-        """
-        budget, tokens = self.budget, spent.usage.input_tokens + spent.usage.output_tokens
-        if budget.tokens is not None and tokens >= budget.tokens:
-            raise CapReached("tokens", budget.tokens, tokens)
-        if budget.usd is not None:
-            self.usd(spent)
-            self._spending.check()
-        seconds = None if deadline is None else deadline - time.monotonic()
-        if seconds is not None and seconds <= 0:
-            raise self.late()
-        return seconds
-
-    def late(self) -> CapReached:
-        """The error to raise when the time is over."""
-        limit = self.budget.seconds or 0.0
-        return CapReached("seconds", limit, limit)
 
 
 class Derived:
@@ -196,6 +133,18 @@ class Session:
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
         self.id, self.key = id, self.stage.key(id)
+
+    @property
+    def account(self) -> tuple[str, ...]:
+        """The name under which a purse counts it, together with the conversations around it."""
+        return (self.stage.host.id, *self.key.root)
+
+    def check_purse(self, state: Conversation) -> None:
+        """Raise CapReached if the conversation used all that it may."""
+        purse = self.meter.purse
+        if purse.is_capped:
+            purse.take_in(self.account, state.spent.replies)
+            purse.check()
 
     @property
     def state(self) -> Conversation:

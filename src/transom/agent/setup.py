@@ -51,7 +51,10 @@ class Setup:
         check_kind(self.settings, Settings, "settings", "Setup")
         if not isinstance(self.provider, str | Chain | None):
             check_provider(self.provider, "provider")
-            object.__setattr__(self, "provider", Chain((self.provider,)))
+            object.__setattr__(self, "provider", self._chain_of(self.provider))
+
+    def _chain_of(self, provider: Provider) -> Chain:
+        return Chain((provider,), retry=self.settings.llm.retry)
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:
@@ -69,21 +72,24 @@ class Setup:
         if isinstance(self.provider, Chain):
             return self.provider
         # Imported here since only a model that is given by its name needs it.
-        from transom.llm.naming import Surroundings, named_chain, seat_spec  # noqa: PLC0415
-
-        llm = self.settings.llm
-        spec = (
-            seat_spec(llm.agent, self.settings.model.split(","))
-            if self.provider is None
-            else self.provider
+        from transom.llm.naming import (  # noqa: PLC0415
+            Surroundings,
+            named_chain,
+            place_of_seat,
+            seat_spec,
         )
+
+        llm, spec, where = self.settings.llm, self.provider, "provider"
+        if spec is None:
+            where = place_of_seat(self.settings, llm.agent)
+            spec = seat_spec(llm.agent, self.settings.model.split(","), where)
         if not isinstance(spec, str):
             hint = (
                 "give the agent a provider, set llm.agent.provider and .model, or give it a stage"
                 " of a run"
             )
             raise InputError("no provider is configured", where=role, hint=hint)
-        around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
+        around = Surroundings(Path.cwd(), self.settings, store=limits, where=where)
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:
@@ -104,7 +110,7 @@ def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
     """The call settings of a seat: those that the settings give, over those of its role."""
     given = {"max_tokens": seat.max_tokens, "temperature": seat.temperature}
     told = {name: value for name, value in given.items() if value is not None}
-    return replace(settings, **told) if told else settings  # type: ignore[arg-type]  # each of its field's type
+    return replace(settings, **told) if told else settings  # type: ignore[arg-type]
 
 
 class DeferredStore:

@@ -138,7 +138,7 @@ class SubAgent(ToolDefinition):
         asks = _asking_for("task", "What is to be done, in full.")
         super().__init__(name, description, asks, handed_on, effect="idempotent", of_run=True)
 
-    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002  it has its own
+    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether one of its own tools has effects; its conversation is its own.
 
         What it says is journaled in a log that no other call writes, and what it costs is reserved

@@ -40,7 +40,12 @@ class SyncAgent:
         whose = self.agent if isinstance(getattr(Agent, name, None), property) else super()
         whose.__setattr__(name, value)
 
-    def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
+    def send(
+        self,
+        content: str,
+        *blocks: Block,
+        id: str = "",  # noqa: A002  the program's word
+    ) -> Response:
         """See `Agent.send`."""
         return self.wait(self.agent.send(content, *blocks, id=id))
 

@@ -6,10 +6,9 @@
     input_files: ["${LOG_ROOT}/sta.log"]
 
 `value` decides the type of the check, the list beside it the contents. `reads_as` says what a
-description means that
-`rules` do not understand. Harmless slips of YAML (a bare 2025, null for
-N/A) are read as meant, with a warning that says what to write; whatever could change a verdict is
-an error.
+description means that `rules` do not understand. `accept` says who accepts until when that the
+item is not checked. Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a
+warning that says what to write; whatever could change a verdict is an error.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from transom.checklist.atoms import Requirements, Waivers
 from transom.checklist.item_reader import Notice, SectionReader
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
-_TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files")
+_TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
 _READS_AS = ("domain", "item", "parameters")
+_ACCEPT = ("by", "reason", "until")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -56,6 +56,16 @@ class ReadsAs:
 
 
 @dataclass(frozen=True)
+class AcceptEntry:
+    """A person's word that the item may stay unchecked until a day, which counts (ISO 8601)."""
+
+    by: str
+    reason: str
+    until: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Item:
     """A checklist item as read from its file.
 
@@ -63,6 +73,7 @@ class Item:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
         reads_as: what its description means, where a person had to say so.
+        accept: who accepts that it is not checked, if it is not; no verdict depends on it.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
@@ -79,6 +90,7 @@ class Item:
     text: str
     sha256: str
     reads_as: ReadsAs | None = None
+    accept: AcceptEntry | None = None
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -131,6 +143,7 @@ class _ItemReader(SectionReader):
             text=self.file.text,
             sha256=digest(self.file.text),
             reads_as=self.reads_as(data),
+            accept=self.accept(data),
         )
         return replace(item, warnings=tuple(self.warnings))
 
@@ -181,6 +194,21 @@ class _ItemReader(SectionReader):
         items = [self.name((*at, "item", index)) for index in many] or [self.name((*at, "item"))]
         values = {name: self.name((*at, "parameters", name)) for name in parameters}
         return ReadsAs(self.name((*at, "domain")), tuple(items), values)
+
+    def accept(self, data: dict[str, Json]) -> AcceptEntry | None:
+        """Return the entry `accept`, which needs a person, a reason and a last day."""
+        if "accept" not in data:
+            return None
+        section = self.mapping(data["accept"], _ACCEPT, ("accept",))
+        texts: dict[str, str] = {}
+        for key in _ACCEPT:
+            if key not in section:
+                hint = "write who accepts it, why, and the last day: by, reason and until"
+                self.fail(("accept",), f"accept has no {key}", hint)
+            at = ("accept", key)
+            texts[key] = self.text(section[key], at, key, may_be_any=True).strip()
+        until = self.day(texts["until"], ("accept", "until"))
+        return AcceptEntry(texts["by"], texts["reason"], until, self.file.line_of("accept"))
 
     def name(self, at: tuple[Key, ...]) -> str:
         """A key or a value of `reads_as`, as it is written."""

@@ -165,15 +165,15 @@ class SectionReader:
         if "pattern" not in fields:
             self.fail(at, "the waiver has no pattern", "write `pattern: text`")
         if "expires" in fields:
-            try:
-                fields["expires"] = date.fromisoformat(fields["expires"].strip()).isoformat()
-            except ValueError:
-                self.fail(
-                    (*at, "expires"),
-                    f"{fields['expires']!r} is not a date",
-                    "write it as 2026-01-31",
-                )
+            fields["expires"] = self.day(fields["expires"], (*at, "expires"))
         return Waiver(**fields)
+
+    def day(self, text: str, at: tuple[Key, ...]) -> str:
+        """Return a date as ISO 8601."""
+        try:
+            return date.fromisoformat(text.strip()).isoformat()
+        except ValueError:
+            self.fail(at, f"{text!r} is not a date", "write it as 2026-01-31")
 
     def with_reasons(self, waivers: list[Waiver], value: Json, *, is_comment: bool) -> list[Waiver]:
         """Reasons run beside the waivers. A wrong count misleads a reader, not the verdict: a

@@ -29,9 +29,9 @@ from transom.checklist.writing.document import is_marked, parse_spec, section_te
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
+from transom.evidence.findings import Finding
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_text
-from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import Artifact, File, Run

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
-from transom.checklist.regex_parts import Branch, Part, Parts
+from transom.checklist.regex_parts import Branch, PartReader, RegexPart
 
 Method: TypeAlias = Literal["search", "match", "fullmatch"]
 
@@ -119,7 +119,7 @@ class _Hostile:
     """Lines that are hostile to an expression, made of its own parts."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._parts = Parts(pattern)
+        self._parts = PartReader(pattern)
         letters = dict.fromkeys(letter for letter in pattern.pattern if letter.isalnum())
         # A line holds no line end, but some expressions are for texts of several lines.
         is_for_texts = pattern.flags & re.MULTILINE or "\\n" in pattern.pattern
@@ -160,7 +160,7 @@ class _Hostile:
                 yield from self._repeats(part.branches, before)
                 before += self._shortest(part)
 
-    def _samples(self, part: Part) -> Iterator[str]:
+    def _samples(self, part: RegexPart) -> Iterator[str]:
         if part.kind == "character":
             kinds: dict[frozenset[str], str] = {}
             for sign in self._fitting[part.source]:
@@ -181,11 +181,11 @@ class _Hostile:
     def _shortest_of(self, branch: Branch) -> str:
         return "".join(map(self._shortest, branch))
 
-    def _shortest(self, part: Part) -> str:
+    def _shortest(self, part: RegexPart) -> str:
         """Return the shortest text that fits a part, as far as that is plain."""
         return self._once(part, is_short=True) * part.low
 
-    def _once(self, part: Part, *, is_short: bool = False) -> str:
+    def _once(self, part: RegexPart, *, is_short: bool = False) -> str:
         if part.kind == "character":
             fitting = self._fitting[part.source]
             return fitting[0] if fitting else ""

@@ -21,11 +21,11 @@ _REPEAT: Final = re.compile(r"(?:(?P<sign>[*+?])|\{(?P<low>\d*)(?P<range>,(?P<hi
 _ESCAPES_LONGER_THAN_TWO: Final = {"x": 4, "u": 6, "U": 10}
 _FLAGS: Final = {"i": re.IGNORECASE, "s": re.DOTALL, "a": re.ASCII}
 
-Branch: TypeAlias = "list[Part]"
+Branch: TypeAlias = "list[RegexPart]"
 
 
 @dataclass
-class Part:
+class RegexPart:
     """A part of an expression.
 
     Attributes:
@@ -44,7 +44,7 @@ class Part:
     many: bool = False
 
 
-class Parts:
+class PartReader:
     """The parts of a compiled expression.
 
     Args:
@@ -61,7 +61,7 @@ class Parts:
         self.flags = pattern.flags & (re.IGNORECASE | re.DOTALL | re.ASCII)
         self.branches = self._branches()
 
-    def characters(self) -> Iterator[Part]:
+    def characters(self) -> Iterator[RegexPart]:
         """Yield all characters, those within groups included."""
         return _characters(self.branches)
 
@@ -88,7 +88,7 @@ class Parts:
             return False
         return True
 
-    def _part(self) -> Part | None:
+    def _part(self) -> RegexPart | None:
         """Return the next part, None if it is a comment or sets flags."""
         start, character = self._at, self._text[self._at]
         if character == "(":
@@ -103,29 +103,29 @@ class Parts:
                 self._at += 2 if self._text[self._at] == "\\" else 1
         self._at += 1
         if character in "^$":
-            return Part("empty")
+            return RegexPart("empty")
         source = self._text[start : self._at]
-        return Part("character", source if character in ".[" else re.escape(character))
+        return RegexPart("character", source if character in ".[" else re.escape(character))
 
-    def _escape(self) -> Part:
+    def _escape(self) -> RegexPart:
         start, letter = self._at, self._text[self._at + 1]
         self._at += _ESCAPES_LONGER_THAN_TWO.get(letter, 2)
         if letter == "N":
             self._at = self._text.index("}", start) + 1
         if letter in "AZbB":
-            return Part("empty")
+            return RegexPart("empty")
         if letter in "123456789":
             while self._text[self._at : self._at + 1].isdigit():
                 self._at += 1
-            return Part("empty")
-        return Part("character", self._text[start : self._at])
+            return RegexPart("empty")
+        return RegexPart("character", self._text[start : self._at])
 
-    def _group(self) -> Part | None:
+    def _group(self) -> RegexPart | None:
         head = _GROUP_HEAD.match(self._text, self._at)
         opening = head[0] if head else "("
         self._at += len(opening)
         if opening.startswith("(?P="):
-            return Part("empty")
+            return RegexPart("empty")
         if opening.startswith("(?") and opening[2] in "aiLmsux-":
             for letter in opening[2:].partition("-")[0]:
                 self.flags |= _FLAGS.get(letter, 0)
@@ -135,9 +135,9 @@ class Parts:
         branches = self._branches()
         self._at += 1
         is_around = opening in ("(?=", "(?!", "(?<=", "(?<!")
-        return Part("around" if is_around else "group", branches=branches)
+        return RegexPart("around" if is_around else "group", branches=branches)
 
-    def _repeat(self, part: Part) -> None:
+    def _repeat(self, part: RegexPart) -> None:
         repeat = _REPEAT.match(self._text, self._at)
         if repeat is None or repeat[0] in ("{}", "{,}"):
             return
@@ -150,7 +150,7 @@ class Parts:
         part.many = not highest or int(highest) > _MANY
 
 
-def _characters(branches: tuple[Branch, ...]) -> Iterator[Part]:
+def _characters(branches: tuple[Branch, ...]) -> Iterator[RegexPart]:
     for branch in branches:
         for part in branch:
             if part.kind == "character":

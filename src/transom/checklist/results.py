@@ -13,7 +13,7 @@ from transom import __version__
 from transom.canonical import Json, digest
 from transom.checklist.atoms import Requirements, Shape, Waivers
 from transom.checklist.complexity import Complexity
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 SPEC: Final = "ItemSpec"
 """The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves
@@ -36,6 +36,25 @@ class ReadingRow(Shape):
     says: str
     reads_as: dict[str, Json]
     evidence: str
+
+
+class Acceptance(Shape):
+    """A person's word that an item may stay unchecked until a day, which counts (ISO 8601).
+
+    `state` says whether it holds on the day of the verdict, or has ended.
+    """
+
+    by: str
+    reason: str
+    until: str
+    state: Literal["holds", "ended"]
+
+    @property
+    def sentence(self) -> str:
+        """What it means for the item."""
+        if self.state == "holds":
+            return f"not checked, accepted by {self.by} until {self.until}"
+        return f"the acceptance by {self.by} ended on {self.until}"
 
 
 class RoundRow(Shape):

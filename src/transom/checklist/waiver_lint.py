@@ -1,4 +1,6 @@
-"""`check waiver lint`: what a reviewer asks of waivers before a sign-off rests on them."""
+"""`check waiver lint`: what a reviewer asks of waivers, and of the acceptance of an unchecked item,
+before a sign-off rests on them.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +9,34 @@ from datetime import date
 from pathlib import Path
 
 from transom.checklist.atoms import Waiver
-from transom.checklist.item import load_item
+from transom.checklist.item import AcceptEntry, load_item
+from transom.evidence.findings import Finding
 from transom.formats.yaml_files import load_yaml
-from transom.gates import Finding
 
 SOON = 30
 """Days before its end in which a waiver is remarked upon."""
 
 
 def waiver_findings(path: Path, today: date) -> list[Finding]:
-    """Findings on the waivers of an item, in their order; `waiver.soon` is only a remark.
+    """Return the findings on an item's acceptance and waivers; a gate `.soon` is only a remark.
 
     Raises:
         InputError: it is no item.
     """
     item, file = load_item(path), load_yaml(path)
+    accepted = [
+        Finding(f"accept.{gate}", str(path), file.line_of("accept"), message)
+        for gate, message in _of_acceptance(item.accept, today)
+    ]
     waivers = item.waivers
     if waivers is None or waivers.value is None:
-        return []
+        return accepted
 
     def finding(gate: str, message: str, index: int | None = None) -> Finding:
         at = ("waivers", "waive_items") + (() if index is None else (index,))
         return Finding(f"waiver.{gate}", str(path), file.line_of(*at), message)
 
-    found: list[Finding] = []
+    found = accepted
     if waivers.value == 0:
         found.append(finding("all", "everything is waived; name the violations that are meant"))
     if waivers.value == 0 and not waivers.waive_items:
@@ -51,6 +57,18 @@ def waiver_findings(path: Path, today: date) -> list[Finding]:
             line = file.line_of("waivers", "waive_items", first)
             found.append(finding("twice", f"{one.pattern!r} stands in line {line} already", index))
     return found
+
+
+def _of_acceptance(accept: AcceptEntry | None, today: date) -> Iterator[tuple[str, str]]:
+    """Yield whether an acceptance has ended, or ends soon."""
+    if accept is None:
+        return
+    days_left = (date.fromisoformat(accept.until) - today).days
+    if days_left < 0:
+        yield "ended", f"the acceptance by {accept.by} ended on {accept.until}"
+    elif days_left <= SOON:
+        days = f"{days_left} day{'' if days_left == 1 else 's'}"
+        yield "soon", f"the acceptance by {accept.by} ends on {accept.until}, in {days}"
 
 
 def _of_one(one: Waiver, today: date, *, comment: bool) -> Iterator[tuple[str, str]]:

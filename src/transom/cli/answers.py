@@ -12,12 +12,13 @@ from typing import Final, TypeAlias
 
 from transom import __version__
 from transom.canonical import Json
-from transom.checklist.item import Item, load_item
+from transom.checklist.item import AcceptEntry, Item, load_item
+from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.judging.report import next_words, reading_lines
 from transom.checklist.judging.verdict import MadeBy, Note, Status, Verdicts
 from transom.checklist.pipeline import Places, own_files
-from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
+from transom.checklist.results import Acceptance, BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.meaning import KEY, check_reads_as, said
 from transom.checklist.rules.nearby import near_readings
@@ -27,8 +28,7 @@ from transom.cli.output import counted, toned
 from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion
 from transom.errors import InputError, Paused, TransomError
-from transom.formats.yaml_files import add_key, load_yaml
-from transom.runs import Run, write_file
+from transom.runs import Run
 
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
 _WAITS = 3  # the exit code where a person or a model is needed
@@ -59,7 +59,7 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
     person can do.
     """
     if isinstance(outcome, Verdict):
-        return outcome
+        return _with_needless_acceptance(target, outcome)
     words: tuple[WordsRow, ...] = ()
     readings: tuple[ReadingRow, ...] | None = None
     if isinstance(outcome, TransomError):
@@ -75,11 +75,8 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
             readings = outcome.readings
         if status == "NEEDS_REVIEW":
             rows = [Note(source_file=None, message=next_of(outcome)), *rows]
-    try:
-        item = load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  never raises
-    except InputError:
-        item = None
-    return Verdict(
+    item = _item_of(target)
+    verdict = Verdict(
         item_id=item.item_id if item else getattr(outcome, "item_id", target.stem),
         status=status,
         checker_type=None,
@@ -93,6 +90,35 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         sandbox_level=None,
         as_of=day,
         run_id=getattr(outcome, "run_id", None),
+    )
+    if item and item.accept and status != "ERROR":
+        return verdict.model_copy(update={"acceptance": _acceptance(item.accept, day)})
+    return verdict
+
+
+def _item_of(target: Path) -> Item | None:
+    """Return the item of a target; None if it cannot be read."""
+    try:
+        return load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  never raises
+    except InputError:
+        return None
+
+
+def _with_needless_acceptance(target: Path, verdict: Verdict) -> Verdict:
+    """Return a verdict on an item, with a warning if the item says that it stays unchecked."""
+    item = _item_of(target)
+    if item is None or item.accept is None or not verdict.is_judged:
+        return verdict
+    message = "the item was judged, so its acceptance is not needed: remove `accept` from it"
+    return verdict.model_copy(update={"warnings": (*verdict.warnings, Note(message=message))})
+
+
+def _acceptance(accept: AcceptEntry, day: str) -> Acceptance:
+    return Acceptance(
+        by=accept.by,
+        reason=accept.reason,
+        until=accept.until,
+        state="holds" if day <= accept.until else "ended",
     )
 
 
@@ -228,8 +254,4 @@ def on_terminal(session: Session) -> bool:
 
 def write_reads_as(item: Item, reads_as: dict[str, Json], by: str) -> None:
     """Add `reads_as` to the item's file."""
-    text = add_key(load_yaml(item.path), KEY, reads_as, f"chosen by {by or 'a person'}")
-    path = item.path.resolve()  # of a link the file that it leads to
-    mode = path.stat().st_mode
-    write_file(path, text.encode())
-    path.chmod(mode)
+    add_to_item(item, KEY, reads_as, f"chosen by {by or 'a person'}")

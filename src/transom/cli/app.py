@@ -203,7 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = getattr(error, "filename", None) or "output"
         say(
             f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try"
-            " again"
+            f" again{_next_steps(error)}"
         )
         abandon_stdout()
         return 2
@@ -279,7 +279,7 @@ def _interrupted(begun: list[Any], argv: Sequence[str]) -> int:
     """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as
     a whole.
     """
-    commands = [f"transom resume {run}" for session in begun for run in session.open_runs]
+    commands = [session.next_command(run) for session in begun for run in session.open_runs]
     commands = [shlex.join(["transom", *argv])] if argv[:1] == ["demo"] else commands
     say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
     return 130  # as a shell shows Ctrl-C
@@ -304,5 +304,13 @@ def _defect(error: Exception, begun: list[Any]) -> int:
         )
     except OSError as failed:
         kept = f"and its details could not be kept ({failed.strerror})"
-    say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")
+    say(
+        f"transom: {type(error).__name__}: {said}; this is a defect of transom,"
+        f" {kept}{_next_steps(error)}"
+    )
     return 2
+
+
+def _next_steps(error: Exception) -> str:
+    """Return how to go on with the runs that an error left open; see `Run`."""
+    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))

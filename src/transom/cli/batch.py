@@ -25,7 +25,7 @@ import typer
 from transom.canonical import Json
 from transom.checklist.judging import Verdict, together
 from transom.checklist.judging.loading import CONFIG
-from transom.checklist.judging.report import headline, summary
+from transom.checklist.judging.report import headline, reason_of, summary
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
 from transom.cli.checking import VAR, answer_of, run_one
@@ -39,6 +39,7 @@ from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
 from transom.runs.recognising import glob_root, lies_in_workspace
+from transom.runs.silence import SilenceWatch, Waiting
 from transom.sandbox.process import kill_group, start_group
 
 ESCALATIONS = "escalations.jsonl"
@@ -46,6 +47,7 @@ HELD = "held"
 """A record in the journal of a batch: an item that is asked again at a time."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
+_ENDED_UNCHECKED = "done"  # no item stands against it, and some were not checked
 _WAITS = 3
 _LONGEST = 1 << 30  # of one answer, in bytes
 
@@ -77,7 +79,10 @@ async def batch(
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
-        await run.finish(_ENDED[document.exit_code])
+        ended = _ENDED[document.exit_code]
+        if ended == "PASS" and "NOT_CHECKED" in document.summary:
+            ended = _ENDED_UNCHECKED
+        await run.finish(ended)
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
     if waits := sum(one.exit_code == _WAITS for one in verdicts):
@@ -131,6 +136,7 @@ class _Batch:
     done: dict[Path, Verdict] = field(default_factory=dict)
     escalated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
+    waiting: Waiting = field(init=False)
 
     async def work(self) -> list[Verdict]:
         """A verdict for every target, in their order. More at once than processes only overlap
@@ -139,10 +145,14 @@ class _Batch:
         # one purse is held by one process
         capped = self.session.settings.execution.max_cost is not None
         count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
-        async with asyncio.TaskGroup() as group:
-            for number in range(count):
-                jobs = self.options.jobs // count + (number < self.options.jobs % count)
-                group.create_task(self._process(self.targets[number::count], jobs))
+        self.waiting = SilenceWatch(self.session.progress).begin(self._silence)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(count):
+                    jobs = self.options.jobs // count + (number < self.options.jobs % count)
+                    group.create_task(self._process(self.targets[number::count], jobs))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None  # a full disk fails all of them alike
         if self.escalated:
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(
@@ -150,6 +160,10 @@ class _Batch:
             )
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
+
+    def _silence(self, seconds: int) -> str:
+        rest = counted(len(self.targets) - len(self.done), "item")
+        return f"no item was done for {seconds} s; still at work on {rest}"
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """One process and its answers; what it left open when it ended by itself is an error."""
@@ -197,12 +211,13 @@ class _Batch:
     def _take(self, target: Path, verdict: Verdict) -> None:
         """Keep an answer, and print its line."""
         self.done[target] = verdict
+        self.waiting.restart()
         if verdict.status == "ERROR":
             row: dict[str, Any] = {
                 "at": datetime.now(UTC).isoformat(timespec="seconds"),
                 "item_id": verdict.item_id,
             }
-            row |= {"target": place(target), "cause": _why(verdict), "run_id": verdict.run_id}
+            row |= {"target": place(target), "cause": reason_of(verdict), "run_id": verdict.run_id}
             self.escalated.append(row)
         number, many = len(self.done), len(self.targets)
         spent = time.monotonic() - self.began
@@ -218,14 +233,9 @@ class _Batch:
 def _row(verdict: Verdict) -> tuple[str, str, str]:
     """An item's status, its id, and what that rests on."""
     status, tail = headline(verdict)
-    return status, verdict.item_id, tail if tail and verdict.status != "ERROR" else _why(verdict)
-
-
-def _why(verdict: Verdict) -> str:
-    """Why there is no answer, in one line."""
-    rows = [one.message for one in verdict.errors] + [one.message for one in verdict.warnings]
-    words = [f'not understood: "{one.text}"' for one in verdict.needs_model]
-    return " ".join((words or rows or [""])[0].split())
+    if verdict.status == "ERROR" or not tail:
+        tail = reason_of(verdict)
+    return status, verdict.item_id, tail
 
 
 def _minutes(seconds: float) -> str:
@@ -255,10 +265,8 @@ async def _serve(session: Session, asked: dict[str, Any]) -> int:
                 outcome = error
             verdict = verdict_for(target, outcome, options.day)
             if wait and isinstance(outcome, ProviderError) and outcome.retryable:
-                print(
-                    json.dumps({"n": number, "until": time.time() + wait, "cause": _why(verdict)}),
-                    flush=True,
-                )
+                failed = {"n": number, "until": time.time() + wait, "cause": reason_of(verdict)}
+                print(json.dumps(failed), flush=True)
                 await asyncio.sleep(wait)
                 await answer(number, target, 0)
             else:

@@ -28,9 +28,10 @@ from transom.cli.output import print_json, say, style, style_status
 from transom.cli.session import Session
 from transom.cli.verdicts import give_word, lines_of
 from transom.config.model import Paths
-from transom.errors import InputError, RunError, SandboxUnavailable, SettingsError, TransomError
+from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
 from transom.learning import Insight
 from transom.llm import Chain, Request, ScriptedProvider
+from transom.sandbox import Level, needs
 
 _SHOWN = "VER-02"
 _WIDTH = 100
@@ -42,7 +43,10 @@ Products = Annotated[
 
 @command(root, "demo", example="transom demo")
 async def demo(session: Session, products: Products = None) -> int:
-    """Show every product on the shipped examples, without a model."""
+    """Show every product on the shipped examples, without a model.
+
+    Exit 2: a product cannot be shown on this machine.
+    """
     for name in products or ():
         if name not in _PARTS:
             raise InputError(
@@ -61,9 +65,12 @@ async def demo(session: Session, products: Products = None) -> int:
         session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
         started = time.monotonic()
         try:
+            # checked here, since a product's own error would suggest an option that it has
+            if name in _LEVELS and (missing := needs(_LEVELS[name])):
+                raise SandboxUnavailable(f"it needs sandbox level {_LEVELS[name].value}: {missing}")
             documents[name] = await show(session, examples)
         except TransomError as error:
-            failed = failed or not isinstance(error, (SettingsError, SandboxUnavailable))
+            failed = True
             say(f"transom: {name} is not shown: {error}")
         session.progress(f"{name}: {time.monotonic() - started:.1f} s")
     if session.format == "json":
@@ -222,6 +229,9 @@ _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
 """By the name that a person types: what is to be seen, and what runs it and returns its
 document.
 """
+
+_LEVELS = {"checklist": Level.L1, "stories": Level.L2, "learning": Level.L1}
+"""The sandbox level without which a product cannot be shown."""
 
 
 def _apart(session: Session) -> Session:

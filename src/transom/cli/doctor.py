@@ -125,11 +125,9 @@ async def _try_provider(session: Session, name: str) -> int:
     url = without_credentials(server_of(kind, settings, base_url=session.base_url).base_url) or ""
     redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
     session.progress(f"asking {name} a few small questions")
-    rows: list[dict[str, Any]] = [
-        replace(row, says=redact(row.says)).to_json() async for row in checkup(make)
-    ]
-    answers = rows[0]["status"] == "ok"
-    says = "answers" if answers else "does not answer"
+    tried = [replace(row, says=redact(row.says)) async for row in checkup(make)]
+    rows: list[dict[str, Any]] = [row.to_json() for row in tried]
+    answers, says = tried[0].status == "ok", tried[0].summary
     document = {
         "schema": "transom.provider/1",
         "name": name,

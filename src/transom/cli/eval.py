@@ -136,7 +136,10 @@ async def _evaluated(
         raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
     by = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
-    name, asked = f"eval-{suite.name}", session.chain(store, judge) if judge else chain
+    name, asked = (
+        f"eval-{suite.name}",
+        session.chain(store, judge, option="--judge") if judge else chain,
+    )
     async with session.open_run("eval", inputs, name=name, store=store, chain=asked) as run:
         made = await evals.run_suite(
             run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge)

@@ -113,7 +113,7 @@ async def investigate(
     session.report(result, *lines)
     if waits is not None:
         say(
-            f"transom: {waits.hint}; say who and why by --by NAME --reason TEXT; then: transom"
+            f"transom: {waits.hint}; give the reason with --reason TEXT; then: transom"
             f" resume {run.id}"
         )
     return result.exit_code

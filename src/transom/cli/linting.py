@@ -40,9 +40,9 @@ from transom.cli.output import counted, day_of, say, table
 from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.formats.yaml_files import read_text
 from transom.formats.yaml_models import nearest_key
-from transom.gates import Finding
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 
@@ -191,13 +191,13 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
 def lint_waivers(session: Session, targets: Items, options: Annotated[Options, ("as_of",)]) -> int:
-    """List waivers that you should not rely on.
+    """List waivers and acceptances that you should not rely on.
 
     These are waivers without a reason, an owner or an end date, expired waivers, and waivers that
     match everything.
     """
     rows = [row for path in found(targets) for row in waiver_findings(path, day_of(options.as_of))]
-    soon = [row for row in rows if row.gate == "waiver.soon"]
+    soon = [row for row in rows if row.gate.endswith(".soon")]
     return _print_findings(session, [row for row in rows if row not in soon], soon)
 
 

@@ -14,7 +14,8 @@ import typer
 
 from transom.agent.setup import seated
 from transom.checklist.building.inputs import BuildSettings
-from transom.checklist.judging import Verdict
+from transom.checklist.item import load_item
+from transom.checklist.judging import Verdict, load_checker
 from transom.checklist.judging.baseline import Baseline
 from transom.checklist.judging.check import Occasion
 from transom.checklist.judging.reports import REPORTS, report
@@ -190,9 +191,27 @@ def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Wr
 
     def write(document: Verdict | Verdicts) -> None:
         for kind, path in wanted:
-            write_file(path, report(kind, document, folders))
+            descriptions = descriptions_of(targets) if kind == "html" else {}
+            write_file(path, report(kind, document, folders, descriptions))
 
     return write
+
+
+def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
+    """Return the description of each item by its id; a target that cannot be read has none."""
+    descriptions: dict[str, str] = {}
+    for target in targets:
+        try:
+            if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
+                config = load_checker(target).config
+                item_id, description = config.item_id, config.description
+            else:
+                item = load_item(target)
+                item_id, description = item.item_id, item.description
+        except InputError:
+            continue
+        descriptions[item_id] = " ".join(description.split())
+    return descriptions
 
 
 def compared_by(options: Options) -> Callable[[Verdict], Verdict]:

@@ -52,7 +52,8 @@ def print_json(value: object) -> None:
 def print_text(*lines: str) -> None:
     """Lines for people on stdout; what would steer their terminal is shown as an escape."""
     with unread():
-        sys.stdout.writelines(printable(line, styled=coloured()) + "\n" for line in lines)
+        text = "".join(printable(line, styled=coloured()) + "\n" for line in lines)
+        sys.stdout.write(text)
 
 
 def printable(text: str, *, styled: bool = False) -> str:
@@ -86,8 +87,10 @@ def abandon_stdout() -> None:
 
 
 def open_streams() -> None:
-    """What a terminal of another encoding cannot show is escaped; what was closed before the
-    start goes nowhere.
+    """Prepare the standard streams.
+
+    What a terminal of another encoding cannot show is escaped; what was closed before the start
+    goes nowhere; stdout and stderr keep their common order.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         # closed by `>&-`: the next file that is opened would be written to in its place
@@ -95,7 +98,9 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123,SIM115  it stays open
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
-            output.reconfigure(errors="backslashreplace")
+            # Each line of stdout is written at once, also to a file or a pipe: so it comes before
+            # all that stderr says later, whether progress, a log record or a usage error.
+            output.reconfigure(errors="backslashreplace", line_buffering=True)
 
 
 def say(line: str) -> None:

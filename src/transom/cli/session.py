@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -23,8 +24,9 @@ from transom.config import Settings, load_settings
 from transom.context import WindowBudget
 from transom.errors import InputError, SettingsError
 from transom.llm import Chain, Provider
-from transom.llm.naming import Surroundings, named_chain
-from transom.llm.prices import Prices, Spending, priced_exporter
+from transom.llm.naming import Surroundings, named_chain, place_of_model
+from transom.llm.prices import Prices, priced_exporter
+from transom.llm.purse import Purse
 from transom.runs import Run, Workspace, find_workspace
 from transom.store import SqliteStore
 from transom.telemetry import Redactor, configure
@@ -97,7 +99,7 @@ class Session:
         chains: those that were made, each beside what from.
         answers: who answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
-        budgets: one for all runs of the command, where their cost is capped.
+        purses: one for all runs of the command, where their cost is capped.
         given: the settings that stand on the command line.
         entry: the command, as runs keep it so that `transom resume` can give it again; empty
             outside a command.
@@ -114,7 +116,7 @@ class Session:
     chains: list[tuple[tuple[str, Surroundings, Any], Chain]] = field(default_factory=list)
     answers: Chain | None = None
     redact: Redactor | None = None
-    budgets: list[Spending] = field(default_factory=list)
+    purses: list[Purse] = field(default_factory=list)
     given: Mapping[str, object] = field(default_factory=dict)
     entry: dict[str, Any] = field(default_factory=dict)
 
@@ -221,6 +223,15 @@ class Session:
         )
         return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
 
+    def next_command(self, run_id: str) -> str:
+        """Return the command that goes on with a run; "" if no command began it."""
+        if not self.entry:
+            return ""
+        command, place = f"transom resume {run_id}", self.given.get("workspace")
+        if place is None or self.workspace_root == find_workspace(self.cwd):
+            return command
+        return f"{command} --workspace {shlex.quote(str(place))}"
+
     def report(self, document: object, *lines: str, code: int = 0) -> int:
         """Print a document as JSON, or its lines for people; returns `code`."""
         if self.format == "json":
@@ -256,17 +267,19 @@ class Session:
         store: SqliteStore | None = None,
         spec: str | None = None,
         *,
+        option: str = "--model",
         own: Mapping[str, Callable[[], Provider]] | None = None,
     ) -> Chain:
         """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with
         its connections.
 
         In the store the providers' limits keep what was spent. `own` are a product's providers with
-        names of their own.
+        names of their own. `option` is where `spec` was given.
         """
         if self.answers:
             return self.answers
-        around = Surroundings(self.cwd, self.settings, self.base_url, store)
+        where = place_of_model(self.settings) if spec is None else option
+        around = Surroundings(self.cwd, self.settings, self.base_url, store, where)
         name = spec or self.settings.model
         known = (made for key, made in self.chains if key == (name, around, own))
         if not (chain := next(known, None)):
@@ -276,17 +289,18 @@ class Session:
             self.chains.append(((name, around, own), chain))
         return chain
 
-    def spending(self, chain: Chain) -> Spending | None:
-        """What this command's runs may still cost; None where their cost is not capped."""
+    def purse(self, chain: Chain) -> Purse | None:
+        """Return the purse of all runs of this command; None if their cost is not capped."""
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
-        if not self.budgets:
-            self.budgets.append(Spending(limit, prices))
-        self.budgets[0].free |= {provider.name for provider in chain.everyone if provider.local}
-        return self.budgets[0]
+        if not self.purses:
+            self.purses.append(Purse(usd=limit, prices=prices))
+        (purse,) = self.purses
+        purse.free |= {provider.name for provider in chain.everyone if provider.local}
+        return purse
 
     @asynccontextmanager
     async def open_run(
@@ -302,20 +316,20 @@ class Session:
         it ends.
         """
         chain, place, log = chain or self.chain(store), self.workspace, logging.getLogger(__name__)
-        spending, entry = self.spending(chain), self.entry or None
+        purse, entry = self.purse(chain), self.entry or None
         run = await Run.open(
             kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
         )
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        run.next_command = self.next_command(run.id)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
         if self.verbosity > 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
-        if spending:
-            spending.take_in(run.id, run.state.replies)
-            run.spending = spending
+        if purse:
+            run.spend_from(purse)
         run.files.keep(self.settings.cache)
         self.open_runs.append(run.id)
         async with run:

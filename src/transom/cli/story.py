@@ -21,6 +21,7 @@ from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
+from transom.sandbox import Level, needs
 from transom.stories.backlog import find_backlog
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.git import Git, Worktrees
@@ -73,7 +74,7 @@ async def run(session: Session, options: StoryOptions) -> int:
     project = await open_project(session.cwd / options.project)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
-    settings = settings_of(session, unsafe=options.unsafe)
+    settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
     if options.dry_run:
         planned = await plan(project, options.epic, options.story, settings)
         return session.report(planned, *lines_of(planned), code=planned.exit_code)
@@ -119,8 +120,8 @@ async def status(
     )
 
 
-def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
-    """How stories are worked on, from the settings."""
+def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
+    """Return how stories are worked on, from the settings; their tests run at the level."""
     told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(
@@ -135,7 +136,7 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
         [one.partition("=") for one in told.environment],
     )
     tests = TestCommand(
-        told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, sandbox=not unsafe
+        told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, level
     )
     return StorySettings(kinds, tests, told, session.settings.handoff)
 
@@ -190,6 +191,9 @@ def _lines(story: StoryResult) -> list[str]:
 async def demo(session: Session, examples: Path) -> EpicResult:
     """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project
     in the workspace.
+
+    The project's code is ours. So its tests may run at the lower level L2 where a machine has no
+    namespaces; projects of others are held to L3.
     """
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
@@ -208,8 +212,12 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None}
     session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
+    level = Level.L3
+    if missing := needs(Level.L3):
+        level = Level.L2
+        session.tell(f"  The tests run at sandbox level L2 (Landlock, seccomp), not L3: {missing}.")
     async with _epic(
-        session, await open_project(options.project), options, settings_of(session)
+        session, await open_project(options.project), options, settings_of(session, level)
     ) as epic:
         result = await run_epic(epic)
         await epic.run.finish("blocked")

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.checklist.judging.audit import user_name
+from transom.cli.accepting import accept_unchecked
 from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
@@ -54,6 +55,7 @@ class OpenQuestion:
         question: what `--question` takes; "" where a flow asks for help.
         since: UTC, ISO 8601.
         options: what may be answered; empty for free text.
+        needs_name: whether the answer counts only with `--by NAME`.
     """
 
     runs: tuple[str, ...]
@@ -61,6 +63,7 @@ class OpenQuestion:
     since: str
     asks: str
     options: tuple[str, ...]
+    needs_name: bool = False
 
     @property
     def long(self) -> bool:
@@ -70,7 +73,7 @@ class OpenQuestion:
     @property
     def command(self) -> str:
         """The command that answers it."""
-        return answer_command(self.runs[0], self.question, self.options)
+        return answer_command(self.runs[0], self.question, self.options, needs_name=self.needs_name)
 
     def ask(self) -> str:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for
@@ -138,6 +141,10 @@ class Answer:
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Reason; a model whose call you refuse sees it.")
     ] = ""
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Accept an item without a verdict until this day."),
+    ] = None
     edit: Annotated[
         tuple[Path, ...],
         typer.Option(metavar="FILE", help="File that replaces atoms.py or checker.yaml."),
@@ -153,6 +160,7 @@ async def answer(
 
     keep: use the file that you edited. redo: make it again. approve, refuse: a tool call. Any other
     words answer a question, or advise a build that gave up. See `transom waiting`.
+    --until, --by and --reason accept that an item without a verdict stays unchecked.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
@@ -190,6 +198,12 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
+    if given.until is not None:
+        if given.words or given.choose:
+            raise InputError(
+                "an acceptance is no answer to a question", where="--until", hint="leave one out"
+            )
+        return await accept_unchecked(session, name, given.by, given.reason, given.until)
     text = given.words or ""
     words = "" if text in _WORDS else text
     async with found_run(session, name, writing=True) as (store, found):
@@ -293,7 +307,8 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
             asks = "May this tool call be carried out?" if choice["kind"] == APPROVAL else asks
             place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
             asks = f"{asks} {in_full(choice) if whole else cut(choice)}{place}"
-        yield OpenQuestion(run, which(choice), since, asks, options_of(choice))
+        needs_name = bool(choice.get("needs_name"))
+        yield OpenQuestion(run, which(choice), since, asks, options_of(choice), needs_name)
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:

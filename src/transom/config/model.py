@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo
 
-from transom.config.hosted import HostedSettings, OpenAISettings
+from transom.config.hosted import HostedSettings, OpenAISettings, Retry
 from transom.errors import SettingsError
 
 PREFIX = "TRANSOM_"
@@ -117,6 +117,7 @@ class Llm(_Section):
         agent_a, agent_b, reflect: write the parser, the logic and the repairs of a checker.
         agent, sub_conversation: agents of programs that use `transom.Agent`.
         anthropic, openai, ollama: see `HostedSettings`, `OpenAISettings`.
+        retry: attempts and delays of a provider of your own, see `Retry`.
     """
 
     analysis: ModelSeat = ModelSeat()
@@ -132,6 +133,7 @@ class Llm(_Section):
     anthropic: HostedSettings = HostedSettings()
     openai: OpenAISettings = OpenAISettings()
     ollama: HostedSettings = HostedSettings()
+    retry: Retry = Retry()
 
 
 class Cache(_Section):

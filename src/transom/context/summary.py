@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from transom.context.cutting import cut, parts
 from transom.context.outline import LONGEST_LINE, lines_of
 from transom.context.tokens import TokenCorrection
-from transom.gates.cutting import cut, parts
-from transom.gates.facts import MOST_READ, Source, count_facts, facts_of, strike
+from transom.evidence.facts import MOST_READ, Source, count_facts, facts_of, strike
 from transom.llm import AssistantMessage, Block, Text, ToolResults, Turn, UserMessage
 from transom.llm.render import unfenced
 

@@ -33,6 +33,7 @@
     │   └── Paused              a run waits for a person or a model
     └── SandboxError            untrusted code could not be run
         ├── SandboxUnavailable  this machine supports no level of isolation
+        ├── ProgramHidden       a program exists, and the sandbox does not show it
         ├── RegexFailed         a regular expression does not terminate
         └── AtomFailed          the code crashed, timed out or returned an invalid result
 
@@ -71,6 +72,7 @@ from transom.errors.running import (
     CapReached,
     OutOfTurns,
     Paused,
+    ProgramHidden,
     RegexFailed,
     RunBusy,
     RunError,
@@ -103,6 +105,7 @@ __all__ = [
     "NotUnderstood",
     "OutOfTurns",
     "Paused",
+    "ProgramHidden",
     "ProviderError",
     "RateLimited",
     "RegexFailed",

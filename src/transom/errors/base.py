@@ -12,6 +12,10 @@ class TransomError(Exception):
         what: the problem, one clause without a full stop.
         where: its place: `file`, `file:line`, or a name known to the user; printed first.
         hint: what to do.
+
+    Attributes:
+        next_step: how to go on with the run that the error left open, printed last; "" if it left
+            none open.
     """
 
     exit_code = 2
@@ -20,11 +24,16 @@ class TransomError(Exception):
         self.what = what
         self.where = where
         self.hint = hint
+        self.next_step = ""
         super().__init__(what)
 
-    def __str__(self) -> str:
+    def message(self) -> str:
+        """Return what is wrong, where, and what to do about it."""
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}; {self.hint}" if self.hint else text
+
+    def __str__(self) -> str:
+        return f"{self.message()}; {self.next_step}" if self.next_step else self.message()
 
 
 class InputError(TransomError):

@@ -15,6 +15,9 @@ class ProviderError(TransomError):
     Attributes:
         retryable: whether a retry of the same request may succeed.
         retry_after: seconds that the server asks to wait, or None.
+        reason: the failure in a few words that quote nothing of the server, e.g. `status 503`; it
+            stands in logs and progress. "" leaves the name of the error's class there.
+        status: the HTTP status of the server's answer; None if there was none.
         causes: earlier failures, oldest first: of earlier attempts, and of earlier providers.
     """
 
@@ -26,17 +29,25 @@ class ProviderError(TransomError):
         hint: str | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
+        reason: str = "",
     ) -> None:
         super().__init__(what, where=where, hint=hint)
+        self.reason = reason
+        self.status: int | None = None
         self.retryable = retryable
         self.retry_after = retry_after
         self.causes: tuple[ProviderError, ...] = ()
 
-    def __str__(self) -> str:
-        text = super().__str__()
+    def message(self) -> str:
+        text = super().message()
         if not self.causes:
             return text
         return f"{text} (before that: {'; '.join(_counted(self.causes))})"
+
+    @property
+    def outcome(self) -> str:
+        """A clause on what became of the request, for logs: `failed: status 503`."""
+        return f"failed: {self.reason}" if self.reason else f"failed with {type(self).__name__}"
 
 
 def with_causes(failed: Sequence[ProviderError]) -> ProviderError:
@@ -87,8 +98,15 @@ class ContextOverflow(RequestRefused):
 class NetworkFailed(ProviderError):
     """No answer, an incomplete answer, or a timeout; a retry may succeed."""
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
-        super().__init__(what, where=where, hint=hint, retryable=True)
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        reason: str = "",
+    ) -> None:
+        super().__init__(what, where=where, hint=hint, retryable=True, reason=reason)
 
 
 @dataclass(frozen=True)

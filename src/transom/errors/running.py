@@ -97,6 +97,10 @@ class SandboxUnavailable(SandboxError):
     """This machine does not support the needed level of isolation."""
 
 
+class ProgramHidden(SandboxError):
+    """A program exists, and the sandbox does not show it to the command."""
+
+
 class RegexFailed(SandboxError):
     """A regular expression of the user or a checker does not terminate in time."""
 

@@ -115,6 +115,8 @@ class _Calls:
 class _Failing:
     """A provider wrapper whose chosen calls fail, as if all attempts of each had."""
 
+    is_retried = False
+
     def __init__(self, provider: Provider, calls: _Calls) -> None:
         self._provider = provider
         self._calls = calls

@@ -72,6 +72,7 @@ class WrittenReplies(Provider):
 
     name = "replies"
     local = True
+    is_retried = False
     caps = Capabilities(structured_output=True)
 
     def __init__(self, path: Path) -> None:

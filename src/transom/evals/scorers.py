@@ -18,7 +18,7 @@ from transom.evals.shapes import (
     ToolUse,
 )
 from transom.evals.sources import Sources
-from transom.gates.facts import Source, facts_of
+from transom.evidence.facts import Source, facts_of
 
 DIMENSIONS = (
     "feature_identification",

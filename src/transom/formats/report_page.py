@@ -57,7 +57,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """One verdict and its grounds; `made` tells how it was made."""
+    """One verdict and its grounds.
+
+    Attributes:
+        lead: the sentence or the counts beside the verdict.
+        question: what was asked; only on a page.
+        reason: why there is no answer, in one line; only on a page.
+        made: how the verdict was made.
+    """
 
     title: str
     verdict: str
@@ -65,15 +72,18 @@ class Part:
     lead: str = ""
     sections: tuple[Section, ...] = ()
     made: tuple[str, ...] = ()
+    question: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A report; several parts get a table of links to them."""
+    """A report; several parts get a table of links to them, below their `totals`."""
 
     title: str
     parts: tuple[Part, ...]
     footer: str = ""
+    totals: str = ""
 
 
 def place(file: str | None, line: int | None) -> str:

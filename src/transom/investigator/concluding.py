@@ -10,7 +10,7 @@ from pydantic import Field
 
 from transom.canonical import Json, digest
 from transom.formats.release.shapes import Shape
-from transom.investigator.deciding import ORDER, within
+from transom.investigator.deciding import limited
 from transom.investigator.gathering import seat_of
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
@@ -26,6 +26,8 @@ from transom.investigator.result import (
     Verdict,
 )
 from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
+from transom.investigator.rules import justify
+from transom.investigator.statements import Standing, standing_of
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
@@ -58,7 +60,7 @@ class Kept(Shape):
 
     Attributes:
         named: ids of the insights that each seat cited, by its stage.
-        above: the main thread's verdict if it was better than the gates allow, else "".
+        above: the main thread's verdict if it was better than the rules', else "".
     """
 
     investigation: Investigation
@@ -69,7 +71,7 @@ class Kept(Shape):
 
 
 async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept:
-    """Have the case judged within the hard gates, and assemble the answer."""
+    """Have the case judged, no better than the rules judge it, and assemble the answer."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
     blocks = [*case_blocks(draft, case.shown, ledger), *insights(case.insights)]
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
@@ -78,39 +80,9 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     opinion, used = await main.ask(
         MAIN, inquiry.question, blocks, partial(read_as, Opinion), id=VERDICT
     )
-    names = known_names(draft)
-    checked = ledger.check(uncited(opinion.justification), names=names)
-    struck = [
-        Unsupported(text=one.sentence, why=one.why, where="justification") for one in checked.struck
-    ]
-    risks = list(draft.risks)
-    for risk in opinion.risks:
-        held = ledger.check(uncited(risk.text), names=names)
-        struck += [
-            Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck
-        ]
-        risks += (
-            [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))]
-            if held.text
-            else []
-        )
-    verdict = within(opinion.verdict, decision)
-    above = "" if verdict == opinion.verdict else opinion.verdict
-    if ORDER.index(verdict) > ORDER.index(decision.verdict) and not checked.cited:
-        verdict = decision.verdict  # a better verdict needs evidence
-        claim = f"{opinion.verdict}: {opinion.justification}"
-        struck.append(
-            Unsupported(
-                text=claim, why="no evidence for a better verdict than the rules'", where="verdict"
-            )
-        )
     usage = spent + used
-    result = draft.model_copy(
+    result = judged_by(opinion, draft, ledger).model_copy(
         update={
-            "verdict": verdict,
-            "justification": checked.text,
-            "risks": risks,
-            "unsupported_claims": [*draft.unsupported_claims, *struck],
             "usage": UsageRow(
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
@@ -119,6 +91,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
         }
     )
     result = result.model_copy(update={"evidence": cited_rows(result, ledger)})
+    above = "" if limited(opinion.verdict, decision.verdict) == opinion.verdict else opinion.verdict
 
     async def keep(_: Stage, kept: Kept) -> Kept:
         return kept
@@ -130,6 +103,63 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     )
     await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
     return kept
+
+
+def judged_by(opinion: Opinion, draft: Investigation, ledger: Ledger) -> Investigation:
+    """Return the answer of the rules with what a model's opinion may add or lower.
+
+    Args:
+        draft: the answer of the rules.
+        ledger: with the rows that the model cited.
+    """
+    rules, verdict = draft.verdict, limited(opinion.verdict, draft.verdict)
+    is_above = verdict != opinion.verdict
+    standing = standing_of(draft.model_copy(update={"verdict": verdict}), ledger)
+    text, struck = held_text(
+        opinion.justification, "justification", standing, ledger, is_strict=is_above
+    )
+    if is_above:
+        why = f"the rules judge {rules}; a model may only judge lower"
+        struck.append(Unsupported(text=opinion.verdict, why=why, where="verdict"))
+    risks = list(draft.risks)
+    for risk in opinion.risks:
+        held, false = held_text(risk.text, "risks", standing, ledger, marks=False)
+        struck += false
+        if held:
+            cited = [one for one in dict.fromkeys(CITED.findall(held)) if one in ledger]
+            risks.append(Risk(text=held, severity=risk.severity, evidence=cited))
+    if not text:
+        # Nothing that the model says holds, so the rules' own reasons stand in its place.
+        rows = [criterion_row(row, ledger) for row in draft.criteria]
+        text = justify(draft.feature_name, draft.target_stage, verdict, rows)
+    return draft.model_copy(
+        update={
+            "verdict": verdict,
+            "rules_verdict": None if verdict == rules else rules,
+            "justification": text,
+            "risks": risks,
+            "unsupported_claims": [*draft.unsupported_claims, *struck],
+        }
+    )
+
+
+def held_text(
+    text: str,
+    where: str,
+    standing: Standing,
+    ledger: Ledger,
+    *,
+    is_strict: bool = False,
+    marks: bool = True,
+) -> tuple[str, list[Unsupported]]:
+    """Return a model's text without the sentences that do not hold, and those sentences."""
+    checked = ledger.check(uncited(text), names=[*standing.names, *standing.criterion_names])
+    stated = standing.check(checked.text, is_strict=is_strict, marks=marks)
+    struck = [
+        Unsupported(text=one.sentence, why=one.why, where=where)
+        for one in (*checked.struck, *stated.struck)
+    ]
+    return stated.text, struck
 
 
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
@@ -164,16 +194,6 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
             for report in case.reports
         ],
     )
-
-
-def known_names(result: Investigation) -> list[str]:
-    """Return texts whose numbers are names: question, feature, names of criteria."""
-    return [
-        result.question,
-        result.feature_name,
-        result.feature_id,
-        *(one.name for one in result.criteria),
-    ]
 
 
 def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> list[Block]:

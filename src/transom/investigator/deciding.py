@@ -48,11 +48,6 @@ class Decision:
     unread: list[Unread]
     questions: list[str]
 
-    @property
-    def ceiling(self) -> Verdict:
-        """The best verdict that a judgement may reach: nobody can lift a hard gate."""
-        return self.verdict if self.verdict in ("NOT_READY", "INSUFFICIENT_DATA") else "READY"
-
 
 def decide(
     policy: Policy,
@@ -116,9 +111,13 @@ def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
     return "NEEDS_JUDGEMENT" if unknown else "READY"
 
 
-def within(proposed: Verdict, decision: Decision) -> Verdict:
-    """Limit a judgement, by a model or a person, to the best verdict that the hard gates allow."""
-    return min(proposed, decision.ceiling, key=ORDER.index)
+def limited(proposed: Verdict, rules: Verdict) -> Verdict:
+    """Limit a model's verdict to that of the rules: a model may only judge lower.
+
+    A required criterion that failed, or that nobody knows, is no matter of opinion. A person can
+    decide on an unknown one.
+    """
+    return min(proposed, rules, key=ORDER.index)
 
 
 def _waived(

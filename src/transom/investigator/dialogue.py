@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import Field
 
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.formats.release.shapes import Shape
-from transom.investigator.concluding import Kept, case_blocks, known_names
+from transom.investigator.concluding import Kept, case_blocks, held_text
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
 from transom.investigator.sources import DataFolder
-from transom.runs import Run
+from transom.investigator.statements import standing_of
+from transom.runs import PersonAnswer, Question, Run
 
 _PROMPT = 600  # characters of a question to a person, at most
 _JUDGED: tuple[Verdict, ...] = ("READY", "NOT_READY")
@@ -33,21 +35,41 @@ class FollowUp(Shape):
 async def judged(run: Run, result: Investigation) -> Investigation:
     """Ask a person about a verdict that needs judgement, and add the person's verdict.
 
+    Only an answer that says who gave it counts.
+
     Raises:
         Paused: no person has judged yet; the first verdict stands.
     """
     if result.verdict != "NEEDS_JUDGEMENT":
         return result
+    question = _question(result)
+    answer = await run.ask(
+        question.name, question.prompt, options=question.options, needs_name=True
+    )
+    if not answer.by:
+        run.progress("an answer without a name does not count; give one with --by NAME")
+    return with_judgement(result, answer)
+
+
+def with_judgement(result: Investigation, answer: PersonAnswer | None) -> Investigation:
+    """Return the result with a person's verdict beside the first one, if a person gave one."""
+    if answer is None or not answer.by or answer.text not in _JUDGED:
+        return result
+    verdict = next(one for one in _JUDGED if one == answer.text)
+    rules = result.rules_verdict or result.verdict
+    judgement = Judgement(verdict=verdict, by=answer.by, reason=answer.reason, asked=result.verdict)
+    return result.model_copy(
+        update={"judgement": judgement, "rules_verdict": None if verdict == rules else rules}
+    )
+
+
+def _question(result: Investigation) -> Question:
     unclear = "; ".join(
         one.name for one in result.criteria if one.status == "unknown" and one.required
     )
-    prompt = f"Is {result.feature_name} ready for {result.target_stage}? Not clear: {unclear}"[
-        :_PROMPT
-    ]
-    answer = await run.ask("judgement", prompt, options=list(_JUDGED))
-    verdict = next((one for one in _JUDGED if one == answer.text), result.verdict)
-    judgement = Judgement(verdict=verdict, by=answer.by, reason=answer.reason, asked=result.verdict)
-    return result.model_copy(update={"judgement": judgement})
+    asks = f"Is {result.feature_name} ready for {result.target_stage}?"
+    asks += f" Not clear: {unclear}" if unclear else " The rules say yes, the model is not sure."
+    return Question("judgement", asks[:_PROMPT], _JUDGED)
 
 
 async def follow_up(
@@ -63,9 +85,7 @@ async def follow_up(
     """
     place = run.folder / "answer" / "investigation.json"
     if not place.is_file():
-        raise InputError(
-            "this run has no answer yet", where=run.id, hint=f"go on with: transom resume {run.id}"
-        )
+        raise InputError("this run has no answer yet", where=run.id)
     kept = Kept.model_validate_json(place.read_bytes())
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
     blocks = [
@@ -76,8 +96,9 @@ async def follow_up(
     text, _ = await main.ask(
         FOLLOW_UP, question, blocks, read_plain, id=f"follow-up/{digest(question)[:12]}"
     )
-    checked = ledger.check(text, names=[question, *known_names(result), *memory])
-    struck = [
-        Unsupported(text=one.sentence, why=one.why, where="follow-up") for one in checked.struck
-    ]
-    return FollowUp(question=question, answer=checked.text, unsupported_claims=struck)
+    asked = _question(result)
+    final = with_judgement(result, run.answer(asked.name, asked.fingerprint))
+    standing = standing_of(final, ledger)
+    standing = replace(standing, names=[question, *standing.names, *memory])
+    answer, struck = held_text(text, "follow-up", standing, ledger)
+    return FollowUp(question=question, answer=answer, unsupported_claims=struck)

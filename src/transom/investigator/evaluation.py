@@ -80,6 +80,7 @@ def outcome_of(
             "current_stage": result.current_stage,
             "target_stage": result.target_stage,
             "memory_status": result.memory_status,
+            "rules_verdict": result.rules_verdict,
             "struck": len(
                 [one for one in struck if one.where in ("justification", "risks", "follow-up")]
             ),

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from transom.agent import call
 from transom.canonical import Json, digest
+from transom.context.cutting import cut
 from transom.errors import (
     InputError,
     NetworkFailed,
@@ -23,7 +24,6 @@ from transom.formats.release.analysis import read_analysis_file
 from transom.formats.release.documents import read_document
 from transom.formats.release.issues import read_changelog_file, read_issue_file
 from transom.formats.release.shapes import Kind, Observation, Reading, Shape
-from transom.gates.cutting import cut
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported
@@ -112,6 +112,7 @@ class SourceReport(Shape):
 
     Attributes:
         failed: why there is no summary; "" if there is one.
+        by: the provider that wrote the summary; "" if there is none.
         named: ids of the insights that the reader cited.
     """
 
@@ -121,6 +122,7 @@ class SourceReport(Shape):
     evidence: list[Evidence]
     struck: list[Unsupported]
     failed: str = ""
+    by: str = ""
     tokens_read: int = 0
     tokens_returned: int = 0
     named: list[str] = Field(default_factory=list)
@@ -191,9 +193,10 @@ async def summarised(
         *insights(learned),
     ]
     tools = Toolbox(reading_tools(data, data.feature(feature_id)))
-    failed = ""
+    failed = by = ""
     try:
         answer = await call(stage, role, blocks, read_plain, tools=tools)
+        by = answer.reply.by
         text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader failed: {error.what}"
@@ -209,6 +212,7 @@ async def summarised(
         evidence=ledger.rows(checked.cited),
         struck=struck,
         failed=failed,
+        by=by,
         tokens_read=read,
         tokens_returned=len(checked.text) // 4,
         named=[*cited_in(text, shown_in(learned))],

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from transom.errors import InputError
+from transom.evidence.claims import CheckedText, Support, check_claims
 from transom.formats.release.measures import words_of
 from transom.formats.release.places import Source, stands_in
 from transom.formats.release.quoting import plain_number
 from transom.formats.release.shapes import Observation, Reading, Shape
-from transom.gates.claims import CheckedText, Support, check_claims
 from transom.tools.calculator import names_in
 
 CALCULATED = "calculator"
@@ -197,7 +197,7 @@ class Ledger:
 
     def check(self, text: str, *, names: Iterable[str] = ()) -> CheckedText:
         """Strike the claims that the cited evidence does not support (see
-        `transom.gates.claims`).
+        `transom.evidence.claims`).
         """
         known = [*names, *dict.fromkeys(row.source for row in self)]
         return check_claims(text, _Supports(self), names=known)

@@ -40,12 +40,12 @@ async def recalled(run: Run, inquiry: Inquiry, target: str) -> str:
 def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: Kept) -> None:
     """Count each seat's answer for the insights that it cited, and add its findings as insights.
 
-    A struck sentence, or a verdict above a failed gate, counts against the cited insights. A
+    A struck sentence, or a verdict above that of the rules, counts against the cited insights. A
     resumed run counts nothing twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     of_main = [one.why for one in kept.investigation.unsupported_claims if one.where in _OF_MAIN]
-    of_main += [f"a failed gate allows no {kept.above}"] if kept.above else []
+    of_main += [f"the rules allow no {kept.above}"] if kept.above else []
     seats = [(seat_of(one), [row.why for row in one.struck]) for one in reports if not one.failed]
     for seat, why in (*seats, (VERDICT, of_main)):
         # One message of each kind, since the sentences differ between features.

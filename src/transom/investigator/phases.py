@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from transom.agent import call
 from transom.canonical import Json
@@ -15,10 +15,12 @@ from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
 from transom.investigator.remembering import changed, recall, remember
 from transom.investigator.replies import read_as
-from transom.investigator.result import Investigation
+from transom.investigator.result import Investigation, Unsupported
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
 from transom.investigator.sources import Feature
+from transom.investigator.statements import Standing
 from transom.llm import Usage
+from transom.llm.rules import RULES
 from transom.runs import Run, Stage, model_file
 
 
@@ -57,11 +59,32 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         as_of=inquiry.as_of,
         unread=unread(inquiry.data, feature, reports),
     )
+    # The rules' own sentences come from the evidence itself; only a model's are checked.
+    by_rules = {report.reading.source for report in reports if report.by == RULES}
+    summaries, false = held_summaries(
+        summaries,
+        by_rules,
+        Standing(
+            decision.criteria,
+            decision.verdict,
+            {row.id: row for row in ledger},
+            (inquiry.question, feature.summary, feature.feature_id, target, current or ""),
+        ),
+    )
     digests = [one.reading.sha256 for one in reports]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
     shown, struck, merged_use = await merge(run, summaries, ledger)
     case = Case(
-        feature, current, target, decision, ledger, reports, summaries, shown, struck, learned
+        feature,
+        current,
+        target,
+        decision,
+        ledger,
+        reports,
+        summaries,
+        shown,
+        [*false, *struck],
+        learned,
     )
     kept = await conclude(run, inquiry, case, spent + used + merged_use)
     if inquiry.playbook:
@@ -72,6 +95,23 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]
     status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})
+
+
+def held_summaries(
+    summaries: Mapping[str, str], by_rules: Container[str], standing: Standing
+) -> tuple[dict[str, str], list[Unsupported]]:
+    """Return the readers' summaries without sentences that contradict the criteria, and those."""
+    held, struck = dict[str, str](), list[Unsupported]()
+    for source, text in summaries.items():
+        if source in by_rules:
+            held[source] = text
+            continue
+        checked = standing.check(text, marks=False)
+        held[source] = checked.text
+        struck += [
+            Unsupported(text=one.sentence, why=one.why, where=source) for one in checked.struck
+        ]
+    return held, struck
 
 
 async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:

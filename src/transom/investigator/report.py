@@ -15,7 +15,13 @@ from typing import Any, Final
 from transom.canonical import pretty_json
 from transom.formats.release.measures import words_of
 from transom.investigator.ledger import Evidence
-from transom.investigator.result import CriterionResult, Investigation, Risk, judged_line
+from transom.investigator.result import (
+    CriterionResult,
+    Investigation,
+    Risk,
+    Verdict,
+    judged_line,
+)
 
 _SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
 _SHOWN: Final = 8
@@ -26,6 +32,10 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 def text_report(result: Investigation) -> str:
     """Format a report for a terminal, the verdict first."""
     return "\n".join(part for line in _text_lines(result) for part in _wrapped(line)) + "\n"
+
+
+def _rules_line(verdict: Verdict) -> str:
+    return f"The rules alone judge {verdict}."
 
 
 def _wrapped(line: str) -> list[str]:
@@ -45,6 +55,8 @@ def _text_lines(result: Investigation) -> Iterator[str]:
             f"  judged {result.judgement.verdict} by {result.judgement.by}:"
             f" {result.judgement.reason}"
         )
+    if result.rules_verdict is not None:
+        yield f"  {_rules_line(result.rules_verdict)}"
     if words := _in_words(result):
         yield from ("", *(f"  {line}" for line in words))
     yield ""
@@ -148,6 +160,12 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
         f"Stage {result.current_stage or 'unknown'} ({result.stage_fit}), confidence"
         f" {result.confidence:.0%}."
     )
+    if result.judgement is not None:
+        judgement = result.judgement
+        said = f"{judgement.by}: {judgement.reason}"
+        yield from ("", f"**{judgement.verdict}**, judged by {_plain(said)}")
+    if result.rules_verdict is not None:
+        yield from ("", _plain(_rules_line(result.rules_verdict)))
     yield from (part for line in _in_words(result) for part in ("", _plain(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
     for one in _ordered(result):
@@ -190,6 +208,7 @@ def html_report(result: Investigation) -> str:
         "ordered": _ordered(result),
         "risks": _further_risks(result),
         "words": _in_words(result),
+        "rules_line": _rules_line(result.rules_verdict) if result.rules_verdict else "",
     }
     page: str = _template().render(result=result, **parts, **functions)
     return page

@@ -122,7 +122,13 @@ class Judgement(Shape):
 
 
 class Investigation(Shape):
-    """The whole answer; `judgement` is a person's, beside the first verdict."""
+    """The whole answer.
+
+    Attributes:
+        verdict: the verdict of the rules, or a model's lower one.
+        rules_verdict: the verdict of the rules if the final one differs, else None.
+        judgement: a person's verdict beside the first one; it is the final one.
+    """
 
     schema_: Literal["transom.investigation/1"] = Field(
         default="transom.investigation/1", alias="schema"
@@ -134,6 +140,7 @@ class Investigation(Shape):
     target_stage: str
     stage_fit: StageFit
     verdict: Verdict
+    rules_verdict: Verdict | None = None
     confidence: float
     criteria: list[CriterionResult]
     risks: list[Risk] = Field(default_factory=list)
@@ -154,8 +161,13 @@ class Investigation(Shape):
     run_id: str = ""
 
     @property
+    def final_verdict(self) -> Verdict:
+        """A person's verdict if there is one, else that of the rules or a model."""
+        return self.judgement.verdict if self.judgement else self.verdict
+
+    @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.judgement.verdict if self.judgement else self.verdict]
+        return EXIT_CODES[self.final_verdict]
 
 
 def judged_line(result: Investigation) -> str:

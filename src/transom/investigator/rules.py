@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rapidfuzz import fuzz
@@ -162,9 +162,17 @@ def _merge(request: Request) -> Reply:
 
 
 def _judge(request: Request) -> Reply:
-    feature, criteria = _rows(request, "feature")[0], _rows(request, "criteria")
+    feature = _rows(request, "feature")[0]
     verdict = str(feature["verdict"])
-    lines = [f"{feature['name']} is judged {verdict} for {feature['target_stage']}."]
+    text = justify(feature["name"], feature["target_stage"], verdict, _rows(request, "criteria"))
+    return _say(compact_json({"verdict": verdict, "justification": text, "risks": []}))
+
+
+def justify(
+    feature_name: str, target_stage: str, verdict: str, criteria: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the reasons of a verdict: the required criteria that do not hold, then the others."""
+    lines = [f"{feature_name} is judged {verdict} for {target_stage}."]
     for status, word in (
         ("fail", "is not met"),
         ("unknown", "is not known"),
@@ -175,7 +183,7 @@ def _judge(request: Request) -> Reply:
                 lines.append(_because(row, word))
     held = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
     lines += [f"What holds: {'; '.join(held)}."] if held else []
-    return _say(compact_json({"verdict": verdict, "justification": "\n".join(lines), "risks": []}))
+    return "\n".join(lines)
 
 
 def _because(row: Mapping[str, Any], word: str) -> str:

@@ -279,7 +279,9 @@ def _usual_against(category: InsightCategory, harmful: int) -> int:
     """Return the default of `against_count`: 0 for a mistake, see `supports`, else the bad
     outcomes.
     """
-    return 0 if category is InsightCategory.MISTAKE else harmful
+    if category is InsightCategory.MISTAKE:
+        return 0
+    return harmful
 
 
 def _read(path: Path) -> PlaybookDocument:

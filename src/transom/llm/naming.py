@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from transom.errors import InputError, SettingsError
 from transom.llm.checked import check_provider
 from transom.llm.egress import EgressPolicy
-from transom.llm.hosted import HOSTED, connect
+from transom.llm.hosted import HOSTED, SERVICES, connect
 from transom.llm.limits import RateLimitStore
 from transom.llm.provider import Chain, Provider
 from transom.llm.replay import ReplayProvider
@@ -70,28 +70,31 @@ def named_chain(
             or key is missing; one base URL for several servers.
         SettingsError: a seat that names a model and no provider.
     """
-    policy = EgressPolicy.of(around.settings.egress)
+    policy, retry = EgressPolicy.of(around.settings.egress), around.settings.llm.retry
     names = _names(spec)
     addressed = {_kind(name) for name in names} & set(HOSTED)
     if around.base_url and len(addressed) > 1:
         what = f"it cannot be the address of {' and '.join(sorted(addressed))} at once"
         raise InputError(what, where="--base-url", hint="set llm.NAME.base_url for each")
-    elsewhere = replace(around, base_url=None)
 
-    def made(names: Sequence[str]) -> tuple[Provider, ...]:
+    def made(names: Sequence[str], where: str) -> tuple[Provider, ...]:
+        here = replace(around, where=where)
+        elsewhere = replace(here, base_url=None)
         return tuple(
-            named_provider(name, around if _kind(name) in addressed else elsewhere)
-            for name in names
+            named_provider(name, here if _kind(name) in addressed else elsewhere) for name in names
         )
 
     chains: dict[str, Chain] = {}  # of two roles in seats alike, both ask the same providers
     answering = {}
     for role, seat in (seats or {}).items():
-        own = seat_spec(seat, names)
-        if own is not None:
-            chains.setdefault(own, Chain(made(_names(own)), policy))
-            answering[role] = chains[own]
-    return Chain(made(names), policy, answering)
+        where = place_of_seat(around.settings, seat)
+        own = seat_spec(seat, names, where)
+        if own is None:
+            continue
+        if own not in chains:
+            chains[own] = Chain(made(_names(own), where), policy, retry=retry)
+        answering[role] = chains[own]
+    return Chain(made(names, around.where), policy, answering, retry)
 
 
 def named_provider(name: str, around: Surroundings) -> Provider:
@@ -111,14 +114,21 @@ def named_provider(name: str, around: Surroundings) -> Provider:
         and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind))
     ):
         return _own_provider(name, around)
-    what = (
-        "rules answer only the roles of transom check"
-        if name == RULES
-        else f"unknown provider {name!r}"
-    )
-    raise InputError(
-        what, where=around.where, hint=f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
-    )
+    what, hint = f"unknown provider {name!r}", _known_forms(around)
+    if name == RULES:
+        what = "rules answer only the roles of transom check"
+    elif kind in SERVICES:
+        # a service with the API of another kind of provider
+        version = " and llm.openai.api_version" if kind == "azure" else ""
+        hint = (
+            f"{kind} is reached with the provider openai: say openai:{rest or 'NAME'}, and set"
+            f" llm.openai.base_url{version} (see the page Providers)"
+        )
+    raise InputError(what, where=around.where, hint=hint)
+
+
+def _known_forms(around: Surroundings) -> str:
+    return f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
 
 
 def _own_provider(name: str, around: Surroundings) -> Provider:
@@ -140,14 +150,31 @@ def _own_provider(name: str, around: Surroundings) -> Provider:
     return made
 
 
-def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
+def place_of_seat(settings: Settings, seat: ModelSeat) -> str:
+    """Return where a seat's provider or model was written, e.g. `transom.yaml:2: llm.agent_a`."""
+    for name in type(settings.llm).model_fields:
+        if getattr(settings.llm, name) is seat:
+            written = [settings.origins.get(f"llm.{name}.{key}") for key in ("provider", "model")]
+            place = next(filter(None, written), None)
+            return f"{place}: llm.{name}" if place else f"llm.{name}"
+    return "llm"
+
+
+def place_of_model(settings: Settings) -> str:
+    """Return where the `model` setting was written: the option, or a line of a file."""
+    place = settings.origins.get("model", "command line")
+    return "--model" if place == "command line" else f"{place}: model"
+
+
+def seat_spec(seat: ModelSeat, names: Sequence[str], where: str = "llm") -> str | None:
     """The provider name of a seat's own `provider` and `model`; None where it has neither, and the
     chain answers.
 
     A model without a provider is one of the first of the chain's `names` that has a server.
 
     Raises:
-        SettingsError: a model without a provider where the chain has no server, or two models.
+        SettingsError: a model without a provider where the chain has no server, or two models; at
+            `where`.
     """
     if seat.model is None:
         return seat.provider
@@ -155,12 +182,12 @@ def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
     if provider is None:
         raise SettingsError(
             f"model {seat.model} has no provider",
-            where="llm.*.model",
+            where=where,
             hint="set provider beside it",
         )
     if ":" in provider:
         what = f"{provider} names a model already, and {seat.model} is another one"
-        raise SettingsError(what, where="llm.*.provider", hint="set model alone, or provider alone")
+        raise SettingsError(what, where=where, hint="set model alone, or provider alone")
     return f"{provider}:{seat.model}"
 
 

@@ -1,10 +1,9 @@
-"""Prices of models, which a user's own list can override; and the spending of runs with its cap."""
+"""Prices of models, which a user's own list can override."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from transom.errors import CapReached, InputError
+from transom.errors import InputError
 from transom.llm.provider import Provider
 from transom.llm.reply import Usage
 from transom.telemetry.otlp import Exporter, exporter
@@ -20,10 +19,6 @@ from transom.yaml_text import parse_yaml
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
-_NO_MODEL = frozenset({"rules", "replay", "scripted"})
-"""Who has no model behind it, also in a journal of earlier commands that had others in their
-chain.
-"""
 _DAY = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
 _HOW_TO_PRICE = (
     "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of"
@@ -50,6 +45,11 @@ class Price(BaseModel):
         cache_write = self.input if self.cache_write is None else self.cache_write
         dollars = plain * self.input + usage.output_tokens * self.output
         return (dollars + usage.cached_tokens * cached + written * cache_write) / _MILLION
+
+    def at_most(self, read: int, written: int) -> float:
+        """Return the dollars of a call whose input is cached in the dearest way."""
+        dearest_input = max(self.input, self.cached or 0.0, self.cache_write or 0.0)
+        return (read * dearest_input + written * self.output) / _MILLION
 
 
 class Prices(BaseModel):
@@ -113,6 +113,11 @@ class Prices(BaseModel):
         price = self._price(by)
         return price.of(usage) if price else None
 
+    def at_most(self, by: str, read: int, written: int) -> float | None:
+        """Return the most that a call of so many tokens costs; None if no price is known."""
+        price = self._price(by)
+        return price.at_most(read, written) if price else None
+
     def of_tokens(self, by: str, tokens: Mapping[str, int]) -> float | None:
         """The same for a call as telemetry counts it."""
         return self.of(
@@ -138,61 +143,3 @@ def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> 
     if found and found.metrics.price is None:
         found.metrics.price = Prices.load(prices).of_tokens
     return found
-
-
-@dataclass
-class Spending:
-    """The cost of replies of one conversation, or of all runs of a command, and its cap.
-
-    Replies that a journal has count as what they cost when they were given. A call that is under
-    way when the cap is reached is let come to its end, so the last one may go beyond it.
-
-    Attributes:
-        limit: US dollars; None for no cap.
-        prices: by which they are counted; the published ones where None.
-        free: names of providers that cost nothing: those on this machine.
-        unpriced: the provider of a reply of unknown cost; "" while there is none.
-    """
-
-    limit: float | None = None
-    prices: Prices | None = None
-    free: frozenset[str] = frozenset()
-    unpriced: str = ""
-    _sum: float = 0.0
-    _runs: set[str] = field(default_factory=set)
-
-    @property
-    def usd(self) -> float | None:
-        """Spent so far; None where it is unknown."""
-        return None if self.unpriced else self._sum
-
-    def add(self, by: str, usage: Usage) -> None:
-        """A reply came."""
-        cost = 0.0 if by in self.free else (self.prices or published()).of(usage, by)
-        self._sum += cost or 0.0
-        if cost is None and by not in _NO_MODEL:
-            self.unpriced = self.unpriced or by
-
-    def take_in(self, run_id: str, replies: Iterable[tuple[str, Usage]]) -> None:
-        """Add the replies that a run's journal holds when it is opened; once, however often that
-        is.
-        """
-        for by, usage in () if run_id in self._runs else replies:
-            self.add(by, usage)
-        self._runs.add(run_id)
-
-    def check(self) -> None:
-        """Refuse to ask where nothing is left (CapReached), or what was spent cannot be told
-        (InputError).
-        """
-        if self.limit is None:
-            return
-        if self.unpriced:
-            hint = "give its price in a list of your own (paths.prices), or go on without the cap"
-            raise InputError(
-                "the cost of its reply is unknown, so a cap cannot hold",
-                where=self.unpriced,
-                hint=hint,
-            )
-        if self._sum >= self.limit:
-            raise CapReached("usd", self.limit, self._sum)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import CoroutineType
 from typing import Protocol, get_args
 
+from transom.config.hosted import Retry
 from transom.errors import (
     EgressError,
     NeedsModel,
@@ -17,6 +19,7 @@ from transom.errors import (
     TransomError,
     with_causes,
 )
+from transom.llm.attempts import reply_of
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.checked import check_kind, check_provider, listed
 from transom.llm.deltas import Again, Delta, OnDelta, noting
@@ -28,7 +31,6 @@ from transom.llm.shapes import Request, Role
 from transom.llm.structured import shown
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
-from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +55,11 @@ class Provider(Protocol):
     def caps(self) -> Capabilities:
         """Its capabilities."""
         return Capabilities()
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether a chain asks it again after a retryable error."""
+        return True
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         """Answer.
@@ -91,11 +98,14 @@ class Chain:
         providers: at least one.
         policy: what is kept on this machine.
         seats: role name -> the chain that answers that role instead.
+        retry: how often a provider of one's own is asked again after a retryable error; a provider
+            with a server has attempts of its own.
     """
 
     providers: tuple[Provider, ...]
     policy: EgressPolicy = field(default_factory=EgressPolicy)
     seats: Mapping[str, Chain] = field(default_factory=dict, hash=False)
+    retry: Retry = field(default_factory=Retry)
 
     def __post_init__(self) -> None:
         held = listed(self.providers, object, "providers", "Chain", "say Chain((first, second))")
@@ -172,8 +182,7 @@ class Chain:
             if heard and hear:
                 hear(Again(_failed(asked[number - 1], causes[-1])))
             try:
-                _check_tools(request, provider)
-                return await _asked(provider, shown(request, provider.caps), hear)
+                return await self._ask(provider, request, hear)
             except ProviderError as error:
                 causes += [*error.causes, error]
             except TransomError as error:
@@ -186,6 +195,22 @@ class Chain:
         for cause in causes:
             unquote(cause, request, self.policy)
         raise with_causes(causes)
+
+    async def _ask(self, provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
+        """Ask one provider, again if that may help and it does not do so itself."""
+        heard: list[Delta] = []
+        _check_tools(request, provider)
+        request = shown(request, provider.caps)
+        try:
+            return await _asked(provider, request, noting(on_delta, heard) if on_delta else None)
+        except ProviderError as error:
+            if not (error.retryable and getattr(provider, "is_retried", True)):
+                raise
+            failed = error
+        attempt = partial(_asked, provider, request)
+        return await reply_of(
+            provider.name, attempt, self.retry, on_delta=on_delta, failed=failed, heard=heard
+        )
 
     def failed(self, error: Exception) -> str:
         """The name of the provider with which a call ended: the one that its error names, or
@@ -267,13 +292,7 @@ def _held(part: Part) -> Part:
 
 def _failed(provider: Provider, error: ProviderError) -> str:
     """A clause on a failure, without the server's text, which may quote local text."""
-    return f"{provider.name} failed with {type(error).__name__}"
-
-
-def of_provider(name: str) -> dict[str, str]:
-    """Span attributes for a provider's name: `vendor:model`, or one name for both."""
-    vendor, _, model = name.partition(":")
-    return {keys.PROVIDER: vendor, keys.REQUEST_MODEL: model or vendor}
+    return f"{provider.name} {error.outcome}"
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:

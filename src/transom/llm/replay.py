@@ -107,6 +107,7 @@ class ReplayProvider(Provider):
 
     name = "replay"
     local = True
+    is_retried = False
     caps: Capabilities = Capabilities()
 
     def __init__(self, path: Path | str) -> None:

@@ -29,6 +29,7 @@ class RulesProvider(Provider):
 
     name = RULES
     local = True
+    is_retried = False
 
     def __init__(
         self, table: Mapping[str, Rule], versions: Mapping[str, int], sources: Mapping[str, str]

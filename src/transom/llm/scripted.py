@@ -38,6 +38,7 @@ class ScriptedProvider(Provider):
     name: str = "scripted"
     local: bool = True
     caps: Capabilities = _ALL
+    is_retried: bool = False  # each answer of a script is for one request
 
     def __init__(
         self,

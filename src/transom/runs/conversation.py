@@ -9,6 +9,8 @@ Kinds of events, each with `{stage, epoch, conversation}`:
                           repair, or the finding of a sub-conversation (`sub`)
     model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}
                           status: "silent", "repair" or "failed" if the answer is incomplete
+    attempt_failed        {by, usage}
+                          a request failed after the server had begun to answer it
     tool_started          {ordinal, call, mark, settles?}
                           begins a call of a tool that must not simply be repeated
     tool_result           {ordinal, call, name, effect, seconds, outcome}
@@ -42,6 +44,7 @@ from transom.llm.turns import Egress
 _MESSAGES = (
     "user_message",
     "model_reply",
+    "attempt_failed",
     "tool_started",
     "tool_result",
     "message_failed",
@@ -119,13 +122,18 @@ def place_of(data: Any) -> CallPlace:
 
 @dataclass
 class Spent:
-    """What a conversation and all within it used, in the order of the journal."""
+    """What a conversation and all within it used, in the order of the journal.
+
+    Attributes:
+        replies: who gave each reply, or failed in the middle of one, and what that took.
+        usage: the sum.
+    """
 
     replies: list[tuple[str, Usage]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
     def add(self, by: str, usage: Usage) -> None:
-        """A reply came."""
+        """Add a reply, or an attempt at one that failed."""
         self.replies.append((by, usage))
         self.usage += usage
 
@@ -232,6 +240,8 @@ class Conversation:
                 self._apply_message(data)
             case "model_reply":
                 self._apply_reply(data)
+            case "attempt_failed":
+                self.spent.add(data["by"], Usage(**data["usage"]))
             case "tool_started":
                 self.begun[data["call"]] = self.begun.get(data["call"], 0) + 1
             case "tool_result":

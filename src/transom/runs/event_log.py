@@ -14,10 +14,11 @@ from transom.context import WindowBudget
 from transom.errors import Paused, StoreError
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
-from transom.llm.prices import Spending
+from transom.llm.purse import Purse
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
 from transom.runs.questions import Choice, PersonAnswer, answered, chosen, how_to_answer
+from transom.runs.silence import SilenceWatch
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
@@ -26,6 +27,11 @@ _FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "r
 """What nobody paid for or decided: it outlives a kill at once, and a power cut together with the
 next of the others.
 """
+
+
+def tell_nobody(line: str) -> None:
+    """Drop a line of progress: the program does not show it."""
+    del line
 
 
 @dataclass(slots=True)
@@ -50,7 +56,10 @@ class Host:
         files: those for people alone.
         log_calls: whether calls that were answered are logged.
         on_delta: hears replies as they come.
-        spending: what may be spent, where there is a cap.
+        purse: limits what its calls may use; None for no limit.
+        silence: tells a person of a model that is silent.
+        next_command: the command with which a person goes on with the run; "" in a program, which
+            is started again.
     """
 
     def __init__(
@@ -67,8 +76,10 @@ class Host:
         self.stage_seconds, self.log_calls = STAGE_SECONDS, True
         self.on_delta: OnDelta | None = None
         self.budget = WindowBudget(open=True)
-        self.spending: Spending | None = None
-        self.progress: Callable[[str], None] = lambda _: None
+        self.purse: Purse | None = None
+        self.next_command = ""
+        self.progress: Callable[[str], None] = tell_nobody
+        self.silence = SilenceWatch(lambda line: self.progress(line))
         self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
         # a log that is read makes no cycles; looking for them would take more time than all the
@@ -101,6 +112,12 @@ class Host:
         if kind in LEAVES_FILES:
             (record, *_) = self.store.read(self._stream, after=position - 1)
             self.files.take(record, self.state)
+
+    def spend_from(self, purse: Purse) -> None:
+        """Have all calls from now on reserve in a purse, which counts those of the journal."""
+        for root, spent in self.state.spent.items():
+            purse.take_in((self.id, *root), spent.replies)
+        self.purse = purse
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.
@@ -166,7 +183,16 @@ class Host:
         )
         if choice:
             hint = how_to_answer(self.id, choice)
-        return Paused(reason, run_id=self.id, hint=hint or None, question=choice)
+        return Paused(reason, run_id=self.id, hint=hint or self.how_to_go_on(), question=choice)
+
+    def how_to_go_on(self, options: str = "") -> str:
+        """Return the clause that names the command with which the run goes on.
+
+        Args:
+            options: further options of the command, e.g. ` --max-cost 5`.
+        """
+        command = self.next_command or f"transom resume {self.id}"
+        return f"go on with: {command}{options}"
 
     async def decide(
         self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""

@@ -28,7 +28,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.llm import Usage
 from transom.runs.artifact import StageHistory
 from transom.runs.conversation import (
     IN_DOUBT,
@@ -72,6 +71,7 @@ class RunState:
     version: int | None = None
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
+    is_closed: bool = False  # it came to an end, and was not opened again
     helps: list[dict[str, Any]] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
@@ -89,11 +89,6 @@ class RunState:
                 spent=self.spent.setdefault(key.root, Spent())
             )
             return found
-
-    @property
-    def replies(self) -> list[tuple[str, Usage]]:
-        """Who gave each reply, and what it took."""
-        return [reply for spent in self.spent.values() for reply in spent.replies]
 
     @property
     def waiting(self) -> dict[Slot, Choice]:
@@ -171,6 +166,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 None,
             )
             state.version = state.version or data.get("journal", 1)
+            state.is_closed = False
         case "started" | "writing" | "done":
             state.stage(data["stage"]).apply(kind, data)
         case "failed" | "paused":
@@ -188,6 +184,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":
             state.status = data["status"]
+            state.is_closed = True
             state.asked.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False

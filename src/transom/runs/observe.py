@@ -14,8 +14,8 @@ from typing import Any
 
 from transom.errors import EgressError, NeedsModel, ProviderError, ReplyError, TransomError
 from transom.llm import Chain, Reply, Request, render
+from transom.llm.attempts import of_provider
 from transom.llm.egress import EgressPolicy
-from transom.llm.provider import of_provider
 from transom.telemetry import Span, current_span, keys
 
 _log = logging.getLogger(__name__)
@@ -150,10 +150,8 @@ def _tell_failure(
         about |= {"trace_id": span.trace_id, "span_id": span.span_id}
     # that the rules abstain is no failure
     level = logging.INFO if isinstance(error, NeedsModel) else logging.ERROR
-    how = (
-        f"role {request.role} failed with {type(error).__name__}, provider {provider}, attempts"
-        f" {attempts}"
-    )
+    outcome = failed.outcome if failed else f"failed with {type(error).__name__}"
+    how = f"role {request.role} {outcome}, provider {provider}, attempts {attempts}"
     _log.log(level, "call %s: %s, %s", request.digest[:16], how, ended, extra={"about": about})
 
 

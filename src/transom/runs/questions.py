@@ -82,7 +82,7 @@ def cut(choice: Choice) -> str:
     return told if len(told) <= _CUT else f"{told[:_CUT]}... ({len(told):,} characters)"
 
 
-def command(run_id: str, question: str, options: Sequence[str]) -> str:
+def command(run_id: str, question: str, options: Sequence[str], *, needs_name: bool = False) -> str:
     """The command that answers; pasted with several words to choose from, it answers nothing."""
     listed = (
         "--choose N"
@@ -95,6 +95,7 @@ def command(run_id: str, question: str, options: Sequence[str]) -> str:
             run_id,
             *(["--question", question] * bool(question)),
             listed or '"YOUR WORDS"',
+            *(["--by NAME"] * needs_name),
         ]
     )
 
@@ -102,7 +103,8 @@ def command(run_id: str, question: str, options: Sequence[str]) -> str:
 def how_to_answer(run_id: str, choice: Choice) -> str:
     """The command for the answer to what waits, and which call it is about."""
     options = options_of(choice)
-    told = f"answer with: {command(run_id, which(choice), options)}"
+    needs_name = bool(choice.get("needs_name"))
+    told = f"answer with: {command(run_id, which(choice), options, needs_name=needs_name)}"
     if "--choose" in told:
         return f"{told}, where {_numbered(options)}"
     if "tool" not in choice:
@@ -149,11 +151,15 @@ class PersonAnswer:
 class Question:
     """What a program asks a person in one sentence, by a name unique in the run; without
     options, any text is taken.
+
+    Attributes:
+        needs_name: whether the answer counts only with the name of the person who gives it.
     """
 
     name: str
     prompt: str
     options: tuple[str, ...] = ()
+    needs_name: bool = False
 
     @property
     def fingerprint(self) -> str:
@@ -162,8 +168,14 @@ class Question:
 
     def to_choice(self) -> Choice:
         """As it waits in the journal."""
-        told = {"kind": QUESTION, "stage": self.name, "fingerprint": self.fingerprint, "edited": ""}
-        return {**told, "prompt": self.prompt, "options": list(self.options)}
+        told: Choice = {
+            "kind": QUESTION,
+            "stage": self.name,
+            "fingerprint": self.fingerprint,
+            "edited": "",
+        }
+        told |= {"prompt": self.prompt, "options": list(self.options)}
+        return told | {"needs_name": True} if self.needs_name else told
 
 
 def _numbered(options: Sequence[str]) -> str:
@@ -195,6 +207,9 @@ def answered(
 ) -> dict[str, Any]:
     """The journal's `decided` record for a person's answer, for the file as it lies there now."""
     edited, answer = choice["edited"], _meant(choice, answer)
+    if choice.get("needs_name") and not by.strip():
+        what = f"the answer to {cut(choice)!r} needs the name of the person who gives it"
+        raise InputError(what, where=choice["stage"], hint="add: --by NAME")
     # gone: the next walk makes it anew
     if "file" in choice and (path := folder / choice["file"]).is_file():
         edited = digest(path.read_bytes())

@@ -129,7 +129,20 @@ class Run(Host):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not self.state.is_closed:
+            self._name_next_step(error)
         await self._lease.leave(error)
+
+    def _name_next_step(self, error: Exception) -> None:
+        """Let an error that leaves the run open end with the command that goes on. No other place
+        does so, whatever went wrong.
+        """
+        if not self.next_command or isinstance(error, Paused):  # a pause names its own
+            return
+        if isinstance(error, TransomError):
+            error.next_step = error.next_step or self.how_to_go_on()
+        else:
+            error.add_note(self.how_to_go_on())
 
     def close(self) -> None:
         """Free the run and its trace, or have the last stage that still works do so; may be
@@ -370,7 +383,7 @@ class Run(Host):
             raise
         except CapReached as error:
             more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
-            hint = f"go on with: transom resume {self.id}{more}"
+            hint = self.how_to_go_on(more)
             raise await self.pause(
                 stage.name, f"stage {stage.name}: {error.what}", hint=hint
             ) from error
@@ -382,13 +395,16 @@ class Run(Host):
 
     # -- a person ----------------------------------------------------------------------------------
 
-    async def ask(self, name: str, prompt: str, *, options: Sequence[str] = ()) -> PersonAnswer:
+    async def ask(
+        self, name: str, prompt: str, *, options: Sequence[str] = (), needs_name: bool = False
+    ) -> PersonAnswer:
         """Ask a person; once answered, the same question is answered from the journal.
 
         Args:
             name: of the question, unique in the run.
             prompt: one sentence.
             options: what may be answered; any text where there are none.
+            needs_name: whether `transom answer` takes the answer only with `--by NAME`.
 
         Raises:
             Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume`
@@ -396,7 +412,7 @@ class Run(Host):
             RunError: a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
-        question = Question(name, prompt, tuple(options))
+        question = Question(name, prompt, tuple(options), needs_name)
         if answer := self.answer(name, question.fingerprint):
             return answer
         waiting = [

@@ -5,20 +5,23 @@ for twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from transom.context.tokens import Measure
 from transom.errors import InputError, RunError, TransomError
 from transom.llm import Reply, Request, Role, Usage
+from transom.llm.attempts import of_provider
 from transom.llm.capabilities import UNBOUNDED
 from transom.llm.deltas import OnDelta, both
-from transom.llm.provider import of_provider
+from transom.llm.purse import FAILED_ATTEMPT, Estimate, Purse, release_all, reserve_all
 from transom.runs.artifact import write_file
 from transom.runs.conversation import Conversation, ConversationKey
-from transom.runs.event_log import Host
+from transom.runs.event_log import Host, tell_nobody
 from transom.runs.observe import logged, of_reply, of_request
 from transom.runs.tool_calls import ToolJournal
 from transom.runs.windows import WindowWriter
@@ -140,51 +143,128 @@ class Stage:
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
         size: Measure | None = None,
+        tokens: int | None = None,
+        purse: Purse | None = None,
     ) -> tuple[Reply, BaseException | None]:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Args:
             judge: reply -> its status, see `runs.conversation`; None: every answer is whole.
             size: of the window, by which estimates of tokens learn from the usage that comes back.
+            tokens: of the window, as estimated from above; None to have the providers estimate it.
+            purse: limits what the conversation may use, beside the purse of the run.
 
         Returns:
             The reply, and what came to stop its reader while it was written, to be raised once it
             was taken in.
 
         Raises:
-            CapReached: the run has cost what it may.
+            CapReached: the conversation or the run has used what it may.
             TimeoutError: no reply in time.
         """
+        hear = both(on_delta, self.host.on_delta)
+        purses: list[Purse] = []
+        if purse is not None and purse.is_capped:
+            purses.append(purse)
+        if self.host.purse is not None and self.host.purse.is_capped:
+            purses.append(self.host.purse)
+        if not purses:
+            return await self._ask_and_keep(request, role, conversation, judge, hear, size, seconds)
+        began = time.monotonic()
+        estimates = self._estimates(purses, request, role, tokens)
+        self._take_in(purses, conversation)
+        async with asyncio.timeout(seconds):
+            await reserve_all(purses, estimates)
+        try:
+            # The time for which the call waited for others is a part of its own.
+            if seconds is not None:
+                seconds -= time.monotonic() - began
+            return await self._ask_and_keep(request, role, conversation, judge, hear, size, seconds)
+        finally:
+            # In this order: a call that waits must never see the sum without either.
+            self._take_in(purses, conversation)
+            release_all(purses, estimates)
+
+    def _estimates(
+        self, purses: Sequence[Purse], request: Request, role: Role, tokens: int | None
+    ) -> list[Estimate]:
+        """Return what a call reserves in each purse."""
+        chain = self.host.chain.of(role.name)
+        answering = self._pinned.get(id(chain))
+        providers = [provider for provider in chain.providers if answering in (None, provider.name)]
+        read = self.host.chain.estimate_tokens(request) if tokens is None else tokens
+        written = request.settings.max_tokens
+        return [purse.estimate(providers, read, written) for purse in purses]
+
+    def _take_in(self, purses: Sequence[Purse], conversation: str) -> None:
+        """Have purses count all that the journal has of a conversation and those around it."""
+        root = self.key(conversation).root
+        for purse in purses:
+            purse.take_in((self.host.id, *root), self.state(conversation).spent.replies)
+
+    async def _ask_and_keep(
+        self,
+        request: Request,
+        role: Role,
+        conversation: str,
+        judge: Callable[[Reply], str] | None,
+        hear: OnDelta | None,
+        size: Measure | None,
+        seconds: float | None,
+    ) -> tuple[Reply, BaseException | None]:
+        """Ask, and journal the reply; see `ask`."""
         host, state = self.host, self.state(conversation)
         chain = host.chain.of(role.name)
         attributes = of_request(request, self.place, conversation)
         with host.telemetry.span(f"chat {role.name}", "client", **attributes) as span:
+            noting = FAILED_ATTEMPT.set(partial(self._attempt_failed, conversation))
             try:
-                if host.spending:
-                    host.spending.check()
-                hear = both(on_delta, host.on_delta)
-                asked = logged(
-                    request, self._answer(request, id(chain), hear), host.chain, told=host.log_calls
-                )
-                if seconds is None:
-                    reply = await asked
-                else:
-                    # in this very task: a stop that comes with it is heard
-                    async with asyncio.timeout(seconds):
-                        reply = await asked
+                reply = await self._watched(request, id(chain), hear, seconds)
             except (TransomError, TimeoutError) as error:
                 span.update(of_provider(self._pinned.get(id(chain)) or chain.failed(error)))
                 raise
+            finally:
+                FAILED_ATTEMPT.reset(noting)
             if request.window.egress != "any":
                 reply = replace(reply, egress=request.window.egress)
             told = self._record(request, role, reply, state.replies, size)
             if judge and (status := judge(reply)):
                 told["status"] = status
             stop = await self._keep(conversation, host.chain.policy.mark(request), state, told)
-            if host.spending:
-                host.spending.add(reply.by, reply.usage)
             span.update(of_reply(reply))
         return reply, stop
+
+    def _attempt_failed(self, conversation: str, by: str, usage: Usage) -> None:
+        """Journal what an attempt took that failed after its reply had begun."""
+        where = self.key(conversation)._asdict()
+        self.host.append_soon("attempt_failed", {**where, "by": by, "usage": usage.to_json()})
+
+    async def _watched(
+        self, request: Request, chain: int, hear: OnDelta | None, seconds: float | None
+    ) -> Reply:
+        """Wait for a reply, at most `seconds`; meanwhile a person is told of a silent model."""
+        host, silence = self.host, None
+        if host.progress is not tell_nobody:
+            silence = host.silence.begin(partial(self._silence, request.role))
+            if hear:  # a reply that is shown as it comes is no silence
+                hear = both(hear, silence.restart)
+        try:
+            asked = logged(
+                request, self._answer(request, chain, hear), host.chain, told=host.log_calls
+            )
+            if seconds is None:
+                return await asked
+            # in this very task: a stop that comes with it is heard
+            async with asyncio.timeout(seconds):
+                return await asked
+        finally:
+            if silence:
+                host.silence.end(silence)
+
+    def _silence(self, role: str, seconds: int) -> str:
+        return (
+            f"{self.name}: {self.next_model(role)} has not answered for {seconds} s; still waiting"
+        )
 
     async def _answer(self, request: Request, chain: int, hear: OnDelta | None) -> Reply:
         """The first reply settles who answers in this stage, also for calls that run beside it."""

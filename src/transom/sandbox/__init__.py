@@ -4,7 +4,7 @@ sandboxed commands.
 
 from transom.sandbox.commands import CommandLimits, Done, run_command
 from transom.sandbox.launch import Level, Limits
-from transom.sandbox.levels import Probe, probe
+from transom.sandbox.levels import Probe, needs, probe
 from transom.sandbox.openly import run_openly
 from transom.sandbox.worker import Sandbox, Worker
 
@@ -16,6 +16,7 @@ __all__ = [
     "Probe",
     "Sandbox",
     "Worker",
+    "needs",
     "probe",
     "run_command",
     "run_openly",

@@ -324,11 +324,11 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
     time.tzset()
     warnings.simplefilter("ignore")
     os.environ.clear()
-    libc = _libc()
+    libc = load_libc()
     if libc is not None:
-        _checked("no_new_privs", libc.prctl(38, 1, 0, 0, 0))
+        checked_call("no_new_privs", libc.prctl(38, 1, 0, 0, 0))
     if plan["landlock"]:
-        _landlock(libc)
+        enforce_ruleset(libc, landlock_ruleset(libc)[0])
     resource.setrlimit(resource.RLIMIT_AS, (plan["memory_bytes"], plan["memory_bytes"]))
     for limit in (
         resource.RLIMIT_FSIZE,
@@ -338,62 +338,71 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
     ):
         resource.setrlimit(limit, (0, 0))
     if plan["filter"] is not None:
-        _drop_capabilities(libc)
+        drop_capabilities(libc)
     if libc is not None:
         # last, since a change of credentials clears it
-        _checked("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))
+        checked_call("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))
     sys.path[:], sys.path_hooks[:] = [], []
     sys.path_importer_cache.clear()
     sys.meta_path[:] = [_Closed]
     if plan["filter"] is not None:
-        _seccomp(libc, bytes.fromhex(plan["filter"]))
+        load_filter(libc, bytes.fromhex(plan["filter"]))
     for name in ("ctypes", "_ctypes", "ctypes._endian"):
         sys.modules.pop(name, None)
     sys.argv[:], sys.orig_argv[:] = [], []
     sys.executable = sys._base_executable = ""  # type: ignore[attr-defined]  # they would reveal folders of the machine
 
 
-def _libc() -> Any:  # pragma: no cover
+def load_libc() -> Any:  # pragma: no cover
+    """Return the C library of this process on Linux, else None."""
     return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-def _checked(step: str, result: int) -> int:  # pragma: no cover
+def checked_call(step: str, result: int) -> int:  # pragma: no cover
+    """Return the result of a call, or raise OSError with the step's name if it failed."""
     if result < 0:
         raise OSError(f"{step}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
-def _landlock(libc: Any) -> None:  # pragma: no cover
-    """Handle every right that this kernel knows and grant none: no path, no TCP port, no signal
-    to outside.
-    """
+def landlock_ruleset(libc: Any) -> tuple[int, int]:  # pragma: no cover
+    """Return a Landlock ruleset that grants nothing yet, and the file rights that it handles.
 
-    abi = min(_checked("Landlock", libc.syscall(444, None, 0, 1)), 6)
+    It handles every right that this kernel knows: files, TCP ports, signals to outside.
+    """
+    abi = min(checked_call("Landlock", libc.syscall(444, None, 0, 1)), 6)
     files = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}.get(
         abi, (1 << 16) - 1
     )
     rules = struct.pack("=QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ruleset = _checked(
+    ruleset = checked_call(
         "Landlock", libc.syscall(444, ctypes.c_char_p(rules), ctypes.c_size_t(size), 0)
     )
-    _checked("Landlock", libc.syscall(446, ruleset, 0))
+    return ruleset, files
+
+
+def enforce_ruleset(libc: Any, ruleset: int) -> None:  # pragma: no cover
+    """Take every handled right from this process that the ruleset does not grant."""
+    checked_call("Landlock", libc.syscall(446, ruleset, 0))
     os.close(ruleset)
 
 
-def _drop_capabilities(libc: Any) -> None:  # pragma: no cover
+def drop_capabilities(libc: Any) -> None:  # pragma: no cover
+    """Give up all capabilities of this process."""
     # version 3: two sets of three words
     header, none = struct.pack("=Ii", 0x20080522, 0), bytes(24)
-    _checked("capset", libc.capset(header, none))
+    checked_call("capset", libc.capset(header, none))
 
 
-def _seccomp(libc: Any, program: bytes) -> None:  # pragma: no cover
+def load_filter(libc: Any, program: bytes) -> None:  # pragma: no cover
+    """Load a compiled system-call filter into this process, for good."""
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
     wanted = Program(len(program) // 8, program)
-    _checked("seccomp", libc.prctl(22, 2, ctypes.byref(wanted), 0, 0))
+    checked_call("seccomp", libc.prctl(22, 2, ctypes.byref(wanted), 0, 0))
 
 
 def main() -> None:  # pragma: no cover

@@ -2,6 +2,11 @@
 
 Level L3: bubblewrap gives it its own namespaces, a system-call filter blocks all sockets. A pid
 namespace dies with its first process, so no process of the command outlives it, daemons included.
+
+Level L2, for machines without namespaces: Landlock grants the same paths, and the same filter acts.
+It is weaker. Other processes of the user are visible, the link of a worktree to its repository can
+be replaced, and a daemon outlives the command if this process is killed at the wrong moment. So it
+is for code that the caller trusts.
 """
 
 from __future__ import annotations
@@ -9,21 +14,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.errors import InputError, SandboxError
+from transom.errors import InputError, ProgramHidden, SandboxError
+from transom.sandbox.enclosure import bubblewrap_line, hidden_part, landlock_line
 from transom.sandbox.launch import Level
 from transom.sandbox.levels import require
 from transom.sandbox.process import kill_group, start_group
 from transom.sandbox.seccomp import command_filter
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _CHUNK = 1 << 16
-_SCRATCH = 256 << 20  # bytes of its own /tmp, which is in memory
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,10 @@ async def run_command(
     limits: CommandLimits | None = None,
     readable: Sequence[Path] = (),
     environment: Mapping[str, str] | None = None,
+    level: Level = Level.L3,
+    setting: str = "the readable paths",
 ) -> Done:
-    """Run a command in a project's folder, sandboxed at level L3.
+    """Run a command in a project's folder, sandboxed at level L3 or L2.
 
     Args:
         argv: the command and its arguments, without a shell.
@@ -86,13 +92,18 @@ async def run_command(
         readable: paths that it may read beside the system's folders.
         environment: variables beside `PATH`, `HOME` and `LANG`; this process's own are not passed
             on.
+        level: L3, or L2 for code that the caller trusts.
+        setting: where a person adds readable paths, for the hint of an error.
 
     Raises:
-        SandboxUnavailable: this machine does not support L3.
+        SandboxUnavailable: this machine does not support the level.
         InputError: the command is empty, or the project is not a folder.
-        SandboxError: bubblewrap cannot be started.
+        ProgramHidden: the program exists, and the sandbox does not show it.
+        SandboxError: the sandbox cannot be started.
     """
-    require(Level.L3)
+    if level not in (Level.L2, Level.L3):
+        raise ValueError(f"commands are sandboxed at level L2 or L3, not {level.value}")
+    require(level)
     if not argv:
         raise InputError("no command was given", hint="name a program")
     if not project.is_dir():
@@ -105,22 +116,54 @@ async def run_command(
         "LANG": "C.UTF-8",
         **(environment or {}),
     }
-    with _filter_descriptor() as descriptor:
-        line = [*_limited(limits), *_bubblewrap(folder, readable, descriptor), "--", *argv]
+    hidden = hidden_part(argv[0], level, folder, readable, given["PATH"])
+    if hidden is not None:
+        raise _hidden(argv[0], hidden, setting)
+    with _enclosed(level, folder, readable, given) as (enclosure, descriptors):
         pipe = asyncio.subprocess.PIPE
         try:
             process = await start_group(
-                *line,
+                *(*_limited(limits), *enclosure, *argv),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=pipe,
                 stderr=pipe,
                 env=given,
                 cwd=folder,
-                pass_fds=(descriptor,),
+                pass_fds=descriptors,
             )
         except OSError as error:
-            raise SandboxError(f"bubblewrap cannot be started: {error}") from error
-    return await _watch(process, limits)
+            raise SandboxError(f"the sandbox cannot be started: {error}") from error
+        return await _watch(process, limits)
+
+
+@contextlib.contextmanager
+def _enclosed(
+    level: Level, project: Path, readable: Sequence[Path], environment: dict[str, str]
+) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """Yield the words that go before a command, and the file descriptors that they need.
+
+    At level L2 the environment says what is absent at level L3: the machine's `/tmp`, and its
+    settings for git, which git must not even try to read.
+    """
+    if level is Level.L3:
+        with _filter_descriptor() as descriptor:
+            yield bubblewrap_line(project, readable, descriptor), (descriptor,)
+        return
+    with tempfile.TemporaryDirectory(prefix="transom-") as scratch:
+        environment.setdefault("TMPDIR", scratch)
+        environment.setdefault("GIT_CONFIG_NOSYSTEM", "1")
+        environment.setdefault("GIT_ATTR_NOSYSTEM", "1")
+        yield landlock_line(project, readable, Path(scratch)), ()
+
+
+def _hidden(name: str, hidden: Path, setting: str) -> ProgramHidden:
+    """Return the error for a program that exists outside of the sandbox only."""
+    # a program of an environment needs its library beside it
+    folder = hidden.parent.parent if hidden.parent.name == "bin" else hidden
+    problem = "is not visible in the sandbox"
+    if hidden != Path(name):
+        problem = f"needs {hidden}, which {problem}"
+    return ProgramHidden(problem, where=name, hint=f"add {folder} to {setting}")
 
 
 async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> Done:
@@ -201,49 +244,6 @@ def _limited(limits: CommandLimits) -> list[str]:
         f"ulimit -c 0; ulimit -v {limits.memory_bytes >> 10}; ulimit -f {limits.file_bytes >> 9}"
     )
     return ["/bin/sh", "-c", f'{sizes}; exec "$@"', "sh"]
-
-
-def _bubblewrap(project: Path, readable: Sequence[Path], descriptor: int) -> list[str]:
-    bwrap = shutil.which("bwrap") or "bwrap"
-    shut = [
-        "--unshare-all",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
-        "--seccomp",
-        str(descriptor),
-    ]
-    seen = [*_SYSTEM, *(str(path.resolve()) for path in readable)]
-    binds = [word for path in seen for word in ("--ro-bind-try", path, path)]
-    own = [
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--size",
-        str(_SCRATCH),
-        "--tmpfs",
-        "/tmp",
-        "--bind",
-        str(project),
-        str(project),
-    ]
-    # read-only in a worktree: git outside the sandbox follows it and runs hooks there
-    link = project / ".git"
-    own += ["--ro-bind", str(link), str(link)] if link.is_file() and not link.is_symlink() else []
-    return [
-        bwrap,
-        *shut,
-        *binds,
-        *own,
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        str(project),
-    ]
 
 
 @contextlib.contextmanager

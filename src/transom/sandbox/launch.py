@@ -54,12 +54,14 @@ class Limits:
 
 def command(level: Level) -> list[str]:
     """Return the command line of a worker at a level."""
-    python = [_python(), "-P", "-s", "-S", "-B", str(_CHILD)]
+    python = [base_python(), "-P", "-s", "-S", "-B", str(_CHILD)]
     if level is not Level.L3:
         return python
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        raise SandboxUnavailable("bubblewrap is not installed (Debian: apt install bubblewrap)")
+        raise SandboxUnavailable(
+            "bubblewrap is not installed", hint="run as root: apt-get install -y bubblewrap"
+        )
     binds = [word for path in _visible() for word in ("--ro-bind-try", path, path)]
     shut = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     return [bwrap, *shut, *binds, "--remount-ro", "/", "--chdir", "/", "--", *python]
@@ -88,7 +90,7 @@ def plan(level: Level, limits: Limits) -> dict[str, object]:
     }
 
 
-def _python() -> str:
+def base_python() -> str:
     """Return the interpreter below a virtual environment, since it has the standard library
     beside it.
     """
@@ -100,7 +102,7 @@ def _visible() -> list[str]:
     its program.
     """
     paths = [
-        _python(),
+        base_python(),
         sysconfig.get_path("stdlib"),
         sysconfig.get_path("platstdlib"),
         str(_CHILD),

@@ -5,12 +5,20 @@ from __future__ import annotations
 import functools
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from transom.errors import SandboxUnavailable
 from transom.sandbox.frames import parse_reply, request
 from transom.sandbox.launch import Level, Limits, command, environment, plan
 
 _PROBE_SECONDS = 20
+_KERNEL_SETTINGS = Path("/proc/sys")
+# Settings by which a system forbids namespaces to users: the value that forbids, one that allows.
+_NAMESPACE_SETTINGS = (
+    ("user/max_user_namespaces", "0", "10000"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,7 @@ class Probe:
 
     Attributes:
         level: the best level that works; `Level.NONE` if none does.
-        missing: what is missing for each higher level, one clause.
+        missing: for each higher level, what is missing and what a person can do about it.
     """
 
     level: Level
@@ -34,8 +42,16 @@ def probe() -> Probe:
         problem = _try(level)
         if problem is None:
             return Probe(level, tuple(reversed(missing)))
-        missing.append((level, problem))
+        missing.append((level, "; ".join(filter(None, (problem, _remedy(problem))))))
     return Probe(Level.NONE, tuple(reversed(missing)))
+
+
+def needs(level: Level) -> str:
+    """Return what this machine lacks for a level and what a person can do about it, in one line.
+
+    The line is empty if the level works.
+    """
+    return dict(probe().missing).get(level, "")
 
 
 def require(level: Level | None) -> Level:
@@ -62,6 +78,19 @@ def unavailable(level: Level, missing: str) -> SandboxUnavailable:
     )
 
 
+def _remedy(problem: str) -> str:
+    """Return what a person can do about a problem of the kernel; "" if nothing is known."""
+    if problem.startswith("Landlock: "):
+        return "use Linux 5.13 or later with Landlock switched on"
+    if not problem.startswith("bwrap: "):
+        return ""
+    for name, forbids, allows in _NAMESPACE_SETTINGS:
+        file = _KERNEL_SETTINGS / name
+        if file.is_file() and file.read_text().strip() == forbids:
+            return f"run as root: sysctl -w {name.replace('/', '.')}={allows}"
+    return "in a container, start it with --privileged"
+
+
 def _try(level: Level) -> str | None:
     """Return why a level does not work here, or None."""
     try:
@@ -78,7 +107,7 @@ def _try(level: Level) -> str | None:
             check=False,
         )
     except SandboxUnavailable as error:
-        return error.what
+        return str(error)
     except subprocess.TimeoutExpired:
         return f"the child did not answer within {_PROBE_SECONDS} s"
     except OSError as error:

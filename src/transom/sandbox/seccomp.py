@@ -164,7 +164,8 @@ def _library() -> Any:
         import pyseccomp as sc  # type: ignore[import-untyped]  # noqa: PLC0415  # fails where libseccomp is absent
     except (ImportError, OSError, RuntimeError) as error:
         raise SandboxUnavailable(
-            f"libseccomp cannot be loaded: {error} (Debian: apt install libseccomp2)"
+            f"libseccomp cannot be loaded: {error}",
+            hint="run as root: apt-get install -y libseccomp2",
         ) from error
     return sc
 

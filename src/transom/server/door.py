@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Sequence
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transom.server.problems import problem
@@ -49,7 +50,10 @@ class Door:
         if refused := self._refuse(scope):
             status, detail, headers = refused
             return await problem(status, detail, headers=headers)(scope, receive, send)
-        body = await _read(receive)
+        try:
+            body = await _read(receive)
+        except ClientDisconnect:
+            return None  # half a body is no request
         if body is None:
             detail = f"the body has more than {MOST_BYTES:,} bytes; send less"
             return await problem(413, detail)(scope, receive, send)
@@ -96,10 +100,16 @@ def _values(scope: Scope, name: bytes) -> Sequence[str]:
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """Return the body; None if it is too large."""
+    """Return the body; None if it is too large.
+
+    Raises:
+        ClientDisconnect: the connection was closed before the whole body was there.
+    """
     parts, size, more = [], 0, True
     while more and size <= _MOST_READ:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         chunk = message.get("body", b"")
         size += len(chunk)
         if size <= MOST_BYTES:

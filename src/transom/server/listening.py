@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from contextlib import suppress
@@ -10,6 +11,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from transom.errors import InputError
+from transom.server.connections import BoundedConnection, log_trouble, most_connections, quiet_log
+
+_WAITING_CLIENTS = 2048
+_LAST_SECONDS = 10
+"""Seconds in which requests in progress are answered after Ctrl-C."""
 
 
 def new_token() -> str:
@@ -42,10 +48,33 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
     return listener, f"http://{shown}:{listener.getsockname()[1]}"
 
 
+class _Server(uvicorn.Server):
+    """A server for which the kernel lets more clients wait than are accepted at once."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_WAITING_CLIENTS)
+
+
 def serve(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until Ctrl-C; requests in progress are answered first."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off"
+        app,
+        http=BoundedConnection,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=_LAST_SECONDS,
+        # asyncio accepts so many at once, some rounds before the first of them can be closed
+        backlog=max(1, most_connections() // 8),
     )
-    with listener, suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+
+    async def work() -> None:
+        asyncio.get_running_loop().set_exception_handler(log_trouble)
+        await _Server(config).serve(sockets=[listener])
+
+    with listener, quiet_log(), suppress(KeyboardInterrupt):
+        asyncio.run(work())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -88,9 +89,11 @@ class Git:
                 *line, cwd=self.folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe
             )
         except FileNotFoundError as error:
-            raise InputError(
-                "cannot run git", where=str(self.folder), hint="install git; check the folder"
-            ) from error
+            if shutil.which("git") is None:
+                hint = "run as root: apt-get install -y git"
+                raise InputError("git is not installed", hint=hint) from error
+            hint = "check the folder"
+            raise InputError("git cannot be run", where=str(self.folder), hint=hint) from error
         try:
             out, err = await process.communicate(stdin.encode())
         finally:

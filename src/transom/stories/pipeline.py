@@ -187,7 +187,8 @@ class StoryFlow:
         if before.problem:
             raise Stopped(
                 "paused",
-                f"before Dev begins, {before.problem}; correct stories.tests, and come again",
+                f"before Dev begins, {before.problem}; fix the `stories` settings, and run the"
+                " command again",
             )
         for number in range(1, self.settings.attempts + 1):
             more: dict[str, Json] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -13,10 +13,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from transom.errors import InputError
+from transom.errors import InputError, ProgramHidden
 from transom.formats.junit import CaseStatus, read_junit
 from transom.formats.yaml_files import read_bytes
-from transom.sandbox import CommandLimits, Done, Level, run_command, run_openly
+from transom.sandbox import (
+    CommandLimits,
+    Done,
+    Level,
+    run_command,
+    run_openly,
+)
 from transom.sandbox.levels import require
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
@@ -27,7 +33,10 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class TestCommand:
-    """The command of a project's tests, run in the sandbox or with the user's own rights.
+    """The command of a project's tests, and the level of the sandbox that it runs in.
+
+    Level L3 is for code of others. `Level.NONE` runs the tests with the user's own rights; L2 is
+    for the shipped example, where a machine has no namespaces.
 
     In `argv`, `{junit}` is replaced by the report's path, `{python}` by this program's interpreter,
     `{project}` by the project's folder, which has the `.venv` that a worktree lacks.
@@ -39,7 +48,7 @@ class TestCommand:
     readable: tuple[Path, ...] = ()
     seconds: float = 300
     environment: Mapping[str, str] = field(default_factory=dict)
-    sandbox: bool = True
+    level: Level = Level.L3
 
 
 class TestRun(BaseModel):
@@ -124,8 +133,8 @@ def check_command(command: TestCommand) -> None:
             ' "--junitxml={junit}"]}'
         )
         raise InputError("no command for the tests is set", where="stories.tests", hint=hint)
-    if command.sandbox:
-        require(Level.L3)
+    if command.level is not Level.NONE:
+        require(command.level)
 
 
 async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
@@ -146,18 +155,33 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
     # Without this, an editable install would test the project's checkout instead of the worktree.
     environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
     try:
-        if command.sandbox:
-            limits, seen = CommandLimits(wall_seconds=command.seconds), readable(command, project)
-            done = await run_command(
-                argv, worktree, limits=limits, readable=seen, environment=environment
-            )
-        else:
-            done = await run_openly(
-                argv, worktree, environment, seconds=command.seconds, setting="stories.tests"
-            )
-        return _read(report, done)
+        return _read(report, await _executed(command, argv, worktree, project, environment))
+    except ProgramHidden as error:
+        return TestRun(problem=str(error))
     finally:
         report.unlink(missing_ok=True)
+
+
+async def _executed(
+    command: TestCommand,
+    argv: Sequence[str],
+    worktree: Path,
+    project: Path,
+    environment: Mapping[str, str],
+) -> Done:
+    if command.level is Level.NONE:
+        return await run_openly(
+            argv, worktree, environment, seconds=command.seconds, setting="stories.tests"
+        )
+    return await run_command(
+        argv,
+        worktree,
+        limits=CommandLimits(wall_seconds=command.seconds),
+        readable=readable(command, project),
+        environment=environment,
+        level=command.level,
+        setting="stories.readable",
+    )
 
 
 def readable(command: TestCommand, project: Path) -> list[Path]:

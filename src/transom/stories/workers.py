@@ -49,6 +49,7 @@ class _Worker(Provider):
     name: str = "command"
     local: bool = False
     caps: Capabilities = _NO_TOOLS
+    is_retried = False  # an attempt of an agent takes long, and the story counts its attempts
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         at: Any = request.window.get("workplace").data

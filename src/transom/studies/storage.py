@@ -13,7 +13,7 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transom.errors import InputError, install_hint
+from transom.studies.optional import optuna_missing
 
 if TYPE_CHECKING:
     from optuna.storages import JournalStorage
@@ -92,7 +92,7 @@ def open_storage(folder: Path) -> JournalStorage:
     try:
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:
-        raise InputError("studies need Optuna", hint=install_hint("studies")) from error
+        raise optuna_missing() from error
     lock: Any = _JournalLock(folder / "journal.lock")
     with lock:
         backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)

@@ -23,6 +23,7 @@ from pydantic import (
 from transom.canonical import digest
 from transom.formats.yaml_files import read_text
 from transom.studies.expression import Formula
+from transom.studies.optional import optuna_missing
 
 Number: TypeAlias = float | int | str
 """A value of a variable, constant or setting: a number, or a word for the solver."""
@@ -87,8 +88,11 @@ class Variable(Data):
         return (self.low or 0.0, self.high or 0.0)
 
     def distribution(self) -> Any:
-        """Return the variable as an Optuna distribution."""
-        from optuna import distributions as kinds  # noqa: PLC0415  slow
+        """Return the variable as an Optuna distribution; InputError if Optuna is not installed."""
+        try:
+            from optuna import distributions as kinds  # noqa: PLC0415  slow
+        except ImportError as error:
+            raise optuna_missing() from error
 
         if self.choices:
             return kinds.CategoricalDistribution(self.choices)

@@ -139,7 +139,7 @@ class ToolDefinition:
             if isinstance(inner, dict) and "default" in inner
         }
 
-    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002  for subclasses
+    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether a call may change what another call of the same reply reads or writes.
 
         Args:

@@ -12,7 +12,7 @@ from transom.checklist.building.artifacts import CHECKER, file_of, route, split
 from transom.checklist.building.checker import atoms_source
 from transom.checklist.building.reading import LogicReply
 from transom.checklist.results import SPEC
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.building.lessons import RECALL, learn, named_in
 from transom.checklist.building.state import BuildState, RepairAttempt
 from transom.checklist.results import BuildResult
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.learning import InsightCategory, Playbook, Source
 from transom.runs import Run
 

@@ -17,7 +17,7 @@ from transom.checklist.building.prober import Prober
 from transom.checklist.building.reading import LogicReply, read_logic
 from transom.checklist.item import Item, parse_item
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.sandbox import Sandbox
 
 # Ours by another name: whatever is changed in it is a checker's own.
@@ -86,12 +86,12 @@ async def test_another_kind_is_an_extension_and_not_compared() -> None:
     ("before", "after", "artifact"),
     [
         ('if "*" in wanted or "?" in wanted:', "if False:", "atom_b"),
-        ('return _transom_answer(hit, "wildcard"', 'return _transom_answer(not hit, "wildcard"', "atom_b"),
+        ('hit, "wildcard", f"the text', 'not hit, "wildcard", f"the text', "atom_b"),
         ('wanted[index] in ("?", subject[at])', 'wanted[index] in ("?", "a")', "atom_b"),
-        ("subject == wanted, ", "subject.strip() == wanted.strip(), ", "atom_b"),
+        ("subject == wanted", "subject.strip() == wanted.strip()", "atom_b"),
         ("if segment.strip() and ", "if ", "atom_b"),
         ("count > 0", "count > 1", "atom_c"),
-        ('"evidence": items}', '"evidence": items[:1]}', "atom_c"),
+        ('"evidence": items,', '"evidence": items[:1],', "atom_c"),
     ],
 )  # fmt: skip
 async def test_what_answers_otherwise_is_named(before: str, after: str, artifact: str) -> None:

@@ -34,7 +34,7 @@ from transom.checklist.judging.verdict import (
     WaivedItem,
     WaiverUse,
 )
-from transom.checklist.results import WordsRow
+from transom.checklist.results import Acceptance, WordsRow
 
 LOG = "".join(f"line {n}\n" for n in range(1, 7)) + "slack -0.2 <VIOLATED>\nline 8\n"
 
@@ -97,6 +97,65 @@ REVIEW = verdict(
     "STA-06", "NEEDS_REVIEW", warnings=(Note(message="mend its ItemSpec"),), checker_type=None
 )
 ALL = together([FAILED, PASSED, BROKEN, UNREAD, DOUBTED, REVIEW])
+
+
+ACCEPTANCE = Acceptance(by="Ann Lee", reason="next tool", until="2027-01-31", state="holds")
+ENDED = ACCEPTANCE.model_copy(update={"state": "ended"})
+SAYS = "not checked, accepted by Ann Lee until 2027-01-31"
+
+
+def accepted(one: Verdict, acceptance: Acceptance = ACCEPTANCE) -> Verdict:
+    return one.model_copy(update={"acceptance": acceptance})
+
+
+@pytest.mark.parametrize("waiting", [UNREAD, REVIEW])
+def test_an_accepted_item_is_shown_as_not_checked_in_every_report(waiting: Verdict) -> None:
+    document = together([PASSED, accepted(waiting)])
+    assert (document.exit_code, document.checks[1].status) == (0, waiting.status)
+    counts = {name: count for name, count in document.summary.items() if count}
+    assert counts == {"PASS": 1, "NOT_CHECKED": 1}
+    for kind in REPORTS:
+        text = report(kind, document).decode("utf-8-sig")
+        assert kind == "json" or SAYS in text, kind
+        assert text.count("next tool") > 0, kind
+    (suite,) = list(JUnitXml.fromstring(report("junit", document)))
+    case = list(suite)[1]
+    assert [type(one).__name__ for one in case.result] == ["Skipped"]
+    assert "next tool" in case.result[0].message
+    (result,) = json.loads(report("sarif", document))["runs"][0]["results"]
+    assert result["kind"] in ("open", "review")
+    assert result["suppressions"][0]["justification"] == f"{SAYS}: next tool"
+    row = list(csv.DictReader(io.StringIO(report("csv", document).decode("utf-8-sig"))))[1]
+    assert (row["status"], row["owner"], row["expires"], row["because"]) == (
+        "NOT_CHECKED",
+        "Ann Lee",
+        "2027-01-31",
+        "next tool",
+    )
+    text = report("text", document).decode()
+    assert f"NOT_CHECKED  {waiting.item_id}  {SAYS}: next tool\n" in text
+    assert text.endswith("2 checks: 1 PASS, 1 NOT_CHECKED\n")
+    page = report("html", document).decode()
+    assert '<span class="verdict warn">NOT_CHECKED</span>' in page
+
+
+def test_an_acceptance_that_ended_counts_for_nothing_and_is_named() -> None:
+    document = together([PASSED, accepted(UNREAD, ENDED)])
+    assert (document.exit_code, "NOT_CHECKED" in document.summary) == (3, False)
+    for kind in REPORTS:
+        text = report(kind, document).decode("utf-8-sig")
+        assert kind == "json" or "the acceptance by Ann Lee ended on 2027-01-31" in text, kind
+        assert "NOT_CHECKED  " not in text
+    assert '"state": "ended"' in report("json", document).decode()
+    (suite,) = list(JUnitXml.fromstring(report("junit", document)))
+    assert [type(one).__name__ for one in list(suite)[1].result] == ["Error"]
+
+
+@pytest.mark.parametrize("judged", [FAILED, PASSED, BROKEN, DOUBTED])
+def test_an_acceptance_changes_nothing_of_what_was_judged_or_is_an_error(judged: Verdict) -> None:
+    after = accepted(judged)
+    assert (after.exit_code, after.counted_as) == (judged.exit_code, judged.counted_as)
+    assert SAYS not in report("text", after).decode()
 
 
 def test_junit_has_a_case_an_item_and_passes_only_what_passed() -> None:
@@ -178,6 +237,20 @@ def test_html_shows_the_verdict_first_and_evidence_between_its_neighbours(tmp_pa
     for said in ("nearest", "no slack in it", "next ECO", "2027-01-31", "old*", "no such text"):
         assert said in words
     assert "://" not in text
+
+
+def test_html_says_of_each_item_what_was_asked_and_why_there_is_no_answer() -> None:
+    """A sign-off meeting reads the page without the items at hand."""
+    descriptions = {"STA-01": "Setup & hold <timing> is met.", "STA-04": "The moon is frobnicated."}
+    waiting = UNREAD.model_copy(update={"checker_type": None})
+    document = together([FAILED, waiting, PASSED, REVIEW])
+    words = " ".join(Reader(report("html", document, (), descriptions).decode()).texts)
+    assert "4 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL, 1 NEEDS_REVIEW" in words
+    for text in (*descriptions.values(), 'not understood: "moon"', "mend its ItemSpec"):
+        assert words.count(text) == 2, "in the table, and with the item"
+    alone = " ".join(Reader(report("html", waiting, (), descriptions).decode()).texts)
+    assert alone.count("The moon is frobnicated.") == 1
+    assert "1 check:" not in alone
 
 
 def test_html_says_what_is_doubted_and_why_an_item_waits() -> None:

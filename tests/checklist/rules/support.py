@@ -14,8 +14,8 @@ from transom.checklist.rules.extract import Wanted, make_atom
 from transom.checklist.writing.document import assemble, parse_spec
 from transom.checklist.writing.earlier import earlier_blocks
 from transom.checklist.writing.gate import check_analysis, check_spec
+from transom.evidence.findings import Finding
 from transom.formats.tags import read_tag
-from transom.gates import Finding
 from transom.llm import Block, Reply, Request, Window
 
 SHARED = Path(__file__).parents[4] / "shared"

@@ -21,7 +21,7 @@ from transom.checklist.writing.gate import (
     check_spec,
 )
 from transom.checklist.writing.views import load_prompt
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 DATA = Path(__file__).parent / "data"
 EXAMPLE = (DATA / "IMP-10-0-0-00_ItemSpec.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from transom.checklist.atoms import CheckerConfig, Condition, Count, ValidationItem
 from transom.checklist.building.artifacts import CHECKER
 from transom.checklist.writing.shapes import CheckSection, SpecItem
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 
 def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> list[Finding]:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from transom.checklist.results import SPEC
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 ATOM_A: Final = "atom_a"
 ATOM_B: Final = "atom_b"

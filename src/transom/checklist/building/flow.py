@@ -40,7 +40,7 @@ from transom.checklist.building.writing import Writers, inputs_of
 from transom.checklist.copies import adopt, export, retract, source_of
 from transom.checklist.results import BuildRecord, BuildResult, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
 from transom.runs.walk import hand_over
 from transom.sandbox import Sandbox

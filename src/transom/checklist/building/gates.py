@@ -35,9 +35,9 @@ from transom.checklist.results import Combination, GateRow, MutationRow, objecti
 from transom.checklist.vectors import VECTORS
 from transom.checklist.writing.shapes import SpecDocument
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.formats.yaml_files import YamlFile, parse_yaml
 from transom.formats.yaml_models import validate_yaml
-from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.telemetry import child_span, keys
 

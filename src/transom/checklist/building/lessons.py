@@ -10,7 +10,7 @@ from pathlib import Path
 from transom.checklist.building.artifacts import ATOM_A, route
 from transom.checklist.building.state import BuildState
 from transom.checklist.building.writing import RESPONSE_FILE, numbered
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.learning import (
     ErrorPatterns,
     OptimizationOutcome,

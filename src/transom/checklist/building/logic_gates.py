@@ -17,7 +17,7 @@ from transom.checklist.judging.runner import AtomWorker
 from transom.checklist.patterns import parts
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE, Vector
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 KINDS: Final = ("alternatives", "regex", "wildcard", "contains", "exact")
 # Words of the contract itself, which atoms B and C are made of; a value of an item may happen to be

@@ -17,8 +17,8 @@ from transom.checklist.building.artifacts import ATOM_A, split
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.runner import AtomWorker, declared, extract
 from transom.errors import AtomFailed
+from transom.evidence.findings import Finding
 from transom.formats.text_files import Facts, TextFile
-from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
 
 Check: TypeAlias = Callable[[AtomWorker], Awaitable[list[str]]]

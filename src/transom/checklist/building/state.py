@@ -14,7 +14,7 @@ from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.building.overview import FileOverview
 from transom.checklist.building.reading import LogicReply
 from transom.checklist.results import BuildRecord, BuildResult
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.runs import A_PERSON, Artifact
 
 _HINTS: Final = {

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig, Entry
 from transom.checklist.building.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, tree_of
 from transom.checklist.patterns import config_problems
+from transom.evidence.findings import Finding
 from transom.formats.yaml_files import Key, YamlFile
-from transom.gates import Finding
 
 PLACEHOLDER = "<TO_BE_INFERRED>"
 

@@ -16,8 +16,8 @@ from transom.checklist.building.excerpt import excerpt
 from transom.checklist.building.prober import Check, Prober, RealFile
 from transom.checklist.judging.runner import AtomWorker, Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.formats.text_files import clean
-from transom.gates import Finding
 
 _SHOWN = 5
 # An atom may refuse a text that it cannot judge; the verdict is then ERROR, which is honest.

@@ -28,7 +28,7 @@ from transom.checklist.item import parse_item
 from transom.checklist.results import BuildRecord
 from transom.checklist.writing.document import parse_spec
 from transom.errors import InputError
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 from transom.runs import A_PERSON, Artifact, File, Run, Stage, model_file, text_file
 from transom.sandbox import Sandbox
 

@@ -87,6 +87,8 @@ def summary(verdicts: Verdicts, style: Style = plain) -> str:
 
 def headline(verdict: Verdict) -> tuple[str, str]:
     """The status, and what it rests on."""
+    if verdict.acceptance and verdict.is_accepted:
+        return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
     by_word, errors = verdict.entries, len(verdict.errors)
     words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
     counts = [(len(by_word[word]), word) for word in words if by_word[word]]
@@ -99,8 +101,22 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     return f"{verdict.status}{more}", tail
 
 
-def part_of(verdict: Verdict) -> Part:
-    """Contents of a page of one verdict."""
+def ended_acceptance(verdict: Verdict) -> list[str]:
+    """Return the sentence that an item's acceptance ended, if it did."""
+    acceptance = verdict.acceptance
+    return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
+
+
+def reason_of(verdict: Verdict) -> str:
+    """Return why an item has no answer, in one line."""
+    notes = [note.message for note in (*verdict.errors, *verdict.warnings)]
+    words = [f'not understood: "{row.text}"' for row in verdict.needs_model]
+    clauses = [*ended_acceptance(verdict), *(words or notes)[:1]]
+    return " ".join("; ".join(clauses).split())
+
+
+def part_of(verdict: Verdict, question: str = "") -> Part:
+    """Return the contents of a page of one verdict on a question, the item's description."""
     status, tail = headline(verdict)
     kind = (
         f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
@@ -108,15 +124,18 @@ def part_of(verdict: Verdict) -> Part:
         else ""
     )
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
-    lead = f"{tail or '0 found'}{kind}" if judged else ""
+    judged = judged and not verdict.is_accepted
+    lead = f"{tail or '0 found'}{kind}" if judged else tail
     sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
     return Part(
         verdict.item_id,
         status,
-        _TONES[verdict.exit_code],
+        "warn" if verdict.is_accepted else _TONES[verdict.exit_code],
         lead,
         sections,
         tuple(_provenance(verdict)),
+        question=question,
+        reason=reason_of(verdict),
     )
 
 
@@ -124,9 +143,10 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     words = (
         Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model
     )
+    ended = [Entry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
-        (*_notes("error", verdict.errors), *words),
+        (*_notes("error", verdict.errors), *ended, *words),
         (next_words(verdict.needs_model),) if verdict.needs_model else (),
     )
     if verdict.readings is not None:

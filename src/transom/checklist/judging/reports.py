@@ -6,12 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from transom import __version__
 from transom.canonical import pretty_json
-from transom.checklist.judging.report import part_of, text_report, text_reports, title_of
-from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem
+from transom.checklist.judging.report import (
+    ended_acceptance,
+    headline,
+    part_of,
+    summary,
+    text_report,
+    text_reports,
+    title_of,
+)
+from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
 from transom.formats.junit_report import JUnitCase, Result, junit_report
@@ -40,30 +48,43 @@ _HEAD = (
 )
 
 
-def report(kind: str, document: Verdict | Verdicts, folders: Folders = ()) -> bytes:
-    """One verdict or several as one of `REPORTS`; HTML shows evidence between its neighbours,
-    found in `folders`.
+def report(
+    kind: str,
+    document: Verdict | Verdicts,
+    folders: Folders = (),
+    descriptions: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return one verdict or several as one of `REPORTS`.
+
+    Args:
+        folders: where a page finds the files of evidence, to show it between its neighbours.
+        descriptions: item id -> its description, for a page.
     """
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
     if kind == "text":
         text = text_reports(document) if isinstance(document, Verdicts) else text_report(document)
         return text.encode("utf-8", "backslashreplace")
-    return _WRITERS[kind](
-        document.checks if isinstance(document, Verdicts) else (document,), folders
-    )
+    checks = document.checks if isinstance(document, Verdicts) else (document,)
+    if kind == "html":
+        return _html(checks, folders, descriptions or {})
+    return _WRITERS[kind](checks)
 
 
-def _junit(checks: Checks, _: Folders) -> bytes:
+def _junit(checks: Checks) -> bytes:
     return junit_report("transom check", map(_case, checks))
 
 
 def _case(verdict: Verdict) -> JUnitCase:
-    """One case an item: what is in doubt, or waits, is an error there, since only PASS may look
-    like one.
+    """Return the case of an item.
+
+    An item that waits or is in doubt is an error, since only PASS may look like one. An item that a
+    person accepts unchecked is skipped.
     """
     whole = text_report(verdict)
     result = _RESULTS.get(verdict.exit_code, "error")
+    if verdict.is_accepted:
+        result = "skipped"
     told = [f"known: {title_of(one)}" for one in verdict.known_items]
     told += [
         f"waived: {title_of(one)}: {one.waiver.reason or 'no reason given'}"
@@ -75,7 +96,7 @@ def _case(verdict: Verdict) -> JUnitCase:
     )
 
 
-def _sarif(checks: Checks, _: Folders) -> bytes:
+def _sarif(checks: Checks) -> bytes:
     rules: dict[str, SarifRule] = {}
     results: list[SarifResult] = []
     for verdict in checks:
@@ -93,12 +114,17 @@ def _sarif(checks: Checks, _: Folders) -> bytes:
 
 def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
     """Results, each with what its rule is about."""
-    if verdict.exit_code == 3:  # a person or a model is needed; what was found so far follows
-        words = ", ".join(repr(one.text) for one in verdict.needs_model)
-        message = f"{verdict.item_id} waits for a person or a model" + (
-            f": not understood: {words}" if words else ""
-        )
-        yield SarifResult(verdict.item_id, message, "open" if words else "review"), verdict.item_id
+    words = ", ".join(repr(one.text) for one in verdict.needs_model)
+    kind: Literal["open", "review"] = "open" if words else "review"
+    if verdict.acceptance and verdict.is_accepted:
+        _, message = headline(verdict)
+        yield SarifResult(verdict.item_id, message, kind, suppressed=message), verdict.item_id
+    elif verdict.exit_code == 3:  # a person or a model is needed; what was found so far follows
+        clauses = [f"{verdict.item_id} waits for a person or a model"]
+        if words:
+            clauses.append(f"not understood: {words}")
+        clauses += ended_acceptance(verdict)
+        yield SarifResult(verdict.item_id, ": ".join(clauses), kind), verdict.item_id
     known = set(map(id, verdict.known_items))
     for one in (
         *verdict.missing_items,
@@ -123,7 +149,7 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         yield SarifResult(rule, message, "fail", *where, because, state), one.name
 
 
-def _csv(checks: Checks, _: Folders) -> bytes:
+def _csv(checks: Checks) -> bytes:
     rows = (row for verdict in checks for row in _rows(verdict))
     return csv_report(_HEAD, ([row.get(name) for name in _HEAD] for row in rows))
 
@@ -164,23 +190,34 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
     words = [f"not understood: {one.text}" for one in verdict.needs_model] or [
         one.message for one in verdict.warnings
     ]
-    for made in rows or [{"reason": "; ".join(words)}]:
+    alone: dict[str, object] = {"reason": "; ".join([*ended_acceptance(verdict), *words])}
+    if verdict.acceptance and verdict.is_accepted:
+        acceptance = verdict.acceptance
+        alone = {
+            "kind": "not checked",
+            "reason": "; ".join([acceptance.sentence, *words]),
+            "because": acceptance.reason,
+            "owner": acceptance.by,
+            "expires": acceptance.until,
+        }
+    for made in rows or [alone]:
         yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
 
 
-def _html(checks: Checks, folders: Folders) -> bytes:
+def _html(checks: Checks, folders: Folders, descriptions: Mapping[str, str]) -> bytes:
     title = f"Checks: {len(checks)} items" if len(checks) != 1 else f"Check {checks[0].item_id}"
     footer = " · ".join(
         [f"transom {__version__}", *dict.fromkeys(f"as of {one.as_of}" for one in checks)]
     )
-    return html_report(Page(title, tuple(map(part_of, checks)), footer), folders)
+    parts = [part_of(verdict, descriptions.get(verdict.item_id, "")) for verdict in checks]
+    page = Page(title, tuple(parts), footer, totals=summary(together(checks)))
+    return html_report(page, folders)
 
 
-_WRITERS: Mapping[str, Callable[[Checks, Folders], bytes]] = {
+_WRITERS: Mapping[str, Callable[[Checks], bytes]] = {
     "junit": _junit,
     "sarif": _sarif,
     "csv": _csv,
-    "html": _html,
 }
-REPORTS = ("json", "text", *_WRITERS)
+REPORTS = ("json", "text", *_WRITERS, "html")
 """Every format that `--report` takes."""

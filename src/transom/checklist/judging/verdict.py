@@ -14,16 +14,19 @@ from pydantic import Field
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
-from transom.checklist.results import ReadingRow, WordsRow
+from transom.checklist.results import Acceptance, ReadingRow, WordsRow
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
+Counted = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW", "NOT_CHECKED"]
+"""What a verdict counts as: its status, or that a person accepts that there is none."""
 
-EXIT_CODES: dict[Status, int] = {
+EXIT_CODES: dict[Counted, int] = {
     "PASS": 0,
     "FAIL": 1,
     "ERROR": 2,
     "NEEDS_MODEL": 3,
     "NEEDS_REVIEW": 3,
+    "NOT_CHECKED": 0,
 }
 _GRAVITY = (2, 3, 1, 0)
 VERDICT_FILE = "verdict.json"
@@ -205,7 +208,8 @@ class Verdict(Shape):
     Where the gates left a doubt of the checker that no person took, `doubted` says which: the
     status is what was found, and waits for a person all the same. An item whose description was not
     understood has `readings`, which may be none; the command `choose` decides for number N of them,
-    counted from 1. With a `baseline` the
+    counted from 1. An item that was not judged may have an `acceptance`: while that holds, the item
+    counts as NOT_CHECKED, and its exit code is 0. With a `baseline` the
     `known_items` are violations that stood in the earlier result, too: the status stays what it is,
     and the exit code counts only what is new. `run_id`, `seconds` and
     `applied_at` belong to the printed form alone, so that equal inputs give equal files.
@@ -230,6 +234,7 @@ class Verdict(Shape):
     needs_model: tuple[WordsRow, ...] = ()
     readings: Annotated[tuple[ReadingRow, ...] | None, Field(exclude_if=_is_none)] = None
     choose: Annotated[str | None, Field(exclude_if=_is_none)] = None
+    acceptance: Annotated[Acceptance | None, Field(exclude_if=_is_none)] = None
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
@@ -267,9 +272,22 @@ class Verdict(Shape):
         }
 
     @property
-    def counted_as(self) -> Status:
-        """The status; a doubted answer counts as none."""
-        return "NEEDS_REVIEW" if self.doubted and self.status in ("PASS", "FAIL") else self.status
+    def is_judged(self) -> bool:
+        """Whether the check gave an answer."""
+        return self.status in ("PASS", "FAIL")
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether a person accepts today that there is no answer; never for an error."""
+        waits = self.status in ("NEEDS_MODEL", "NEEDS_REVIEW")
+        return waits and self.acceptance is not None and self.acceptance.state == "holds"
+
+    @property
+    def counted_as(self) -> Counted:
+        """Return what it counts as; a doubted answer needs review."""
+        if self.is_accepted:
+            return "NOT_CHECKED"
+        return "NEEDS_REVIEW" if self.doubted and self.is_judged else self.status
 
 
 @dataclass(frozen=True)
@@ -297,11 +315,12 @@ def _is_found(one: CheckedItem) -> bool:
 
 class Verdicts(Shape):
     """Several checks in one document. `summary` says how many ended with each status; a doubted
-    one needs review.
+    one needs review. NOT_CHECKED are those without an answer that a person accepts; the key is left
+    out if there is none.
     """
 
     schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
-    summary: dict[Status, int]
+    summary: dict[Counted, int]
     checks: tuple[Verdict, ...]
 
     @property
@@ -313,6 +332,8 @@ class Verdicts(Shape):
 def together(checks: Sequence[Verdict]) -> Verdicts:
     """Several verdicts as one document, in the order given."""
     counts = {status: sum(check.counted_as == status for check in checks) for status in EXIT_CODES}
+    if not counts["NOT_CHECKED"]:
+        del counts["NOT_CHECKED"]
     return Verdicts(summary=counts, checks=tuple(checks))
 
 

@@ -24,10 +24,10 @@ from transom.checklist.writing.shapes import (
     WaiverSection,
 )
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.formats.labels import find, labels
 from transom.formats.markdown import Part, fences, iter_lines, parse, region
 from transom.formats.markdown_cut import source, source_lines
-from transom.gates import Finding
 
 SECTION_TITLES: Final[Mapping[str, str]] = {
     "1": "Parsing Logic",

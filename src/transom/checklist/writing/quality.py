@@ -10,7 +10,7 @@ from transom.canonical import Json
 from transom.checklist.patterns import regex_problem
 from transom.checklist.writing.shapes import SpecDocument
 from transom.checklist.writing.words import FIELD_TYPES
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 Parts = Mapping[str, Iterable[bool]]
 

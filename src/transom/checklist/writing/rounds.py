@@ -31,9 +31,9 @@ from transom.checklist.writing.gate import (
 from transom.checklist.writing.similar import SIMILAR, recall_similar
 from transom.checklist.writing.views import make_role
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
+from transom.evidence.findings import Finding
 from transom.formats.tags import read_tag
 from transom.formats.yaml_files import dump_yaml, parse_yaml
-from transom.gates import Finding
 from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
@@ -231,7 +231,7 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
                 f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in'
                 f" {kept})"
             )
-            hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
+            hint = "ask again, or ask another model with --model"
             raise ReplyError(
                 f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare
             ) from error

@@ -2,9 +2,9 @@
 own SDKs.
 """
 
-from transom.llm.hosted.connecting import HOSTED, connect
+from transom.llm.hosted.connecting import HOSTED, SERVICES, connect
 from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.vendor import Vendor
 
-__all__ = ["HOSTED", "HostedProvider", "Server", "Vendor", "connect"]
+__all__ = ["HOSTED", "SERVICES", "HostedProvider", "Server", "Vendor", "connect"]

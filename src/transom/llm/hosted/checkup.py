@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Literal
 
 from transom.canonical import Json
-from transom.errors import ProviderError, ReplyError
+from transom.errors import NetworkFailed, ProviderError, ReplyError
 from transom.llm.deltas import Delta
 from transom.llm.provider import Provider
 from transom.llm.reply import Reply
@@ -30,12 +31,16 @@ _PING = ToolSpec("ping", "Answers a ping.", _WORD)
 class Row:
     """One thing that was tried: whether it was answered as asked, and what came or was wrong, in
     one line.
+
+    Attributes:
+        summary: how the server answered, in a few words: `answers`, `does not answer`.
     """
 
     name: str
     status: Literal["ok", "failed"]
     says: str
     seconds: float = 0.0
+    summary: str = "answers"
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -83,11 +88,23 @@ async def _tried(name: str, provider: Provider, request: Request) -> Row:
         if request is _COUNT:
             says += f", in pieces: {sum(isinstance(one, Text) for one in heard)}"
     except (ProviderError, ReplyError) as error:
-        return Row(name, "failed", str(error), time.monotonic() - began)
+        return Row(name, "failed", str(error), time.monotonic() - began, _summary_of(error))
     finally:
         if close := getattr(provider, "aclose", None):
             await close()
     return Row(name, "ok", says, time.monotonic() - began)
+
+
+def _summary_of(error: ProviderError | ReplyError) -> str:
+    """Return how a server answered that failed: with which status, or not at all."""
+    if isinstance(error, NetworkFailed) and error.status is None:
+        return "does not answer"
+    if not isinstance(error, ProviderError) or error.status is None:
+        return "answers, but not with a reply"
+    if error.status in (401, 403):
+        return f"answers {error.status}: key refused"
+    phrases = {status.value: status.phrase.lower() for status in HTTPStatus}
+    return f"answers {error.status}: {phrases.get(error.status, 'unknown status')}"
 
 
 def _judged(request: Request, reply: Reply) -> str:

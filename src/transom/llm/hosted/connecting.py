@@ -55,6 +55,10 @@ _KEYS = {
 }
 
 
+SERVICES = tuple(service for service in _KEYS if service not in HOSTED)
+"""Services that have no kind of their own: each has the API of another."""
+
+
 def server_of(
     kind: str,
     settings: HostedSettings,

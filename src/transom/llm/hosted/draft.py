@@ -131,9 +131,12 @@ class ReplyAssembler:
                 there is nothing in it.
         """
         if self.stop is None:
-            raise NetworkFailed("the reply broke off: nothing says why the model stopped")
+            raise NetworkFailed(
+                "the reply broke off: nothing says why the model stopped",
+                reason="the reply broke off",
+            )
         if self.stop in _GAVE_UP:
-            raise unreadable(f"the server gave up in the middle of the reply: {self.stop!r}")
+            raise unreadable("the server gave up in the middle of the reply", repr(self.stop))
         if self.stop not in stops:
             raise ProviderError(
                 f"the model stopped for a reason that is not known here: {self.stop[:60]!r}",
@@ -158,12 +161,29 @@ class ReplyAssembler:
             self._on_delta(call)  # type: ignore[misc]  # called only where there is one
         return whole
 
+    def used(self, estimate: Usage) -> Usage | None:
+        """Return what a reply took that broke off; None if nothing of it came.
+
+        Args:
+            estimate: of what was read, for a server that has not reported it yet.
+        """
+        if self.usage is None and not self._pieces:
+            return None
+        usage = self._usage(estimate)
+        # A server that reports at the end has not counted yet what it wrote.
+        return replace(usage, output_tokens=max(usage.output_tokens, self._written))
+
+    @property
+    def _written(self) -> int:
+        """The tokens of the text so far, as estimated."""
+        characters = sum(len(text) for piece in self._pieces.values() for text in piece.texts)
+        return -(-characters // 3)
+
     def _usage(self, estimate: Usage) -> Usage:
         """The reported usage where it is plausible: some input, no negative count, not more
         cached than read.
         """
-        said = sum(len(text) for piece in self._pieces.values() for text in piece.texts)
-        guess = replace(estimate, output_tokens=-(-said // 3))
+        guess = replace(estimate, output_tokens=self._written)
         reported = self.usage
         if reported is None:
             return guess

@@ -49,6 +49,12 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
     """The error that a status of 300 and more means; `body` is parsed where it is JSON, else its
     text.
     """
+    error = _from_status(status, body, headers)
+    error.status, error.reason = status, f"status {status}"
+    return error
+
+
+def _from_status(status: int, body: Json, headers: Mapping[str, str]) -> ProviderError:
     kind, said = _read(body)
     what = f"status {status}: {said or 'no word of why'}"
     wait = retry_after(headers)
@@ -81,7 +87,8 @@ def from_error_in_reply(error: Json) -> ProviderError:
     of_length = not _NOT_OF_LENGTH.search(f"{kind} {said}")
     if of_length and (sizes := overflow(kind, said, _error_of({"error": error}))) is not None:
         return ContextOverflow(what, needed=sizes[0], limit=sizes[1])
-    return ProviderError(what, retryable=kind not in _NO_RETRY)
+    reason = "an error in place of a reply"
+    return ProviderError(what, retryable=kind not in _NO_RETRY, reason=reason)
 
 
 def connection_failed(error: BaseException) -> NetworkFailed:
@@ -93,7 +100,9 @@ def connection_failed(error: BaseException) -> NetworkFailed:
     ).__module__ != "builtins":
         error = inner
     text = str(error)
-    return NetworkFailed(f"the connection failed: {text or type(error).__name__}")
+    return NetworkFailed(
+        f"the connection failed: {text or type(error).__name__}", reason="no connection"
+    )
 
 
 def own_error(error: BaseException | None) -> ProviderError | None:
@@ -103,9 +112,15 @@ def own_error(error: BaseException | None) -> ProviderError | None:
     return error
 
 
-def unreadable(what: str) -> ProviderError:
-    """A reply with status 200 that is none; the next one may be."""
-    return ProviderError(what, retryable=True)
+def unreadable(what: str, detail: str = "") -> ProviderError:
+    """Return the error of a reply with status 200 that is none; the next one may be.
+
+    Args:
+        what: a clause that quotes nothing of the server.
+        detail: more, in parentheses.
+    """
+    told = f"{what} ({detail})" if detail else what
+    return ProviderError(told, retryable=True, reason=what)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -91,7 +91,7 @@ class OllamaVendor(Vendor):
         except TypeError as error:  # the SDK looks for fields in whatever JSON it is
             raise unreadable("the reply is JSON, but no object") from error
         except (ValueError, RecursionError) as error:
-            raise unreadable(f"the reply is no JSON ({error})") from error
+            raise unreadable("the reply is no JSON", str(error)) from error
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
         match document.get("message"):

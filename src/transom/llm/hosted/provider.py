@@ -23,6 +23,7 @@ from transom.llm.hosted.failures import unreadable
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.vendor import Vendor
 from transom.llm.provider import Provider
+from transom.llm.purse import FAILED_ATTEMPT
 from transom.llm.render import render
 from transom.llm.reply import Reply, Usage
 from transom.llm.shapes import Request
@@ -44,6 +45,7 @@ class HostedProvider(Provider):
     name: str = ""
     local: bool = False
     caps: Capabilities = Capabilities()
+    is_retried: bool = False  # by a chain: `RetryingProvider` stands around it
 
     def __init__(
         self, vendor: Vendor, model: str, server: Server, caps: Capabilities, *, local: bool = False
@@ -74,14 +76,26 @@ class HostedProvider(Provider):
         body = self._vendor.body(request, self._model, self.caps)
         draft = ReplyAssembler(on_delta)
         try:
+            return await self._whole_reply(request, draft, body)
+        except BaseException:
+            # Also of a call that is cancelled: the server has counted what it sent.
+            used = draft.used(Usage(self.estimate_tokens(request)))
+            if used and (note := FAILED_ATTEMPT.get(None)):
+                note(self.name, used)
+            raise
+
+    async def _whole_reply(
+        self, request: Request, draft: ReplyAssembler, body: Mapping[str, object]
+    ) -> Reply:
+        """Send the request, and return the reply if it is whole."""
+        try:
             async with asyncio.timeout(self._server.seconds):
                 await self._fill(draft, body)
         except TimeoutError as error:
             if draft.stop is not None:  # all is there, only the connection was not closed
                 return self._whole(request, draft)
-            raise self._signed(
-                NetworkFailed(f"no whole reply within {self._server.seconds:g} s")
-            ) from error
+            what = f"no whole reply within {self._server.seconds:g} s"
+            raise self._signed(NetworkFailed(what, reason=what)) from error
         except ProviderError as error:
             raise self._signed(error) from None
         return self._whole(request, draft)

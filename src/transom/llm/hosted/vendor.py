@@ -127,7 +127,8 @@ class StainlessVendor(Vendor):
                     said.status_code, parsed(said.response.text), said.response.headers
                 ) from error
             if isinstance(error, sdk.APITimeoutError):
-                raise NetworkFailed("the server did not answer in time") from error
+                what = "the server did not answer in time"
+                raise NetworkFailed(what, reason=what) from error
             raise connection_failed(error) from error
 
 

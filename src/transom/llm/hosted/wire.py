@@ -75,7 +75,7 @@ def _document(text: str, *, is_error: bool = False) -> Document:
     except ValueError as error:
         if is_error:
             raise from_error_in_reply(text) from error
-        raise unreadable(f"the reply is no JSON ({error})") from error
+        raise unreadable("the reply is no JSON", str(error)) from error
     if not isinstance(value, dict):
         raise unreadable("the reply is JSON, but no object")
     if value.get("error") or is_error:

@@ -26,7 +26,7 @@ from transom.checklist.writing.shapes import (
     ParsingSection,
     SpecDocument,
 )
-from transom.gates import Finding
+from transom.evidence.findings import Finding
 
 STEPS: Final = 7
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from transom.gates import Finding, sort_findings
+from transom.evidence.findings import Finding, sort_findings
 
 _EMPTY_WORDS = frozenset(
     {"tbd", "todo", "fixme", "to be defined", "to be determined", "to be done", "see above"}

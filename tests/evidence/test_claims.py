@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from transom.gates.claims import Support, check_claims
+from transom.evidence.claims import Support, check_claims
 
 LEDGER = {
     "E1": Support(Decimal(14), "", "tests failed", '"failed": 14'),

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from transom.gates.facts import Fact, Source, facts_of
+from transom.evidence.facts import Fact, Source, facts_of
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+(?=[A-Z\d\"“'*_(-])|\n+",
+    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+(?=[A-ZÀ-ÖØ-Þ\d\"“'*_(-])|\n+",
     re.MULTILINE,
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,600})[\"”]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
@@ -147,7 +147,7 @@ def check_claims(
     struck: list[Struck] = []
     cited: dict[str, None] = {}
     known = sorted({name for name in names if name}, key=len, reverse=True)
-    for sentence, gap in _sentences(text):
+    for sentence, gap in sentences_of(text):
         why = _wrong(sentence, supports, known) if sentence.strip() else None
         if why:
             struck.append(Struck(" ".join(sentence.split()), why))
@@ -157,7 +157,8 @@ def check_claims(
     return CheckedText("".join(kept).strip(), tuple(struck), tuple(cited))
 
 
-def _sentences(text: str) -> Iterator[tuple[str, str]]:
+def sentences_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each sentence with its citations, and the space behind it."""
     at = 0
     for match in _SENTENCE.finditer(text):
         ids = _CITATION.findall(match[0])

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.context.streams import KINDS
 from tests.fuzzing import examples
 from transom.context import TokenCorrection
+from transom.context.cutting import cut, parts
 from transom.context.outline import LONGEST_LINE, lines_of
 from transom.context.summary import STRUCK, Summary, extract, hold, summarised
-from transom.gates.cutting import cut, parts
-from transom.gates.facts import Source, facts_of
+from transom.evidence.facts import Source, facts_of
 
 PLAIN = TokenCorrection()
 SENTENCE = (

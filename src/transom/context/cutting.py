@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import TypeAlias
 
-from transom.gates.facts import Fact, facts_of
+from transom.evidence.facts import Fact, facts_of
 
 _LINES = re.compile(r"(?=\n)")
 _SENTENCES = re.compile(r"(?<=[.!?;}\]])(?=\s)|(?<=[}\]],)")  # also after a value of a JSON list

@@ -1,0 +1,372 @@
+"""Holds what a model says of a criterion, a waiver or an approval to that criterion's own status.
+
+A sentence is removed if it contradicts the status: it calls a criterion met that is not, speaks of
+a waiver that nobody gave, or calls the feature ready. A sentence about an unmet criterion that
+states neither keeps its place with the status behind it. Figures and quotations are not judged
+here (see `transom.gates.claims`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from transom.evidence.claims import Struck, sentences_of
+from transom.evidence.facts import facts_of
+from transom.formats.release.words import singular
+from transom.formats.release.words import words as release_words
+from transom.investigator.ledger import Evidence
+from transom.investigator.result import CriterionResult, Investigation, Verdict
+from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
+
+_CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
+_QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
+_NAMED = "criterion"
+"""Begins the word that stands in a folded text for the whole name of a criterion."""
+_LEAST_COGNATE = 5
+_SHARED = 0.6
+_TELLING = 0.5
+_MOST_ROWS = 4
+
+
+@dataclass(frozen=True)
+class CheckedStatements:
+    """A text without the sentences that contradict the criteria, and those sentences."""
+
+    text: str
+    struck: tuple[Struck, ...] = ()
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The results that statements are held to.
+
+    Attributes:
+        verdict: the final verdict; "ready" may be said only of READY.
+        evidence: the ledger's rows.
+        names: texts that are names and state nothing: the question, the feature, the stages.
+    """
+
+    criteria: Sequence[CriterionResult]
+    verdict: Verdict
+    evidence: Mapping[str, Evidence]
+    names: Sequence[str] = field(default=())
+
+    @cached_property
+    def criterion_names(self) -> list[str]:
+        return [row.name for row in self.criteria]
+
+    @cached_property
+    def unmet(self) -> list[CriterionResult]:
+        """The required criteria that neither hold nor are waived."""
+        return [row for row in self.criteria if row.required and row.status in ("fail", "unknown")]
+
+    def check(self, text: str, *, is_strict: bool = False, marks: bool = True) -> CheckedStatements:
+        """Remove the sentences that contradict the criteria.
+
+        Args:
+            is_strict: remove every sentence that argues without a checked figure, too; for a model
+                whose verdict is better than the rules allow.
+            marks: put the status of the criterion behind a sentence about an unmet one that does
+                not tell it.
+        """
+        kept: list[str] = []
+        struck: list[Struck] = []
+        for sentence, gap in sentences_of(text):
+            finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
+            unproven = is_strict and not finding.is_proven and sentence.strip()
+            if finding.wrong or unproven:
+                why = finding.wrong or "it states no checked fact, and the verdict is not granted"
+                struck.append(Struck(" ".join(sentence.split()), why))
+            elif finding.doubt and marks:
+                kept.append(f"{sentence} ({finding.doubt}){gap}")
+            else:
+                kept.append(sentence + gap)
+        return CheckedStatements("".join(kept).strip(), tuple(struck))
+
+    @cached_property
+    def topics(self) -> dict[str, frozenset[str]]:
+        """The words that tell each criterion apart, by its id."""
+        return {row.id: _topic_words(row) for row in self.criteria}
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """How much a word tells: the fewer criteria it is a word of, the more."""
+        counts = Counter(word for own in self.topics.values() for word in own)
+        return {word: 1 / count for word, count in counts.items() if count <= _MOST_ROWS}
+
+    def weight_of(self, row: CriterionResult, spoken: frozenset[str]) -> float:
+        """Return how much spoken words tell of a criterion."""
+        return sum(self.weights.get(word, 0) for word in self.topics[row.id] & spoken)
+
+    @cached_property
+    def of_people(self) -> frozenset[str]:
+        """The ids of the criteria that people decide."""
+        decided = {key for key, row in self.evidence.items() if row.measure.startswith("review.")}
+        return frozenset(row.id for row in self.criteria if decided & set(row.evidence)) | {
+            row.id
+            for row in self.criteria
+            if any(clause.state == "approved" for clause in clauses_of(row.name))
+        }
+
+    @cached_property
+    def people(self) -> list[tuple[str, Evidence]]:
+        """The folded names of those who decided, with their decisions."""
+        rows = [row for row in self.evidence.values() if row.measure == "review.person"]
+        return [(fold(row.label), row) for row in rows if row.label]
+
+
+@dataclass
+class _Finding:
+    """What is wrong or doubtful in a sentence.
+
+    Attributes:
+        is_proven: whether it states a checked figure, a status that holds, or an open one.
+    """
+
+    wrong: str = ""
+    doubt: str = ""
+    is_proven: bool = False
+
+
+@dataclass
+class _Claim:
+    """A clause with the criteria that it is about; each group are those it may mean."""
+
+    clause: StatementClause
+    groups: list[list[CriterionResult]]
+    person: Evidence | None = None
+
+
+class _Sentence:
+    """One sentence of a model, held to a standing."""
+
+    def __init__(self, standing: Standing, sentence: str) -> None:
+        self.standing, self.sentence = standing, sentence
+        self.cited = [key for key in _CITATION.findall(sentence) if key in standing.evidence]
+
+    def finding(self) -> _Finding:
+        """Return what is wrong, doubtful or proven in the sentence."""
+        finding = _Finding()
+        denied: set[str] = set()
+        claims = list(self._claims())
+        for claim in claims:
+            if claim.clause.tone in ("denies", "measured"):
+                denied |= {row.id for group in claim.groups for row in group}
+                finding.is_proven = True
+        for claim in claims:
+            problem, ids = self._problem(claim)
+            is_certain = bool(problem) and claim.clause.tone == "asserts"
+            if is_certain and not ids & denied and not self._is_uncertain(claim):
+                finding.wrong = finding.wrong or problem
+            elif problem:
+                finding.doubt = finding.doubt or problem
+            elif claim.clause.tone == "asserts":
+                finding.is_proven = True
+        return finding
+
+    def _problem(self, claim: _Claim) -> tuple[str, set[str]]:
+        """Return what speaks against a clause, "" for nothing; and the criteria concerned."""
+        clause = claim.clause
+        if clause.tone not in ("asserts", "silent"):
+            return "", set()
+        if clause.tone == "asserts" and claim.person is not None:
+            return self._of_person(claim.person), set()
+        if clause.state == "waived" and clause.tone == "asserts":
+            return self._of_waiver(claim)
+        for group in claim.groups:
+            unmet = [row for row in group if row.status != "pass"]
+            if unmet and (clause.tone == "asserts" or all(row.required for row in unmet)):
+                return _status_of(unmet[0]), {row.id for row in unmet}
+        if claim.groups or clause.tone == "silent":
+            return "", set()
+        if clause.state == "ready":
+            ready = self.standing.verdict == "READY"
+            return "" if ready else f"the verdict is {self.standing.verdict}", set()
+        unmet = self.standing.unmet
+        return (_status_of(unmet[0]), {row.id for row in unmet}) if unmet else ("", set())
+
+    def _is_uncertain(self, claim: _Claim) -> bool:
+        """Whether a clause may mean something that holds, so that it is marked, not removed."""
+        if claim.person is not None or claim.clause.state == "waived":
+            return False
+        if claim.groups:
+            return not any(all(row.status != "pass" for row in group) for group in claim.groups)
+        return claim.clause.state != "ready" and not claim.clause.is_universal
+
+    def _of_waiver(self, claim: _Claim) -> tuple[str, set[str]]:
+        waived = [row for row in self.standing.criteria if row.status == "waived"]
+        for group in claim.groups:
+            if not any(row in waived for row in group):
+                return f"{_status_of(group[0])}, and no waiver applies to it", set()
+        if not claim.groups and (not waived or (claim.clause.is_universal and self.standing.unmet)):
+            return "no such waiver is in the policy or in --waivers", set()
+        return "", set()
+
+    def _of_person(self, decision: Evidence) -> str:
+        if release_words().status_of(decision.value) == "pass":
+            return ""
+        return f'the decision of {decision.label} is "{decision.value[:60]}"'
+
+    def _claims(self) -> Iterator[_Claim]:
+        """Yield the clauses, each with its topic: its own, or the one before it."""
+        clauses = clauses_of(self._masked())
+        claims = [self._claim(clause) for clause in clauses]
+        for number, claim in enumerate(claims):
+            if claim.clause.tone == "silent":
+                claim.clause = _toned(number, clauses)
+            if not claim.groups and claim.person is None:
+                before = [one for one in claims[:number] if one.groups or one.person]
+                if before:
+                    claim.groups, claim.person = before[-1].groups, before[-1].person
+        if not any(claim.groups or claim.person for claim in claims):
+            decision = self._cited_decision()
+            for claim in claims:
+                claim.person = decision
+        yield from claims
+
+    def _masked(self) -> str:
+        """Return the sentence with names, citations, figures and quotations replaced."""
+        text = self.sentence
+        for number, row in enumerate(self.standing.criteria):
+            for name in (row.name, row.id):
+                pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+                text = re.sub(pattern, f"{_NAMED}{number}x", text, flags=re.IGNORECASE)
+        cited = [self.standing.evidence[key] for key in self.cited]
+        labels = [row.label for row in cited if not row.measure.startswith("review.")]
+        for name in sorted([*self.standing.names, *labels], key=len, reverse=True):
+            # "UAT" is the name of a stage and a topic; only names with words of a state mislead.
+            if words().marks.search(fold(name)):
+                text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
+        text = _CITATION.sub(" ", text)
+        if not self.cited:
+            return text
+        text = _QUOTED.sub(f" {QUOTE} ", text)
+        for fact in sorted(facts_of(text), key=lambda one: one.start, reverse=True):
+            if fact.value is not None:
+                text = f"{text[: fact.start]} {FIGURE} {text[fact.end :]}"
+        return text
+
+    def _claim(self, clause: StatementClause) -> _Claim:
+        for name, decision in self.standing.people:
+            if re.search(rf"(?<!\S){re.escape(name)}(?!\S)", clause.text):
+                return _Claim(clause, [], decision)
+        groups = [[self.standing.criteria[number]] for number in _named_in(clause.text)]
+        return _Claim(clause, groups or self._meant(clause))
+
+    def _meant(self, clause: StatementClause) -> list[list[CriterionResult]]:
+        """Return the criteria that the words of a clause mean, the equally likely ones together."""
+        standing = self.standing
+        spoken = _spoken_words(clause.text, standing.weights)
+        rows = list(standing.criteria)
+        if clause.state == "approved" and clause.tone == "asserts":
+            decided = [row for row in rows if row.id in standing.of_people]
+            if any(standing.topics[row.id] & spoken for row in decided):
+                rows = decided
+        groups: list[list[CriterionResult]] = []
+        while spoken:
+            scores = {row.id: standing.weight_of(row, spoken) for row in rows}
+            best = max(scores.values(), default=0)
+            likely = [row for row in rows if scores[row.id] == best]
+            least = _TELLING if groups else 0
+            if best <= least or (groups and len(likely) > 1):
+                break
+            groups.append(self._cited_of(likely))
+            spoken -= frozenset[str]().union(*(standing.topics[row.id] for row in likely))
+        return groups
+
+    def _cited_of(self, rows: list[CriterionResult]) -> list[CriterionResult]:
+        """Return those of equally likely criteria whose evidence is cited, or all of them."""
+        cited = [row for row in rows if set(row.evidence) & set(self.cited)]
+        return cited or rows
+
+    def _cited_decision(self) -> Evidence | None:
+        for key in self.cited:
+            row = self.standing.evidence[key]
+            if row.measure in ("review.person", "review.decision"):
+                return row
+        return None
+
+
+def standing_of(result: Investigation, ledger: Iterable[Evidence]) -> Standing:
+    """Return the standing of an answer, by its final verdict."""
+    names = (
+        result.question,
+        result.feature_name,
+        result.feature_id,
+        result.target_stage,
+        result.current_stage or "",
+    )
+    return Standing(result.criteria, result.final_verdict, {row.id: row for row in ledger}, names)
+
+
+def _status_of(row: CriterionResult) -> str:
+    return f'by the rules, "{row.name}" is {row.status}'
+
+
+def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
+    """Return a clause that states nothing with the tone of the one before it, or behind it.
+
+    A name that stands alone is a statement: "User acceptance testing passed".
+    """
+    clause = clauses[number]
+    around = [*reversed(clauses[:number]), *clauses[number + 1 :]]
+    spoken = next((one for one in around if one.tone != "silent"), None)
+    if spoken is not None:
+        return StatementClause(clause.text, spoken.tone, spoken.state, spoken.is_universal)
+    if clause.text.split() and all(word.startswith(_NAMED) for word in clause.text.split()):
+        return StatementClause(clause.text, "asserts")
+    return clause
+
+
+def _named_in(text: str) -> list[int]:
+    return [int(number) for number in re.findall(rf"{_NAMED}(\d+)x", text)]
+
+
+def _topic_words(row: CriterionResult) -> frozenset[str]:
+    """Return the words of a criterion's name, id and source that say what it is about."""
+    text = fold(f"{row.name} {row.id} {row.source.rpartition('/')[2]}".replace("_", " "))
+    states = {match.start() for match in words().marks.finditer(text)}
+    topics = set()
+    for match in re.finditer(r"\S+", text):
+        word = singular(match[0])
+        spoken = _canonical(match[0])
+        if spoken:
+            topics.add(spoken)
+        elif match.start() not in states and word not in words().generic and not word.isdigit():
+            topics.add(word)
+    return frozenset(topics)
+
+
+def _canonical(word: str) -> str:
+    """Return the policy's word for one that people use, "" if there is none."""
+    singulars = (word, singular(word))
+    for topic, pattern in words().spoken.items():
+        if topic in singulars or pattern.fullmatch(word):
+            return topic
+    return ""
+
+
+def _spoken_words(text: str, known: Mapping[str, float]) -> frozenset[str]:
+    """Return the words of criteria that a clause uses, also in another language or form."""
+    spoken = set()
+    for word in text.split():
+        own = singular(word)
+        for topic, pattern in words().spoken.items():
+            if topic in known and (topic == own or pattern.fullmatch(word)):
+                spoken.add(topic)
+        spoken |= {other for other in known if other == own or _is_cognate(own, other)}
+    return frozenset(spoken)
+
+
+def _is_cognate(word: str, other: str) -> bool:
+    """Whether two words begin alike, as "acceptation" and "acceptance" do."""
+    shared = 0
+    for sign, counterpart in zip(word, other, strict=False):
+        if sign != counterpart:
+            break
+        shared += 1
+    return shared >= max(_LEAST_COGNATE, _SHARED * max(len(word), len(other)))

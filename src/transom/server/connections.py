@@ -1,0 +1,162 @@
+"""Connections of the server: a deadline for each request, a limit on their number, a quiet log.
+
+Any user of this machine can open connections, with or without the token. None of them may keep a
+place that others need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+HEAD_SECONDS = 10.0
+"""Seconds from the first byte of a request, or the opening of its connection, to the end of its
+head.
+"""
+
+BODY_SECONDS = 30.0
+"""Seconds from the end of a request's head to the end of its body."""
+
+MOST_CONNECTIONS = 512
+"""Connections at once, and never more than half of the files that the process may open."""
+
+_LOGGERS = (__name__, "transom.server.door", "uvicorn.error", "asyncio")
+_MINUTE = 60.0
+_log = logging.getLogger(__name__)
+
+
+def most_connections() -> int:
+    """Return how many connections the process can hold and still open files."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(1, min(MOST_CONNECTIONS, files // 2))
+
+
+class BoundedConnection(H11Protocol):
+    """One connection of a client, whose requests have to arrive whole in time.
+
+    If there is no place for another connection, the one that has waited longest for a request gives
+    up its place; one whose request is being answered never does.
+    """
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.opened = time.monotonic()
+        self._phase: object = None
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._set_deadline()
+        others = [other for other in self._open_connections() if other is not self]
+        if len(others) >= most_connections():
+            self._make_room(others)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._set_deadline()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nobody works on a request of this connection."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _set_deadline(self) -> None:
+        """Set the deadline for what the client has to send next; each piece of it moves none."""
+        phase = self.conn.their_state
+        if phase is self._phase:
+            return
+        self._phase = phase
+        if self._deadline:
+            self._deadline.cancel()
+        seconds = {h11.IDLE: HEAD_SECONDS, h11.SEND_BODY: BODY_SECONDS}.get(phase)
+        self._deadline = self.loop.call_later(seconds, self._time_is_up) if seconds else None
+
+    def _time_is_up(self) -> None:
+        _log.warning("a connection was closed: it sent no whole request in time")
+        self.refuse(b"408 Request Timeout")
+
+    def _open_connections(self) -> list[BoundedConnection]:
+        found: list[BoundedConnection] = []
+        for connection in self.connections:
+            if isinstance(connection, BoundedConnection) and not connection.transport.is_closing():
+                found.append(connection)
+        return found
+
+    def _make_room(self, others: list[BoundedConnection]) -> None:
+        waiting = [other for other in others if other.is_waiting]
+        if not waiting:
+            _log.warning("a connection was refused: the others are all at work")
+            self.refuse(b"503 Service Unavailable")
+            return
+        _log.warning("a connection was closed: there are too many, and it sent no request")
+        oldest = min(waiting, key=lambda connection: connection.opened)
+        oldest.refuse(b"503 Service Unavailable")
+
+    def refuse(self, status: bytes) -> None:
+        """Close the connection, with a status if no response has begun."""
+        if self.is_waiting or not self.cycle.response_started:
+            head = b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(head)
+        self.transport.close()
+
+
+class OncePerMinute(logging.Filter):
+    """Lets one record of a kind through in a minute; the next one says how many were held back.
+
+    Records of one kind have the same text, whatever their arguments.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[object, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind, now = record.msg, time.monotonic()
+        told, held_back = self._kinds.get(kind, (-_MINUTE, 0))
+        if now - told < _MINUTE:
+            self._kinds[kind] = told, held_back + 1
+            return False
+        self._kinds[kind] = now, 0
+        if held_back:
+            record.msg = f"{record.msg} (and {held_back} times since this was last said)"
+        return True
+
+
+@contextmanager
+def quiet_log() -> Iterator[None]:
+    """Let the server's loggers say the same at most once a minute."""
+    once = OncePerMinute()
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    for logger in loggers:
+        logger.addFilter(once)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(once)
+
+
+def log_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log in one line what went wrong outside of any request, e.g. when accepting a connection."""
+    del loop
+    message, _, _ = str(context.get("message", "")).partition("\n")
+    error = context.get("exception")
+    _log.error(
+        "the server goes on after an error: %s", f"{message} ({error})" if error else message
+    )
