@@ -1,8 +1,9 @@
-"""No regular expression in the source takes more than linear time.
+"""No regular expression in the source or in a data file takes more than linear time.
 
 Expressions of modules are found as objects, also within tuples, dictionaries and instances; those
-within functions are found as the first argument of `re.search` and its like. What an f-string fills in
-is measured as one letter.
+within functions are found as the first argument of `re.search` and its like. What an f-string fills
+in is measured as one letter. In a data file, each text that holds the signs of an expression is
+measured, whichever program reads it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import importlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -19,8 +21,9 @@ from typing import get_args
 
 import pytest
 
-from tests.repository.tracked import ROOT
-from transom.checklist.regex_growth import Method, growth_of
+from tests.repository.tracked import ROOT, tracked
+from transom.evidence.regex_growth import Method, growth_of
+from transom.formats.yaml_files import load_yaml
 
 SOURCE = ROOT / "src" / "transom"
 ROOMS = [".", *sorted(path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file())]
@@ -36,10 +39,22 @@ FUNCTIONS = {
 }
 FLAGS = ("IGNORECASE", "MULTILINE", "DOTALL", "VERBOSE", "ASCII")
 SHORT_TEXTS = {
-    "transom.gates.facts:_IN_A_WORD": "is matched on the five characters around a position",
-    "transom.gates.facts:_IN_A_NUMBER": "is matched on the five characters around a position",
+    "transom.evidence.facts:_IN_A_WORD": "is matched on the five characters around a position",
+    "transom.evidence.facts:_IN_A_NUMBER": "is matched on the five characters around a position",
 }
-Found = Iterator[tuple[str, re.Pattern[str], Method]]
+DATA_FILES = [path for path in tracked() if path.suffix == ".yaml" and SOURCE in path.parents]
+SIGNS_OF_AN_EXPRESSION = re.compile(r"\\[sSdDwWbB]|\(\?[:=!<>P(i]|[.\])][*+]")
+"""An escape, the head of a group, or a repeated group or class."""
+PLACEHOLDER = re.compile(r"\{[a-z_]+\}")
+METHODS: Mapping[str, Method] = {
+    "keys": "fullmatch",
+    "severities": "fullmatch",
+    "signs": "match",
+    "starts": "match",
+    "placeholder": "match",
+}
+"""Keys whose expressions are not searched for."""
+Expressions = Iterator[tuple[str, re.Pattern[str], Method]]
 
 
 def modules_of(room: str) -> Iterator[ModuleType]:
@@ -56,7 +71,7 @@ def tree_of(module: ModuleType) -> ast.Module:
     return ast.parse(Path(str(module.__file__)).read_text("utf-8"))
 
 
-def expressions_of(module: ModuleType) -> Found:
+def expressions_of(module: ModuleType) -> Expressions:
     methods = methods_of(tree_of(module))
     for name, value in vars(module).items():
         for pattern in patterns_within(value):
@@ -136,6 +151,28 @@ def _flags_of(node: ast.Call) -> int:
     return sum(getattr(re, flag) for flag in FLAGS if f"re.{flag}" in written)
 
 
+def texts_within(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each text of a data file, with the key below which it stands."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield key, name
+            yield from texts_within(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_within(inner, key)
+
+
+def looks_like_an_expression(text: str) -> bool:
+    if not SIGNS_OF_AN_EXPRESSION.search(text) or PLACEHOLDER.search(text):
+        return False
+    with suppress(re.error):
+        re.compile(text)
+        return True
+    return False
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_expression_of_a_room_takes_more_than_linear_time(room: str) -> None:
     measured: dict[tuple[str, int, Method], str] = {}
@@ -148,6 +185,32 @@ def test_no_expression_of_a_room_takes_more_than_linear_time(room: str) -> None:
         if growth is not None and name not in SHORT_TEXTS:
             slow.append(f"{name}: {text!r} {growth}")
     assert slow == []
+
+
+@pytest.mark.parametrize("path", DATA_FILES, ids=[path.stem for path in DATA_FILES])
+def test_no_expression_of_a_data_file_takes_more_than_linear_time(path: Path) -> None:
+    slow = []
+    for key, text in dict.fromkeys(texts_within(load_yaml(path).data)):
+        if looks_like_an_expression(text):
+            growth = growth_of(re.compile(text), METHODS.get(key, "search"))
+            if growth is not None:
+                slow.append(f"{key}: {text!r} {growth}")
+    assert slow == []
+
+
+def test_expressions_of_data_files_are_told_from_prose_and_file_patterns() -> None:
+    expressions = [r"^error\b", r"(?i)fatal", "a.*b", "[a-z]+-[0-9]+", r"\d{3}"]
+    others = ["Is it done?", "*.rpt", "reports/*.log", "a (b) c", "1.5", "*?.*", "(?:unclosed"]
+    others.append("({word})* {noun}")
+    assert list(filter(looks_like_an_expression, expressions + others)) == expressions
+    data = {"rules": [{"a.*b": {"deep": ["[x]+"]}}, "plain", 3, None]}
+    assert list(texts_within(data)) == [
+        ("", "rules"),
+        ("rules", "a.*b"),
+        ("a.*b", "deep"),
+        ("deep", "[x]+"),
+        ("rules", "plain"),
+    ]
 
 
 def test_expressions_in_every_form_are_found(

@@ -24,7 +24,6 @@ from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
-from transom.checklist.rules.slow import slow_regexes
 from transom.checklist.rules.trial import problems_of
 from transom.checklist.sheet import read_sheet
 from transom.checklist.waiver_lint import waiver_findings
@@ -41,6 +40,7 @@ from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.evidence.findings import Finding
+from transom.evidence.regex_fields import slow_regexes
 from transom.formats.yaml_files import read_text
 from transom.formats.yaml_models import nearest_key
 from transom.runs import write_file

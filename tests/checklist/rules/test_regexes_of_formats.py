@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from transom.checklist.atoms import Source
-from transom.checklist.regex_growth import growth_of
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.extract import Wanted, reader_of
 from transom.checklist.rules.shapes import Domain
-from transom.checklist.rules.slow import regexes_of, slow_regexes
 from transom.checklist.teach import Marked, end_regex, learn
+from transom.evidence.regex_fields import regexes_of, slow_regexes
+from transom.evidence.regex_growth import growth_of
 
 DOMAINS = load_knowledge().domains
 
@@ -24,12 +24,12 @@ def test_no_shipped_expression_takes_more_than_linear_time(domain: Domain) -> No
 
 
 def test_the_expressions_of_each_field_are_measured() -> None:
-    fields = {field for domain in DOMAINS for field, _ in regexes_of(domain)}
+    fields = {expression.field for domain in DOMAINS for expression in regexes_of(domain)}
     assert {"match", "must_be_read", "refuse", "ends", "keys", "from", "alarm", "begins"} <= fields
     assert not fields & {"about", "value", "file", "says", "maps"}
 
 
-def gates() -> Iterator[tuple[str, re.Pattern[str]]]:
+def line_filters() -> Iterator[tuple[str, re.Pattern[str]]]:
     for domain in DOMAINS:
         fields = {
             category.key: [field.name for field in category.fields]
@@ -47,10 +47,10 @@ def gates() -> Iterator[tuple[str, re.Pattern[str]]]:
 
 
 def test_what_is_looked_for_in_a_whole_text_takes_linear_time() -> None:
-    words = {name: pattern for name, pattern in gates() if "(?m)" not in pattern.pattern}
+    words = {name: pattern for name, pattern in line_filters() if "(?m)" not in pattern.pattern}
     assert words
     assert [name for name, pattern in words.items() if growth_of(pattern)] == []
-    heads = {name: pattern for name, pattern in gates() if "(?m)" in pattern.pattern}
+    heads = {name: pattern for name, pattern in line_filters() if "(?m)" in pattern.pattern}
     assert heads
     lines = [re.compile(pattern.pattern.removeprefix("(?m)")) for pattern in heads.values()]
     assert [str(growth_of(line, "match")) for line in lines if growth_of(line, "match")] == []

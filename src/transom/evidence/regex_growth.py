@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
-from transom.checklist.regex_parts import Branch, PartReader, RegexPart
+from transom.evidence.regex_parts import Branch, PartReader, RegexPart
 
 Method: TypeAlias = Literal["search", "match", "fullmatch"]
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from transom.checklist.regex_growth import Method, growth_of
-from transom.checklist.regex_parts import Parts
+from transom.evidence.regex_growth import Method, growth_of
+from transom.evidence.regex_parts import PartReader
 
 SLOW = [
     r"(.*?)\s*$",
@@ -74,7 +74,7 @@ def test_the_line_that_takes_so_long_is_told() -> None:
 
 def test_the_parts_of_an_expression_are_read_as_the_library_reads_them() -> None:
     pattern = re.compile(r"(?i)a[^\]b]+(?:c|\(d){0,30}(?<!x\s)\.$|\N{DIGIT ONE}\x41(?P<n>e)?(?P=n)")
-    assert [part.source for part in Parts(pattern).characters()] == [
+    assert [part.source for part in PartReader(pattern).characters()] == [
         "a",
         r"[^\]b]",
         "c",
