@@ -316,7 +316,9 @@ def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
     )
     return WaiverScenario(
         id=parts[0].number,
-        name=re.sub(r"\s*\((?:all )?items?\b[^)]*\)\s*$", "", title, flags=re.IGNORECASE),
+        name=re.sub(
+            r"(?:(?<!\s)\s++)?\((?:all )?items?\b[^)]{0,200}\)\s*+$", "", title, flags=re.IGNORECASE
+        ),
         items=listed,
         scenario=body(find(found, "Waiver scenario", "Scenario")),
         reason=body(find(found, "Typical reason", "Typical waiver reason", "Reason")).strip('"“”'),
