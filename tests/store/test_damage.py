@@ -192,7 +192,7 @@ def test_an_unreadable_row_of_format_1_is_damage(tmp_path: Path) -> None:
 
     async def read() -> None:
         async with SqliteStore.open_for_reading(path) as store:
-            with pytest.raises(StoreError, match="the database is damaged: record 1 of s"):
+            with pytest.raises(StoreError, match="the database is damaged: record 1; "):
                 store.read("s")
 
     asyncio.run(read())

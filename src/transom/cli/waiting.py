@@ -282,14 +282,17 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
 
 def open_questions(views: Sequence[RunView]) -> list[OpenQuestion]:
     """Return the questions of all runs, the oldest first; equal ones of several runs once."""
-    groups: dict[tuple[str, ...], OpenQuestion] = {}
-    for one in (question for view in views for question in questions_of(view)):
-        same = one.question or one.runs[0], one.asks, *one.options
-        known = groups.get(same, replace(one, runs=()))
-        groups[same] = replace(
-            one, runs=(*known.runs, *one.runs), since=min(known.since, one.since)
-        )
-    return sorted(groups.values(), key=lambda one: one.since)
+    groups: dict[tuple[str, ...], list[OpenQuestion]] = {}
+    for found in views:
+        for question in questions_of(found):
+            same = question.question or question.runs[0], question.asks, *question.options
+            groups.setdefault(same, []).append(question)
+    questions = []
+    for group in groups.values():
+        runs = tuple(run for question in group for run in question.runs)
+        since = min(question.since for question in group)
+        questions.append(replace(group[-1], runs=runs, since=since))
+    return sorted(questions, key=lambda question: question.since)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ def encode(value: Json, where: str) -> str:
         ) from error
 
 
-def decode(text: str, crc: int | None, first: str, second: str, last: str = "") -> Json:
+def decode(
+    text: str, crc: int | None = None, first: str = "", second: str = "", last: str = ""
+) -> Json:
     """Decode a text that `encode` wrote.
 
     Args:

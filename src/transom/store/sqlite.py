@@ -119,14 +119,18 @@ class SqliteStore:
             stream,
             after,
         )
-        records = []
-        for seq, kind, data, at, crc in rows:
-            try:
-                value = decode(data, crc, stream, kind, at)
-            except (ValueError, TypeError) as error:
-                raise damaged(self._path, f"record {seq} of {stream}") from error
-            records.append(Record(seq, stream, kind, value, at))
-        return records
+        return [self._record(seq, stream, *columns) for seq, *columns in rows]
+
+    def read_all(self, after: int) -> list[Record]:
+        rows = self._query(
+            "SELECT seq, stream, kind, data, at, crc FROM records WHERE seq > ? AND stream != ''"
+            " ORDER BY seq",
+            after,
+        )
+        return [self._record(*columns) for columns in rows]
+
+    def last_seq(self) -> int:
+        return int(self._query("SELECT coalesce(max(seq), 0) FROM records")[0][0])
 
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(
@@ -224,6 +228,16 @@ class SqliteStore:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    def _record(
+        self, seq: int, stream: str, kind: str, data: str, at: str, crc: int | None
+    ) -> Record:
+        try:
+            value = decode(data, crc, stream, kind, at)
+        except (ValueError, TypeError) as error:
+            # The stream is not named: it may be what was altered.
+            raise damaged(self._path, f"record {seq}") from error
+        return Record(seq, stream, kind, value, at)
 
     def _decoded(self, table: str, key: str, text: str, crc: int | None) -> Json:
         try:
