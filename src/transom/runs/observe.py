@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from transom.errors import EgressError, NeedsModel, ProviderError, ReplyError, TransomError
-from transom.llm import Chain, Reply, Request, render
+from transom.llm import Chain, Reply, Request, Usage, render
 from transom.llm.attempts import of_provider
 from transom.llm.egress import EgressPolicy
 from transom.telemetry import Span, current_span, keys
@@ -111,13 +111,15 @@ async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, to
         raise
     if not (told and _log.isEnabledFor(logging.INFO)):
         return reply
-    usage = reply.usage
-    took = (
-        f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), {usage.output_tokens} out"
-    )
+    usage, took = reply.usage, f"{time.monotonic() - began:.2f} s"
+    if usage != Usage():  # rules spend no tokens, and some servers report none
+        took = (
+            f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached),"
+            f" {usage.output_tokens} out, {took}"
+        )
     _tell(
         request,
-        f"answered by {reply.by}, {took}, {time.monotonic() - began:.2f} s",
+        f"answered by {reply.by}, {took}",
         reply.text,
         chain.policy,
     )
