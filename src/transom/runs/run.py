@@ -33,7 +33,7 @@ from transom.runs.artifact import (
     set_aside,
     write_file,
 )
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 from transom.runs.journal import VERSION
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
@@ -51,7 +51,7 @@ RUNS = "runs"
 _ID_BYTES = 5
 
 
-class Run(Host):
+class Run(RunHost):
     """A journaled walk through stages, opened with `Run.open`; `kept` holds the conversations
     that it keeps itself.
     """

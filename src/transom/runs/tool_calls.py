@@ -15,8 +15,8 @@ from transom.errors import Paused, RunError
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import Egress, strictest
 from transom.runs.conversation import CallPlace
-from transom.runs.event_log import Host
-from transom.runs.observe import of_conversation, tell_outcome
+from transom.runs.event_log import RunHost
+from transom.runs.observe import log_outcome, of_conversation
 from transom.runs.questions import APPROVAL, BEGUN, PersonAnswer, of_call
 from transom.telemetry import keys
 
@@ -111,7 +111,7 @@ class ToolJournal:
     of this attempt.
     """
 
-    def __init__(self, run: Host, place: str, is_walked: Callable[[str], bool]) -> None:
+    def __init__(self, run: RunHost, place: str, is_walked: Callable[[str], bool]) -> None:
         self._run, self._place, self._is_walked = run, place, is_walked
         self._in_flight: set[CallPlace] = set()
 
@@ -148,7 +148,7 @@ class ToolJournal:
                     begun = await self._begin(at, tool, call)
                 came = await act(begun)
                 outcome: Any = came.to_json()  # type: ignore[attr-defined]  # see above
-                tell_outcome(span, tool.name, outcome)
+                log_outcome(span, tool.name, outcome)
                 named = {
                     "name": tool.name,
                     "effect": tool.effect,

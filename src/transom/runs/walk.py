@@ -20,7 +20,7 @@ from transom.canonical import digest
 from transom.errors import InputError, Paused, RunError, TransomError, install_hint
 from transom.runs.artifact import Artifact, write_file
 from transom.runs.checkpoints import checkpoints
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Table(Generic[S]):
             )
 
 
-async def walk(run: Host, table: Table[S], state: S) -> S:
+async def walk(run: RunHost, table: Table[S], state: S) -> S:
     """Walk a table from its start to one of its ends, within its bound."""
     name = table.start
     for _ in range(table.most_steps):
@@ -153,13 +153,13 @@ def folder_of(key: str) -> str:
 # -- a person in the loop of a flow ----------------------------------------------------------------
 
 
-async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
+async def hand_over(run: RunHost, after: int, files: Sequence[Path]) -> None:
     """Record that a flow cannot go on without a person."""
     names = [path.relative_to(run.folder).as_posix() for path in files]
     await run.append("handed", {"after": after, "files": names})
 
 
-async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> None:
+async def give_help(run: RunHost, guidance: str = "", *, reset: bool = False) -> None:
     """Record what a person says to a flow that cannot go on; see `RunState.helps`."""
     if run.state.handed is None:
         raise InputError(
@@ -171,7 +171,7 @@ async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> No
     )
 
 
-def take_edit(run: Host, file: Path) -> Path:
+def take_edit(run: RunHost, file: Path) -> Path:
     """Put a person's version in the place of the file that a flow gave up on; they agree in
     their ending.
     """
@@ -189,7 +189,7 @@ def take_edit(run: Host, file: Path) -> Path:
     return write_file(run.folder / fitting[0], data)
 
 
-def rewind(run: Host, checkpoint_id: str) -> list[str]:
+def rewind(run: RunHost, checkpoint_id: str) -> list[str]:
     """Go back to a checkpoint; the stages whose files are deleted, so that they are made and
     asked for again.
     """
