@@ -163,7 +163,8 @@ def test_nothing_inside_them_changes_either(attempt: str, made: str) -> None:
     dumped = view.model_dump(mode="json")["metadata"]
     assert dumped == inside, "nor does what it was made of change it"
     assert json.loads(view.model_dump_json())["metadata"] == inside
-    assert view.metadata["tool_calls"] == ({"id": "1", "arguments": {"x": (1, {"y": 2})}},)
+    inner: Any = view.metadata["tool_calls"]
+    assert inner == ({"id": "1", "arguments": {"x": (1, {"y": 2})}},)
 
 
 def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzzing import examples
+from transom.context.summary import without_unsupported
 
 numbers = st.decimals(min_value="0.001", max_value="99999", places=3).map(
     lambda value: f"{value.normalize():f}"
