@@ -332,7 +332,7 @@ class Agent:
                 stage = await self._place.open()
                 self._session = self._new_session(stage)
                 # A stage that is done never repeats a call, whatever it declares.
-                if stage.kept:
+                if stage.is_kept:
                     self._place.closing.callback(stage.release, self._name)
                     self._log_unknown_effects()
         return self._session

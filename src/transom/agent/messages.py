@@ -73,7 +73,7 @@ async def send_message(
         if is_same and _is_current(log.stage, message):
             session.next_message = number + 1
             return await answer_again(session, number)
-        if log.stage.kept:
+        if log.stage.is_kept:
             raise _other_message(log, number, message.text, text)
         await log.append("reset", {"to": number, "turns": message.first_turn})
     event: dict[str, Json] = {"text": text, "fingerprint": fingerprint}
@@ -111,7 +111,7 @@ def _other_message(
 
 def _is_current(stage: Stage, message: Message) -> bool:
     """Return whether an answer rests on today's sources; in a kept conversation it always does."""
-    if stage.kept:
+    if stage.is_kept:
         return True
     for record in message.replies.values():
         reply = record["reply"]

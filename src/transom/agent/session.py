@@ -63,7 +63,7 @@ class ConversationLog:
         that keeps this conversation.
         """
         refuse_in_tool_call(self.host, self.id)
-        if self.stage.kept:
+        if self.stage.is_kept:
             refuse_in_stage(self.host, self.id)
 
     def place(self, number: int) -> CallPlace:
@@ -141,7 +141,7 @@ class RoleWindow:
     def fingerprint(self, stage: Stage, text: str | None, blocks: Sequence[Block]) -> str:
         """Return the digest of a message; in a stage also of the role and of the providers."""
         content: list[Json] = [text, [block.to_json() for block in blocks]]
-        if not stage.kept:
+        if not stage.is_kept:
             # The runtime offers its own tools on the way, so they do not count.
             specs = tuple(spec for spec in self.role.tools if spec.name not in OWN)
             role = replace(self.role, tools=specs)

@@ -331,10 +331,10 @@ async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: Summar
     event: dict[str, Json] = {"text": render_block(block), "sub": sub.log.id}
     if stage.host.chain.policy.is_local(block):
         event["egress"] = "local"
-    earlier_turn = state.found.get(sub.log.id)
+    earlier_turn = state.finding_turns.get(sub.log.id)
     if earlier_turn is not None:
         turn = state.turns[earlier_turn]
-        if isinstance(turn, UserMessage) and (stage.kept or turn.text == event["text"]):
+        if isinstance(turn, UserMessage) and (stage.is_kept or turn.text == event["text"]):
             return
         # A stage that runs again found something else: its parent goes on from here anew.
         await parent.log.append("reset", {"to": parent.next_message, "turns": earlier_turn})

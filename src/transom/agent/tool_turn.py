@@ -20,7 +20,7 @@ from transom.errors import Paused, ToolRefused
 from transom.llm import ToolCall, ToolSpec
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace
-from transom.runs.tool_calls import Begun, Scope
+from transom.runs.tool_calls import HandlerScope, Interruption
 from transom.tools.answers import (
     again,
     done_before,
@@ -110,7 +110,7 @@ class ToolTurn:
         Nothing is asked about an equal call that is in doubt: its own answer may end the doubt.
         """
         call, tools, place = self._calls[number], self._log.stage.tools, self._log.place(number)
-        if number in self._state.begun:
+        if number in self._state.call_starts:
             if tools.was_once(place, call):
                 await tools.decision(place, call)
             return
@@ -127,7 +127,7 @@ class ToolTurn:
         session, state = self._session, self._state
         call, tools = self._calls[number], self._log.stage.tools
         place = CallPlace(self._log.key, state.replies - 1, number)
-        is_begun = number in state.begun
+        is_begun = number in state.call_starts
         accepted = self._toolbox.accepted(call)
         # The answer of a call whose tool is not run.
         instead: ToolOutcome | None = None
@@ -156,7 +156,9 @@ class ToolTurn:
         if session.listener:
             session.listener.tell(ToolCallFinished(self._log.id, call, outcome.result))
 
-    async def _act_instead(self, call: ToolCall, outcome: ToolOutcome, begun: Begun) -> ToolOutcome:
+    async def _act_instead(
+        self, call: ToolCall, outcome: ToolOutcome, begun: Interruption
+    ) -> ToolOutcome:
         """Return the outcome of a call that is answered without its tool."""
         return _cut_off_outcome(call, begun) if begun else outcome
 
@@ -166,7 +168,7 @@ class ToolTurn:
         accepted: Accepted | None,
         seconds: float | None,
         place: CallPlace,
-        begun: Begun,
+        begun: Interruption,
     ) -> ToolOutcome:
         """Run the tool of a call, and store its result if that is large."""
         if begun:
@@ -181,12 +183,12 @@ class ToolTurn:
             finally:
                 CALLER.reset(token)
         else:
-            scope = Scope(self._log.host, egress=self._state.egress)
+            scope = HandlerScope(self._log.host, egress=self._state.egress)
             with scope:
                 outcome = await self._toolbox.run(call, accepted, seconds=seconds, place=place)
-            if scope.heard != "any":
+            if scope.received != "any":
                 # Its handler was given something local by an agent elsewhere.
-                outcome = replace(outcome, result=replace(outcome.result, egress=scope.heard))
+                outcome = replace(outcome, result=replace(outcome.result, egress=scope.received))
         # A long result goes to the store before it is journaled.
         limit = session.window.budget.result_tokens
         return await store_large_result(self._log, outcome, limit, session.index.correction())
@@ -250,6 +252,6 @@ class ToolTurn:
             self._log.stage.tools.replace_result(self._log.place(number), record)
 
 
-def _cut_off_outcome(call: ToolCall, begun: Begun) -> ToolOutcome:
+def _cut_off_outcome(call: ToolCall, begun: Interruption) -> ToolOutcome:
     """Return the outcome of a call that began in an earlier process and is not repeated."""
     return done_before(call) if begun == "done" else stopped_while_running(call)

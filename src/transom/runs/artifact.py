@@ -55,9 +55,9 @@ class File(Generic[T]):
         try:
             return self.decode(path.read_bytes())
         except (ValueError, ValidationError) as error:
-            what = f"the kept file cannot be read back: {str(error).splitlines()[0]}"
+            problem = f"the kept file cannot be read back: {str(error).splitlines()[0]}"
             raise InputError(
-                what, where=str(path), hint="mend it, or delete it to redo the stage"
+                problem, where=str(path), hint="mend it, or delete it to redo the stage"
             ) from error
 
 
@@ -160,7 +160,7 @@ class StageHistory:
     """All that the journal says of one stage.
 
     Attributes:
-        done: the record of its last end.
+        last_end: the record of its last end.
         open: the attempt that began and did not come to its end.
         wrote: whether that attempt was about to write its file, or had.
         outputs: digests of all that any attempt ever wrote.
@@ -169,7 +169,7 @@ class StageHistory:
     """
 
     attempts: list[Attempt] = field(default_factory=list)
-    done: dict[str, Any] | None = None
+    last_end: dict[str, Any] | None = None
     open: Attempt | None = None
     wrote: bool = False
     outputs: set[str] = field(default_factory=set)
@@ -186,11 +186,11 @@ class StageHistory:
         if kind == "writing":
             self.wrote, self.file = True, data.get("file", "")
         else:
-            self.done, self.open, self.wrote, self.last = data, None, False, kind
+            self.last_end, self.open, self.wrote, self.last = data, None, False, kind
 
 
 @dataclass(frozen=True)
-class Plan:
+class StagePlan:
     """What to do with a stage.
 
     Attributes:
@@ -210,35 +210,39 @@ def decide(
     *,
     fingerprint: str,
     is_current: bool,
-    found: str | None,
+    file_digest: str | None,
     answer: str | None,
-) -> Plan:
-    """What is to be done with a stage; `found`: SHA-256 of its file, `answer`: a person's, to
+) -> StagePlan:
+    """What is to be done with a stage; `file_digest`: SHA-256 of its file, `answer`: a person's, to
     these very changes.
     """
-    done, cut_off = history.done, history.open
-    if done is None:
-        return Plan("run", cut_off.deletions if cut_off else 0)
-    deletions: int = done["deletions"]
-    if found is None:
+    last_end, cut_off = history.last_end, history.open
+    if last_end is None:
+        return StagePlan("run", cut_off.deletions if cut_off else 0)
+    deletions: int = last_end["deletions"]
+    if file_digest is None:
         # A deletion counts once, however often the attempt after it fails.
-        return Plan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
+        return StagePlan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
     # What an attempt wrote before it was cut off says nothing about a person's wish.
-    half_done = history.wrote and found in history.outputs
-    if cut_off and half_done and (cut_off.deletions > deletions or found != done["output"]):
-        return Plan("run", cut_off.deletions)
-    unchanged = is_current and done["fingerprint"] == fingerprint
-    if found == done["output"]:
-        return Plan("reuse" if unchanged else "run", deletions)
+    half_done = history.wrote and file_digest in history.outputs
+    if (
+        cut_off
+        and half_done
+        and (cut_off.deletions > deletions or file_digest != last_end["output"])
+    ):
+        return StagePlan("run", cut_off.deletions)
+    unchanged = is_current and last_end["fingerprint"] == fingerprint
+    if file_digest == last_end["output"]:
+        return StagePlan("reuse" if unchanged else "run", deletions)
     if unchanged:
-        return Plan("reuse", deletions, edited=found)
+        return StagePlan("reuse", deletions, edited=file_digest)
     if answer == "redo":
-        return Plan("run", deletions)
-    return Plan("keep" if answer == "keep" else "ask", deletions, edited=found)
+        return StagePlan("run", deletions)
+    return StagePlan("keep" if answer == "keep" else "ask", deletions, edited=file_digest)
 
 
 @dataclass(frozen=True)
-class Step(Generic[T]):
+class StageStep(Generic[T]):
     """One stage of a walk: its unique path, its function with all that this reads, its file, and
     its fingerprint.
     """
@@ -246,12 +250,12 @@ class Step(Generic[T]):
     name: str
     fn: Callable[..., Awaitable[T]]
     inputs: tuple[object, ...]
-    out: File[T]
+    output: File[T]
     path: Path
     fingerprint: str
 
     @property
-    def found(self) -> str | None:
+    def file_digest(self) -> str | None:
         """SHA-256 of its file as it lies there; None where there is none."""
         return digest(self.path.read_bytes()) if self.path.is_file() else None
 
@@ -262,8 +266,9 @@ def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], ve
 
     An artifact counts by its bytes and its lineage, any other input by its content.
     """
-    given = [
-        digest([one.sha256, one.lineage] if isinstance(one, Artifact) else one) for one in inputs
+    digests = [
+        digest([value.sha256, value.lineage] if isinstance(value, Artifact) else value)
+        for value in inputs
     ]
     roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
-    return digest({"inputs": given, "roles": roles, "version": version})
+    return digest({"inputs": digests, "roles": roles, "version": version})

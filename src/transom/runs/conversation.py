@@ -83,10 +83,10 @@ class ConversationKey(NamedTuple):
     def opener(self) -> CallPlace | None:
         """The call that opened it, `PARENT/REPLY.CALL`; None where a program did."""
         parent, _, last = self.conversation.rpartition("/")
-        found = re.fullmatch(r"(\d+)\.(\d+)", last)
+        match = re.fullmatch(r"(\d+)\.(\d+)", last)
         return (
-            CallPlace(self._replace(conversation=parent), int(found[1]), int(found[2]))
-            if found
+            CallPlace(self._replace(conversation=parent), int(match[1]), int(match[2]))
+            if match
             else None
         )
 
@@ -132,9 +132,9 @@ class Spent:
     replies: list[tuple[str, Usage]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
-    def add(self, by: str, usage: Usage) -> None:
+    def add(self, provider: str, usage: Usage) -> None:
         """Add a reply, or an attempt at one that failed."""
-        self.replies.append((by, usage))
+        self.replies.append((provider, usage))
         self.usage += usage
 
 
@@ -192,10 +192,10 @@ class Conversation:
         messages: of the program, oldest first.
         replies: how many model replies there ever were; the next one's ordinal.
         pending: the last reply while the results of its calls are not yet turns.
-        begun: of its calls, how often each was begun.
+        call_starts: how often each of its calls was begun.
         egress: `local` once anything in it was.
         sub: of a sub-conversation.
-        found: sub-conversations whose finding was told here, with the turn of it.
+        finding_turns: the turn of each finding, by its sub-conversation.
         version: changes where turns were taken back.
         spent: what the conversation and all around it used; shared by all within one root.
     """
@@ -205,10 +205,10 @@ class Conversation:
     messages: list[Message] = field(default_factory=list)
     replies: int = 0
     pending: Reply | None = None
-    begun: dict[int, int] = field(default_factory=dict)
+    call_starts: dict[int, int] = field(default_factory=dict)
     egress: Egress = "any"
     sub: SubLink | None = None
-    found: dict[str, int] = field(default_factory=dict)
+    finding_turns: dict[str, int] = field(default_factory=dict)
     version: int = 0
     spent: Spent = field(default_factory=Spent)
 
@@ -220,9 +220,9 @@ class Conversation:
 
     def message_of(self, ordinal: int) -> Message | None:
         """The message whose reply that is; None where it does not count any more."""
-        for one in reversed(self.messages):  # nearly always the last one
-            if ordinal in one.replies:
-                return one
+        for message in reversed(self.messages):  # nearly always the last one
+            if ordinal in message.replies:
+                return message
         return None
 
     @property
@@ -243,7 +243,7 @@ class Conversation:
             case "attempt_failed":
                 self.spent.add(data["by"], Usage(**data["usage"]))
             case "tool_started":
-                self.begun[data["call"]] = self.begun.get(data["call"], 0) + 1
+                self.call_starts[data["call"]] = self.call_starts.get(data["call"], 0) + 1
             case "tool_result":
                 if message := self.message_of(data["ordinal"]):
                     message.results.setdefault(data["ordinal"], {})[data["call"]] = data["outcome"]
@@ -263,15 +263,15 @@ class Conversation:
         if self.pending is None:
             return
         reply, results = self.pending, self.results
-        told = [
+        turn_results = [
             (
                 result_from_json(results[number]["result"])
                 if number in results
-                else _not_run(call, _BEGUN if number in self.begun else _CUT_OFF)
+                else _not_run(call, _BEGUN if number in self.call_starts else _CUT_OFF)
             )
             for number, call in enumerate(reply.calls)
         ]
-        self.turns += (AssistantMessage(reply.parts), ToolResults(tuple(told)))
+        self.turns += (AssistantMessage(reply.parts), ToolResults(tuple(turn_results)))
         for outcome in results.values():
             if mark := outcome.get("mark"):
                 self.marks.append((len(self.turns), Mark.from_json(mark)))
@@ -283,7 +283,7 @@ class Conversation:
         if "fingerprint" in data:
             self.messages.append(Message(data, len(self.turns)))
         if "sub" in data:
-            self.found[data["sub"]] = len(self.turns)
+            self.finding_turns[data["sub"]] = len(self.turns)
         if data["text"] is not None:
             self.turns.append(UserMessage(data["text"], data.get("egress", "any")))
         self._mark_egress(data)
@@ -310,7 +310,7 @@ class Conversation:
                 self._cut(message.bad_from)
                 message.bad_from = None
         elif reply.calls and reply.stop != "length":
-            self.pending, self.begun = reply, {}
+            self.pending, self.call_starts = reply, {}
         else:
             self._apply_answer(message, reply)
 
@@ -338,8 +338,8 @@ class Conversation:
 
     def _cut(self, turns: int) -> None:
         del self.turns[turns:]
-        self.marks = [one for one in self.marks if one[0] <= turns]
-        self.found = {sub: at for sub, at in self.found.items() if at < turns}
+        self.marks = [mark for mark in self.marks if mark[0] <= turns]
+        self.finding_turns = {sub: turn for sub, turn in self.finding_turns.items() if turn < turns}
         self.version += 1
 
     def _mark_egress(self, data: dict[str, Any]) -> None:
@@ -347,5 +347,5 @@ class Conversation:
             self.egress = "local"
 
 
-def _not_run(call: ToolCall, what: str) -> ToolResult:
-    return ToolResult(call.id, call.name, f'{{"error": "{what}"}}', is_error=True, trust="ours")
+def _not_run(call: ToolCall, error: str) -> ToolResult:
+    return ToolResult(call.id, call.name, f'{{"error": "{error}"}}', is_error=True, trust="ours")

@@ -69,7 +69,7 @@ class Stage:
         epoch: changes when a person deletes the stage's file, so that models are asked again.
         place: its run and its name; the name of a conversation is unique in them.
         folder: the folder for files that it leaves for people beside its artifact (`note`).
-        kept: whether its conversations only ever grow; a stage's function may say something else
+        is_kept: whether its conversations only ever grow; a stage's function may say something else
             when it runs again.
         memoise: set False by a function whose result must not be reused, e.g. because a machine was
             too busy.
@@ -77,13 +77,13 @@ class Stage:
     """
 
     def __init__(
-        self, run: RunHost, name: str, *, attempt: int, epoch: str, kept: bool = False
+        self, run: RunHost, name: str, *, attempt: int, epoch: str, is_kept: bool = False
     ) -> None:
         self.host = run
         self.name = name
         self.attempt = attempt
         self.epoch = epoch
-        self.kept = kept
+        self.is_kept = is_kept
         self.place = f"{run.id}/{name}"
         self.folder = run.folder / name
         self.memoise = True
@@ -114,7 +114,7 @@ class Stage:
         """Give a conversation its name and return it; RunError if another one has the name."""
         if name in self._claimed:
             owner, variable = "the run", "run"
-            if not self.kept:
+            if not self.is_kept:
                 owner, variable = f"stage {self.name}", "stage"
             problem = f"the second conversation of {owner} needs a name, and {name} is taken"
             hint = f'say Agent(role, at={variable}.named("..."))'
@@ -143,7 +143,7 @@ class Stage:
 
     def is_claimed(self, conversation: str) -> bool:
         """Return whether this attempt opened the conversation, or the one that it is within."""
-        return self.kept or conversation.split("/", 1)[0] in self._claimed
+        return self.is_kept or conversation.split("/", 1)[0] in self._claimed
 
     def release(self, name: str) -> None:
         """Free the name of a kept conversation that was closed, so that it can be opened again."""
@@ -161,8 +161,8 @@ class Stage:
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
-        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        await self.host.append(kind, {**where, **data})
+        key = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
+        await self.host.append(kind, {**key, **data})
 
     async def ask(
         self,
@@ -281,10 +281,10 @@ class Stage:
             span.update(of_reply(reply))
         return AskedReply(reply, failure, stop)
 
-    def _journal_failed_attempt(self, conversation: str, by: str, usage: Usage) -> None:
+    def _journal_failed_attempt(self, conversation: str, provider: str, usage: Usage) -> None:
         """Journal the usage of an attempt that failed after its reply had begun."""
         key = self.key(conversation)._asdict()
-        self.host.append_soon("attempt_failed", {**key, "by": by, "usage": usage.to_json()})
+        self.host.append_soon("attempt_failed", {**key, "by": provider, "usage": usage.to_json()})
 
     async def _answer(self, request: Request, chain: int, on_delta: OnDelta | None) -> Reply:
         """Return the reply of the provider that answers in this stage, and log the call.
@@ -387,7 +387,7 @@ class Stage:
 
         A kept conversation may go on with another one.
         """
-        if not self.kept:
+        if not self.is_kept:
             self._pinned.setdefault(id(self.host.chain.of(role)), provider)
 
     def next_model(self, role: str) -> str:

@@ -69,12 +69,12 @@ class Table(Generic[S]):
     most_steps: int
 
     def __post_init__(self) -> None:
-        named = {
+        names = {
             self.start,
             *self.routes,
             *(target for route in self.routes.values() for target in route.targets),
         }
-        unknown = sorted(named - set(self.nodes))
+        unknown = sorted(names - set(self.nodes))
         if unknown:
             raise RunError(
                 f"table {self.name} names nodes that it does not have: {', '.join(unknown)}"
@@ -165,9 +165,9 @@ async def give_help(run: RunHost, guidance: str = "", *, reset: bool = False) ->
         raise InputError(
             f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}"
         )
-    asked = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
+    fields = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
     await run.append(
-        "decided", {**asked, "answer": guidance, "by": "", "reason": "", "reset": reset}
+        "decided", {**fields, "answer": guidance, "by": "", "reason": "", "reset": reset}
     )
 
 
@@ -178,9 +178,9 @@ def take_edit(run: RunHost, file: Path) -> Path:
     names: list[str] = (run.state.handed or {}).get("files", [])
     fitting = [name for name in names if Path(name).suffix == file.suffix]
     if not fitting:
-        wanted = ", ".join(names) or "nothing"
+        listed = ", ".join(names) or "nothing"
         raise InputError(
-            "is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}"
+            "is no file that this run waits for", where=str(file), hint=f"it waits for: {listed}"
         )
     try:
         data = file.read_bytes()
@@ -193,14 +193,16 @@ def rewind(run: RunHost, checkpoint_id: str) -> list[str]:
     """Go back to a checkpoint; the stages whose files are deleted, so that they are made and
     asked for again.
     """
-    known = checkpoints(run.records())
-    found = next((one for one in known if one.id == checkpoint_id), None)
-    if found is None:
+    points = checkpoints(run.records())
+    checkpoint = next((point for point in points if point.id == checkpoint_id), None)
+    if checkpoint is None:
         raise InputError(
             f"run {run.id} has no checkpoint {checkpoint_id}",
             hint=f"see: transom runs show {run.id}",
         )
-    later = list(dict.fromkeys(one.stage for one in known if one.position > found.position))
+    later = list(
+        dict.fromkeys(point.stage for point in points if point.position > checkpoint.position)
+    )
     for stage in later:
         if file := run.state.stage(stage).file:
             (run.folder / file).unlink(missing_ok=True)
