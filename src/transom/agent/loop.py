@@ -36,7 +36,7 @@ from transom.llm.structured import (
     paused,
     repair_text,
 )
-from transom.runs.conversation import Conversation
+from transom.runs.conversation import ConversationState
 from transom.runs.observe import log_unreadable, of_conversation
 from transom.telemetry import keys
 
@@ -77,7 +77,7 @@ async def run_message(session: AgentSession) -> Reply:
             session.listener.check()
 
 
-def follow_up(state: Conversation, check: Check | None) -> dict[str, Json] | None:
+def follow_up(state: ConversationState, check: Check | None) -> dict[str, Json] | None:
     """Return the message to a model whose last reply was empty or does not follow its schema.
 
     None if the last reply was neither, or if the message was sent already.
@@ -100,7 +100,7 @@ def follow_up(state: Conversation, check: Check | None) -> dict[str, Json] | Non
 # -- one request -----------------------------------------------------------------------------------
 
 
-async def ask(session: AgentSession, state: Conversation, blocks: tuple[Block, ...]) -> None:
+async def ask(session: AgentSession, state: ConversationState, blocks: tuple[Block, ...]) -> None:
     """Make one model call; its reply is in the journal and in the state when this returns."""
     log, listener, purse = session.log, session.listener, session.meter.purse
     seconds = session.meter.seconds_left(session.deadline)
@@ -158,7 +158,7 @@ def _raise_failure(failure: TransomError, request: Request, chain: Chain) -> NoR
 
 
 def assemble_window(
-    session: AgentSession, state: Conversation, blocks: tuple[Block, ...]
+    session: AgentSession, state: ConversationState, blocks: tuple[Block, ...]
 ) -> Assembled:
     """Return the next request. Anything local in the conversation makes all of it local."""
     began = time.time_ns()
@@ -206,7 +206,7 @@ def _report_folding(session: AgentSession, assembled: Assembled, began: int) -> 
 
 
 def judge_reply(
-    state: Conversation, check: Check | None, role: str, reply: Reply
+    state: ConversationState, check: Check | None, role: str, reply: Reply
 ) -> tuple[str, TransomError | None]:
     """Return the status of a reply that is not journaled yet, and the error of a failed one.
 

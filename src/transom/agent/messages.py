@@ -27,7 +27,7 @@ from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, S
 from transom.llm.checked import check_kind
 from transom.llm.codec import request_from_json
 from transom.runs import Stage
-from transom.runs.conversation import Message
+from transom.runs.conversation import ProgramMessage
 from transom.runs.observe import of_agent, of_conversation
 from transom.runs.tool_calls import egress_in_calls
 from transom.runs.windows import request_of
@@ -88,7 +88,7 @@ async def send_message(
     return await answer_last(session)
 
 
-def _number_of(messages: Sequence[Message], id: str) -> int:  # noqa: A002  as above
+def _number_of(messages: Sequence[ProgramMessage], id: str) -> int:  # noqa: A002  as above
     """Return the number of the message with an id, or the number of a new one."""
     for number, message in enumerate(messages):
         if message.data.get("id") == id:
@@ -109,7 +109,7 @@ def _other_message(
     return RunError(problem, where=log.id, hint="begin with resume(), or give messages ids")
 
 
-def _is_current(stage: Stage, message: Message) -> bool:
+def _is_current(stage: Stage, message: ProgramMessage) -> bool:
     """Return whether an answer rests on today's sources; in a kept conversation it always does."""
     if stage.is_kept:
         return True
@@ -240,7 +240,7 @@ def _note_failure(log: ConversationLog, error: BaseException) -> None:
 
 
 def _response_to(
-    session: AgentSession, message: Message, reply: Reply, *, cap: Ended | None = None
+    session: AgentSession, message: ProgramMessage, reply: Reply, *, cap: Ended | None = None
 ) -> Response:
     """Return the response to a message.
 
@@ -277,7 +277,7 @@ def _response_to(
     )
 
 
-def last_request(session: AgentSession, message: Message) -> Request | None:
+def last_request(session: AgentSession, message: ProgramMessage) -> Request | None:
     """Return the last request of a message, or None if no model was asked."""
     if session.last_request and session.last_request[0] is message:
         return session.last_request[1]

@@ -27,7 +27,7 @@ from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults,
 from transom.llm.deltas import Delta
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
-from transom.runs.conversation import CallPlace, Conversation, Message
+from transom.runs.conversation import CallPlace, ConversationState, ProgramMessage
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
@@ -52,7 +52,7 @@ class ConversationLog:
         self.id = id
         self.key = stage.key(id)
         self.account = (stage.host.id, *self.key.root)
-        self.state: Conversation = stage.state(id)
+        self.state: ConversationState = stage.state(id)
 
     async def append(self, kind: str, data: Mapping[str, Any]) -> None:
         """Append an event."""
@@ -70,14 +70,14 @@ class ConversationLog:
         """Return the place of a call of the last reply."""
         return CallPlace(self.key, self.state.replies - 1, number)
 
-    def blocks_of(self, message: Message) -> Iterator[Block]:
+    def blocks_of(self, message: ProgramMessage) -> Iterator[Block]:
         """Yield the blocks that a message came with, and those that were recalled for it."""
         for name in ("blocks", "recalled"):
             if sha := message.data.get(name):
                 for block in json.loads(self.host.store.get_blob(sha)):
                     yield Block(**block)
 
-    def outcomes_of(self, message: Message) -> Iterator[tuple[CallPlace, Any]]:
+    def outcomes_of(self, message: ProgramMessage) -> Iterator[tuple[CallPlace, Any]]:
         """Yield the outcomes of a message's calls, and of those in the sub-conversations that these
         calls opened.
         """
@@ -163,7 +163,7 @@ class ConversationIndex:
         window: the turns of the last window, the older ones of them folded.
     """
 
-    def __init__(self, state: Conversation, next_model: Callable[[], str]) -> None:
+    def __init__(self, state: ConversationState, next_model: Callable[[], str]) -> None:
         self._state = state
         self._next_model = next_model
         self._begin()
@@ -212,7 +212,7 @@ class ConversationIndex:
             self._correction = self._corrections.get(self._next_model(), UNCORRECTED)
         return self._correction
 
-    def _learn_from(self, message: Message) -> None:
+    def _learn_from(self, message: ProgramMessage) -> None:
         for ordinal, record in message.replies.items():
             if ordinal >= self._replies and "size" in record:
                 model, usage = record["reply"]["by"], record["reply"]["usage"]
@@ -315,7 +315,7 @@ class AgentSession:
     raises_caps: bool = False
     deadline: float | None = None
     next_message: int = 0
-    last_request: tuple[Message, Request] | None = None
+    last_request: tuple[ProgramMessage, Request] | None = None
     index: ConversationIndex = field(init=False)
 
     def __post_init__(self) -> None:
@@ -324,7 +324,7 @@ class AgentSession:
         next_model = partial(self.log.stage.next_model, self.window.role.name)
         self.index = ConversationIndex(self.log.state, next_model)
 
-    def blocks_of(self, message: Message) -> tuple[Block, ...]:
+    def blocks_of(self, message: ProgramMessage) -> tuple[Block, ...]:
         """Return all blocks that a message is answered from."""
         return (*self.window.always, *self.log.blocks_of(message))
 

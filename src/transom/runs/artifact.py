@@ -49,8 +49,10 @@ class File(Generic[T]):
     folder: str = ""
 
     def read(self, path: Path) -> T:
-        """The value in a file that a person may have edited; InputError where it cannot be read
-        back.
+        """Return the value in a file that a person may have edited.
+
+        Raises:
+            InputError: the file cannot be read back.
         """
         try:
             return self.decode(path.read_bytes())
@@ -62,12 +64,12 @@ class File(Generic[T]):
 
 
 def text_file(name: str, folder: str = "") -> File[str]:
-    """UTF-8 text."""
+    """Return a file of UTF-8 text."""
     return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"), folder)
 
 
 def model_file(name: str, model: type[M], folder: str = "") -> File[M]:
-    """A pydantic model as JSON, by its aliases."""
+    """Return a file with a pydantic model as JSON, by its aliases."""
     return File(
         name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder
     )
@@ -106,13 +108,16 @@ class Artifact(Generic[T]):
 
 
 def epoch_of(deletions: int, inputs: Sequence[object]) -> str:
-    """An artifact's `epoch`."""
+    """Return the `epoch` of an artifact."""
     upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]
+    # An empty epoch keeps the journals of runs without deletions short.
     return digest([deletions, *upstream])[:16] if deletions or any(upstream) else ""
 
 
 def lineage_of(epoch: str, edited: str, inputs: Sequence[object]) -> str:
-    """An artifact's `lineage`; `edited`: digest of the file where a person changed it, else ""."""
+    """Return the `lineage` of an artifact; `edited` is the digest of a file that a person changed,
+    else "".
+    """
     upstream = [value.lineage for value in inputs if isinstance(value, Artifact)]
     return digest([epoch, edited, *upstream])[:16] if epoch or edited or any(upstream) else ""
 
@@ -134,6 +139,7 @@ def set_aside(path: Path) -> Path:
 
     It is copied, not moved: a kill in between must not look as if the file had been deleted.
     """
+    # A name that is taken is the person's earlier version.
     number = 1
     while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
         number += 1
@@ -213,10 +219,13 @@ def decide(
     file_digest: str | None,
     answer: str | None,
 ) -> StagePlan:
-    """What is to be done with a stage; `file_digest`: SHA-256 of its file, `answer`: a person's, to
-    these very changes.
+    """Return what to do with a stage.
+
+    `file_digest` is the SHA-256 of its file, None if there is none; `answer` is a person's decision
+    about exactly these changes.
     """
     last_end, cut_off = history.last_end, history.open
+    # It never came to an end. An attempt that was cut off keeps the epoch that it began with.
     if last_end is None:
         return StagePlan("run", cut_off.deletions if cut_off else 0)
     deletions: int = last_end["deletions"]
@@ -231,11 +240,13 @@ def decide(
         and (cut_off.deletions > deletions or file_digest != last_end["output"])
     ):
         return StagePlan("run", cut_off.deletions)
+    # From here on its file is there, and no attempt was cut off while writing it.
     unchanged = is_current and last_end["fingerprint"] == fingerprint
     if file_digest == last_end["output"]:
         return StagePlan("reuse" if unchanged else "run", deletions)
     if unchanged:
         return StagePlan("reuse", deletions, edited=file_digest)
+    # Inputs and file both changed: only a person can say which counts.
     if answer == "redo":
         return StagePlan("run", deletions)
     return StagePlan("keep" if answer == "keep" else "ask", deletions, edited=file_digest)
@@ -270,5 +281,6 @@ def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], ve
         digest([value.sha256, value.lineage] if isinstance(value, Artifact) else value)
         for value in inputs
     ]
+    # A changed prompt or another model makes the results void.
     roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
     return digest({"inputs": digests, "roles": roles, "version": version})

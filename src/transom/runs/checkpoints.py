@@ -68,12 +68,15 @@ class Checkpoint:
 
 
 def checkpoints(records: Iterable[Record], before: Sequence[Checkpoint] = ()) -> list[Checkpoint]:
-    """The checkpoints of a run's stream, oldest first; those before it are known."""
+    """Return the checkpoints of a run's stream, oldest first; `before` holds those of earlier
+    records.
+    """
     points = [*before]
     for record in records:
         if record.kind == "done":
             data: Any = record.data
             stamp = f"{datetime.fromisoformat(record.at).astimezone(UTC):%Y%m%d%H_%H%M%S}"
+            # A clock that goes back must not make an id that sorts before an earlier one.
             if points:
                 stamp = max(stamp, points[-1].id.rpartition("_")[0])
             place = f"{stamp}_{len(points) + 1}"
@@ -135,6 +138,7 @@ class CheckpointFiles:
 
     def _tidy(self, now: datetime) -> None:
         policy, limit = self.settings.retention_policy, self.settings.max_checkpoints_per_hour
+        # Hours are the names of folders, so comparing texts compares times.
         oldest = f"{now.astimezone(UTC) - timedelta(days=1):%Y%m%d%H}"
         for hour in [] if policy == "all" else [*(self.folder / _HOURLY).glob("[0-9]*")]:
             if policy == "latest" or hour.name < oldest:
@@ -148,6 +152,7 @@ class CheckpointFiles:
 
     def _write(self, name: str, content: Json) -> None:
         path = self.folder / name
+        # Written beside and renamed, so that a reader never sees half a file.
         half = path.with_name(f".{path.name}.half")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +165,7 @@ class CheckpointFiles:
 
 
 def _readable(path: Path) -> Json:
-    """A stage's file as JSON where it is, else as text."""
+    """Return the content of a stage's file: JSON if it is JSON, else text."""
     text = path.read_bytes().decode("utf-8", "backslashreplace")
     if path.suffix == ".json":
         with suppress(ValueError, RecursionError):

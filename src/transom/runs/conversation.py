@@ -83,6 +83,7 @@ class ConversationKey(NamedTuple):
     def opener(self) -> CallPlace | None:
         """The call that opened it, `PARENT/REPLY.CALL`; None where a program did."""
         parent, _, last = self.conversation.rpartition("/")
+        # A program's sub-conversation has a name of its own after the slash.
         match = re.fullmatch(r"(\d+)\.(\d+)", last)
         return (
             CallPlace(self._replace(conversation=parent), int(match[1]), int(match[2]))
@@ -92,7 +93,7 @@ class ConversationKey(NamedTuple):
 
 
 def key_of(data: Any) -> ConversationKey:
-    """The conversation of a journal record."""
+    """Return the conversation of a journal record."""
     return ConversationKey(data["stage"], data["epoch"], data["conversation"])
 
 
@@ -116,7 +117,7 @@ class CallPlace(NamedTuple):
 
 
 def place_of(data: Any) -> CallPlace:
-    """The call of a journal record."""
+    """Return the call of a journal record."""
     return CallPlace(key_of(data), data["ordinal"], data["call"])
 
 
@@ -139,7 +140,7 @@ class Spent:
 
 
 @dataclass
-class Message:
+class ProgramMessage:
     """One message of a program and what it came to.
 
     Attributes:
@@ -183,7 +184,7 @@ class SubLink(NamedTuple):
 
 
 @dataclass
-class Conversation:
+class ConversationState:
     """The state of one conversation.
 
     Attributes:
@@ -202,7 +203,7 @@ class Conversation:
 
     turns: list[Turn] = field(default_factory=list)
     marks: list[tuple[int, Mark]] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ProgramMessage] = field(default_factory=list)
     replies: int = 0
     pending: Reply | None = None
     call_starts: dict[int, int] = field(default_factory=dict)
@@ -213,13 +214,13 @@ class Conversation:
     spent: Spent = field(default_factory=Spent)
 
     @property
-    def open_message(self) -> Message | None:
+    def open_message(self) -> ProgramMessage | None:
         """The last message, where it has no answer."""
         last = self.messages[-1] if self.messages else None
         return last if last and last.answer is None else None
 
-    def message_of(self, ordinal: int) -> Message | None:
-        """The message whose reply that is; None where it does not count any more."""
+    def message_of(self, ordinal: int) -> ProgramMessage | None:
+        """Return the message of a reply, or None if the reply does not count any more."""
         for message in reversed(self.messages):  # nearly always the last one
             if ordinal in message.replies:
                 return message
@@ -245,6 +246,7 @@ class Conversation:
             case "tool_started":
                 self.call_starts[data["call"]] = self.call_starts.get(data["call"], 0) + 1
             case "tool_result":
+                # Its reply may have been taken back since.
                 if message := self.message_of(data["ordinal"]):
                     message.results.setdefault(data["ordinal"], {})[data["call"]] = data["outcome"]
                 self._mark_egress(data["outcome"]["result"])
@@ -280,8 +282,9 @@ class Conversation:
 
     def _apply_message(self, data: dict[str, Any]) -> None:
         self.settle()
+        # A follow-up or a finding belongs to the program's last message.
         if "fingerprint" in data:
-            self.messages.append(Message(data, len(self.turns)))
+            self.messages.append(ProgramMessage(data, len(self.turns)))
         if "sub" in data:
             self.finding_turns[data["sub"]] = len(self.turns)
         if data["text"] is not None:
@@ -300,8 +303,10 @@ class Conversation:
         message.replies[data["ordinal"]] = data
         self.replies = data["ordinal"] + 1
         self._mark_egress(data["reply"])
+        # An empty reply leaves nothing in the conversation.
         if status == "silent":
             return
+        # The wrong answer stands until the next one, so that the model can see it.
         if status == "repair":
             message.bad_from = len(self.turns)
             self.turns.append(AssistantMessage(reply.parts))
@@ -309,12 +314,13 @@ class Conversation:
             if message.bad_from is not None:
                 self._cut(message.bad_from)
                 message.bad_from = None
+        # Calls of a reply that was cut off may be half a call, so none of them runs.
         elif reply.calls and reply.stop != "length":
             self.pending, self.call_starts = reply, {}
         else:
             self._apply_answer(message, reply)
 
-    def _apply_answer(self, message: Message, reply: Reply) -> None:
+    def _apply_answer(self, message: ProgramMessage, reply: Reply) -> None:
         message.answer, message.usage, message.spent = (
             reply,
             self.spent.usage,
@@ -331,6 +337,7 @@ class Conversation:
         message.end = len(self.turns)
 
     def _apply_reset(self, data: dict[str, Any]) -> None:
+        # Replies are not taken out of `spent`: they were paid for.
         del self.messages[data["to"] :]
         self._cut(data["turns"])
         self.pending = None
@@ -340,6 +347,7 @@ class Conversation:
         del self.turns[turns:]
         self.marks = [mark for mark in self.marks if mark[0] <= turns]
         self.finding_turns = {sub: turn for sub, turn in self.finding_turns.items() if turn < turns}
+        # Values that were computed from the turns start anew.
         self.version += 1
 
     def _mark_egress(self, data: dict[str, Any]) -> None:

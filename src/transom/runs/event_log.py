@@ -103,6 +103,7 @@ class RunHost:
         """
         if sync is None:
             sync = kind not in _UNSYNCED
+        # A later record must not be in the journal without an earlier one.
         if self._pending:
             self._resubmit_refused()
         self._appends += 1

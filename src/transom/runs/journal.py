@@ -33,8 +33,8 @@ from transom.runs.conversation import (
     IN_DOUBT,
     KINDS,
     CallPlace,
-    Conversation,
     ConversationKey,
+    ConversationState,
     Spent,
     place_of,
 )
@@ -65,7 +65,7 @@ class RunState:
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
     decisions: dict[tuple[str, str, str], Any] = field(default_factory=dict)
-    conversations: dict[ConversationKey, Conversation] = field(default_factory=dict)
+    conversations: dict[ConversationKey, ConversationState] = field(default_factory=dict)
     spent: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
     once: dict[tuple[str, str, str], list[CallPlace]] = field(default_factory=dict)
     version: int | None = None
@@ -80,12 +80,12 @@ class RunState:
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
 
-    def conversation(self, key: ConversationKey) -> Conversation:
-        """The conversation of that key; an empty one where there was none."""
+    def conversation(self, key: ConversationKey) -> ConversationState:
+        """Return the conversation of a key, or a new one; always the same object."""
         try:
             return self.conversations[key]
         except KeyError:
-            conversation = self.conversations[key] = Conversation(
+            conversation = self.conversations[key] = ConversationState(
                 spent=self.spent.setdefault(key.root, Spent())
             )
             return conversation
@@ -102,7 +102,9 @@ class RunState:
         }
 
     def outcome(self, place: CallPlace) -> dict[str, Any] | None:
-        """What came of a call; None where nothing did, or its reply does not stand any more."""
+        """Return the outcome of a call, or None if it has none or its reply does not count any
+        more.
+        """
         message = self.conversation(place.key).message_of(place.ordinal)
         return message.results.get(place.ordinal, {}).get(place.call) if message else None
 
@@ -118,6 +120,7 @@ class RunState:
         """Whether it is known what came of a call, and that stands in a conversation as it is
         today.
         """
+        # A call that timed out may still be running.
         outcome = self.outcome(place)
         if outcome is None or (error := outcome.get("error", "")) in IN_DOUBT:
             return False
@@ -128,6 +131,7 @@ class RunState:
         have an extract.
         """
         sub, opener = self.conversation(key).sub, key.opener
+        # It is an agent's own conversation, which its program knows.
         if sub is None:
             return True
         outcome = self.outcome(opener) if opener else None
@@ -147,7 +151,7 @@ class RunState:
 
 
 def fold(records: Iterable[Record]) -> RunState:
-    """The state that a stream of records describes."""
+    """Return the state that a stream of records describes."""
     state = RunState()
     for record in records:
         apply(state, record.kind, record.data)
@@ -166,6 +170,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 "running",
                 None,
             )
+            # The first record of a run decides; journals before there was a version have 1.
             state.version = state.version or data.get("journal", 1)
             state.is_closed = False
         case "started" | "writing" | "done":
@@ -181,6 +186,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.open_choices.pop(slot(data), None)
             if "after" in data:
                 state.helps.append(data)
+        # Another walk needs no answer any more.
         case "settled":
             state.open_choices = {
                 waiting_slot: choice
@@ -198,7 +204,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
 
 
 def _apply_event(state: RunState, kind: str, data: Any) -> None:
-    """An event of a conversation."""
+    """Apply an event of a conversation."""
     # made by itself for each of many events
     key: Any = data["stage"], data["epoch"], data["conversation"]
     conversation = state.conversations.get(key) or state.conversation(ConversationKey(*key))

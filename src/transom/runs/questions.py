@@ -40,8 +40,9 @@ def slot(choice: Choice) -> Slot:
 def of_call(
     kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any"
 ) -> Choice:
-    """The choice that a run pauses with for a tool call; arguments made of local text (`egress`)
-    stand in no error.
+    """Return the choice that a run pauses with for a tool call.
+
+    If its conversation is local (`egress`), no error quotes the arguments.
     """
     fields = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     choice = {
@@ -57,20 +58,20 @@ def of_call(
 
 
 def short_name(choice: Choice) -> str:
-    """What `--question` takes."""
+    """Return the value that `--question` takes for a choice."""
     return str(choice["stage"] if "file" in choice else choice["fingerprint"][:_SHORT])
 
 
 def options_of(choice: Choice) -> tuple[str, ...]:
-    """What may be answered; any text where empty."""
+    """Return the possible answers; an empty tuple if any text is one."""
     if "prompt" in choice:
         return tuple(choice["options"])
     return ("approve", "refuse") if choice.get("kind") == APPROVAL else ("keep", "redo")
 
 
 def in_full(choice: Choice) -> str:
-    """What waits, for whoever decides: a call with all its arguments, the stage whose file it
-    is, or the question.
+    """Return what waits in full: a call with all its arguments, the stage of a file, or the
+    question.
     """
     if "tool" in choice:
         return f"{choice['tool']}({choice['arguments']})"
@@ -78,8 +79,8 @@ def in_full(choice: Choice) -> str:
 
 
 def cut(choice: Choice) -> str:
-    """The same for an error, which is told elsewhere, too: long arguments are cut, and local
-    ones left out.
+    """Return what waits for an error, which others read, too: long arguments are cut, and local
+    ones are left out.
     """
     if choice.get("egress", "any") != "any":
         return f"{choice['tool']}(...)"
@@ -88,7 +89,9 @@ def cut(choice: Choice) -> str:
 
 
 def command(run_id: str, question: str, options: Sequence[str], *, needs_name: bool = False) -> str:
-    """The command that answers; pasted with several words to choose from, it answers nothing."""
+    """Return the command that answers. Pasted with several options to choose from, it answers
+    nothing.
+    """
     listed = (
         "--choose N"
         if any(" " in option for option in options)
@@ -106,7 +109,7 @@ def command(run_id: str, question: str, options: Sequence[str], *, needs_name: b
 
 
 def how_to_answer(run_id: str, choice: Choice) -> str:
-    """The command for the answer to what waits, and which call it is about."""
+    """Return how to answer a choice, and which call it is about."""
     options = options_of(choice)
     needs_name = bool(choice.get("needs_name"))
     line = f"answer with: {command(run_id, short_name(choice), options, needs_name=needs_name)}"
@@ -121,8 +124,9 @@ def how_to_answer(run_id: str, choice: Choice) -> str:
 
 
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
-    """The one choice that a person means, by a name or the beginning of a fingerprint: never one
-    taken for another.
+    """Return the one choice that a person means, by a name or the beginning of a fingerprint.
+
+    An ambiguous name is an error: no choice is ever taken for another.
     """
     fitting = [
         choice
@@ -199,8 +203,8 @@ def _numbered(options: Sequence[str]) -> str:
 
 
 def _chosen_option(choice: Choice, text: str) -> str:
-    """The option that a text names by its words or its number; the text itself where there are
-    none.
+    """Return the option that a text names by its words or its number, or the text if there are no
+    options.
     """
     text, options = text.strip(), options_of(choice)
     if not text:
@@ -218,12 +222,13 @@ def _chosen_option(choice: Choice, text: str) -> str:
 def answered(
     choice: Choice, folder: Path, answer: str, reason: str = "", *, by: str = ""
 ) -> dict[str, Any]:
-    """The journal's `decided` record for a person's answer, for the file as it lies there now."""
+    """Return the `decided` record of a person's answer, about the file as it is now."""
     edited, answer = choice["edited"], _chosen_option(choice, answer)
     if choice.get("needs_name") and not by.strip():
         problem = f"the answer to {cut(choice)!r} needs the name of the person who gives it"
         raise InputError(problem, where=choice["stage"], hint="add: --by NAME")
     # gone: the next walk makes it anew
+    # The edit that counts is the file as it is now, not as it was when the question came up.
     if "file" in choice and (path := folder / choice["file"]).is_file():
         edited = digest(path.read_bytes())
     fields: dict[str, Any] = {

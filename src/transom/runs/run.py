@@ -93,6 +93,7 @@ class Run(RunHost):
         """
         check_kind(workspace, Workspace, "workspace", "Run.open", 'say Workspace.at(".transom")')
         check_kind(chain, Chain, "chain", "Run.open")
+        # The row of the first process that opens the run wins, so that two never make two journals.
         key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
             # equal runs may be in other stores
@@ -195,6 +196,7 @@ class Run(RunHost):
                 where=self.id,
             )
         path = self.folder / (out.folder or name) / out.name
+        # Name and file are taken for this walk before anything is read.
         with self._lease.working(name, path):
             step = StageStep(
                 name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version)
@@ -251,16 +253,15 @@ class Run(RunHost):
         return [result for result in results if isinstance(result, MapResult)]
 
     def _plan(self, step: StageStep[T]) -> StagePlan:
-        """What is to be done, by the journal, by the file as it lies there, and by who answers
+        """Return what to do with a stage, by the journal, its current file, and the providers of
         today.
         """
         history, file_digest = self.state.stage(step.name), step.file_digest
-        answered = history.last_end["answered"] if history.last_end else []
-        rests_on = [
-            (provider, [AnsweredFrom(**source) for source in sources])
-            for provider, sources in answered
-        ]
-        is_current = all(self.chain.is_current(*answer_sources) for answer_sources in rests_on)
+        # An answer is out of date if its provider answers from other sources now.
+        is_current = True
+        for provider, sources in history.last_end["answered"] if history.last_end else ():
+            answer_sources = [AnsweredFrom(**source) for source in sources]
+            is_current = is_current and self.chain.is_current(provider, answer_sources)
         decided = self.state.decisions.get((step.name, step.fingerprint, file_digest or ""))
         answer = decided["answer"] if decided else None
         return decide(
@@ -277,6 +278,7 @@ class Run(RunHost):
             raise await self._pause_for_choice(step, plan)
         if any(stage == name for stage, _ in self.state.waiting):
             await self.append("settled", {"stage": name})
+        # Deletions upstream void the journaled replies of this stage, too.
         epoch = epoch_of(plan.deletions, inputs)
         attributes = {
             keys.OPERATION: keys.STAGE_RUN,
@@ -289,14 +291,13 @@ class Run(RunHost):
                 value = await self._attempt(step, plan, epoch)
             else:
                 value = await self._reuse(step, plan, epoch)
-        providers, usage, last_end = "", Usage(), self.state.stage(name).last_end
+        providers, usage = "", Usage()
+        last_end = self.state.stage(name).last_end
         if plan.edited:
             providers = A_PERSON
         elif last_end:
-            providers, usage = (
-                ",".join(provider for provider, _ in last_end["answered"]),
-                Usage(**last_end["usage"]),
-            )
+            providers = ",".join(provider for provider, _ in last_end["answered"])
+            usage = Usage(**last_end["usage"])
         lineage = lineage_of(epoch, plan.edited, inputs)
         return Artifact(value, path, digest(path.read_bytes()), lineage, epoch, providers, usage)
 
@@ -308,6 +309,7 @@ class Run(RunHost):
         """
         try:
             value = step.output.read(step.path)
+        # A file that a person edited is theirs to correct.
         except InputError:
             if plan.edited:
                 raise
@@ -317,6 +319,8 @@ class Run(RunHost):
             f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
         )
         last_end = self.state.stage(step.name).last_end
+        # The journal must say that these inputs were answered with the edit, or the next walk would
+        # ask again.
         if plan.action == "keep" and last_end:
             fields = {
                 "attempt": last_end["attempt"],
@@ -331,16 +335,11 @@ class Run(RunHost):
 
     async def _attempt(self, step: StageStep[T], plan: StagePlan, epoch: str) -> T:
         history = self.state.stage(step.name)
-        matching = [
-            a
-            for a in history.attempts
-            if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)
-        ]
-        attempt = (
-            matching[-1]
-            if matching
-            else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
-        )
+        attempt = Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
+        for earlier in history.attempts:
+            # The same inputs after the same deletions: its replies are replayed.
+            if earlier[1:] == attempt[1:]:
+                attempt = earlier
         await self.append("started", {"stage": step.name, **attempt._asdict()})
         self.progress(
             f"{step.name}: working"
@@ -353,12 +352,14 @@ class Run(RunHost):
         began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
         data = step.output.encode(value)
+        # The file that a person edited is about to be replaced.
         if step.file_digest not in (None, digest(data), *history.outputs):
             self.progress(
                 f"{step.path.name} was changed by hand; that version is kept as"
                 f" {set_aside(step.path).name}"
             )
         file = step.path.relative_to(self.folder).as_posix()
+        # Written first: a kill in between must not make the file look edited by a person.
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
         if stage.memoise:
@@ -438,8 +439,8 @@ class Run(RunHost):
         raise await self.pause("", prompt, question.to_choice())
 
     async def _pause_for_choice(self, step: StageStep[Any], plan: StagePlan) -> Paused:
-        """Inputs and file of a stage both changed, and a person says which counts; an answer may
-        be void by now.
+        """Return the pause of a stage whose inputs and file both changed; an earlier answer may be
+        void.
         """
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
         choice["file"] = step.path.relative_to(self.folder).as_posix()

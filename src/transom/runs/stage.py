@@ -21,7 +21,7 @@ from transom.llm.capabilities import UNBOUNDED
 from transom.llm.deltas import OnDelta, both
 from transom.llm.purse import FAILED_ATTEMPT, Estimate, Purse, release_all, reserve_all
 from transom.runs.artifact import write_file
-from transom.runs.conversation import Conversation, ConversationKey
+from transom.runs.conversation import ConversationKey, ConversationState
 from transom.runs.event_log import RunHost, tell_nobody
 from transom.runs.observe import log_failure, log_reply, of_reply, of_request
 from transom.runs.tool_calls import ToolJournal
@@ -155,7 +155,7 @@ class Stage:
         """Return the key under which a conversation is found in the run."""
         return ConversationKey(self.name, self.epoch, conversation)
 
-    def state(self, conversation: str) -> Conversation:
+    def state(self, conversation: str) -> ConversationState:
         """Return a conversation as its events have it; always the same object."""
         return self.host.state.conversation(self.key(conversation))
 
@@ -196,6 +196,7 @@ class Stage:
             TimeoutError: there was no reply in time.
         """
         on_delta = both(on_delta, self.host.on_delta)
+        # A call without a limit waits for nobody.
         purses: list[Purse] = []
         if purse is not None and purse.is_capped:
             purses.append(purse)
@@ -228,6 +229,7 @@ class Stage:
         """Return what a call reserves in each purse."""
         chain = self.host.chain.of(role.name)
         answering = self._pinned.get(id(chain))
+        # Only a provider that can still answer may decide what the call could cost.
         providers = [provider for provider in chain.providers if answering in (None, provider.name)]
         if tokens is None:
             tokens = self.host.chain.estimate_tokens(request)
@@ -267,6 +269,7 @@ class Stage:
                 raise
             finally:
                 FAILED_ATTEMPT.reset(token)
+            # What is made of local text is local.
             if request.window.egress != "any":
                 reply = replace(reply, egress=request.window.egress)
             record = self._record(request, role, reply, state.replies, size)
@@ -353,7 +356,7 @@ class Stage:
         return record
 
     async def _journal_reply(
-        self, conversation: str, request: Request, state: Conversation, record: dict[str, Any]
+        self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
     ) -> BaseException | None:
         """Journal a reply that is paid for, even if the task is cancelled meanwhile.
 
@@ -373,7 +376,7 @@ class Stage:
         return None
 
     async def _append_reply(
-        self, conversation: str, request: Request, state: Conversation, record: dict[str, Any]
+        self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
     ) -> None:
         """Append a reply's record; its window goes to the store first."""
         if conversation not in self._windows:

@@ -80,7 +80,9 @@ def refuse_in_tool_call(
 
 
 def mark_calls(egress: Egress) -> None:
-    """A handler is given something of another home: what it returns is as local as that."""
+    """Mark the tool calls under way: their handlers were given something of another home, so their
+    results are as local as that.
+    """
     for scope in _scopes():
         scope.received = strictest(scope.received, egress)
 
@@ -104,7 +106,7 @@ and its effect is not known."""
 
 
 def _mark_of(call: ToolCall) -> str:
-    """What tells a call from those that ask for something else."""
+    """Return the digest that equal calls share."""
     return digest(call.wanted)[:16]
 
 
@@ -118,8 +120,9 @@ class ToolJournal:
         self._in_flight: set[CallPlace] = set()
 
     async def approval(self, place: CallPlace, call: ToolCall) -> PersonAnswer:
-        """What a person said to a call of the last reply; Paused before. An equal call elsewhere
-        is another one.
+        """Return a person's answer about a call of the last reply; Paused until there is one.
+
+        An equal call elsewhere needs an answer of its own.
         """
         fingerprint = digest([APPROVAL, self._run.id, place.to_json(), call.name, call.arguments])
         if answer := self._run.answer(place.key.stage, fingerprint):
@@ -149,6 +152,7 @@ class ToolJournal:
             with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
                 began = time.monotonic()
                 interruption: Interruption = ""
+                # The journal must say that it began: after a kill nobody could know otherwise.
                 if tool.effect in _OWN_DOUBT:
                     self._in_flight.add(place)  # until its outcome is journaled
                     interruption = await self._begin(place, tool, call)
@@ -161,12 +165,15 @@ class ToolJournal:
                     "seconds": round(time.monotonic() - began, 6),
                 }
                 record = {**place.to_json(), **fields, "outcome": outcome}
+                # It must never be repeated, so its result is synced; any other call may be made
+                # again.
                 if tool.effect == "once":
                     await self._run.append("tool_result", record)
                 else:
                     self._run.append_soon("tool_result", record)
             return result
         finally:
+            # Whatever came of it, it does not run any more.
             self._in_flight.discard(place)
 
     def was_once(self, place: CallPlace, call: ToolCall) -> bool:
@@ -181,6 +188,7 @@ class ToolJournal:
         """Journal that a call begins, unless it must not begin again."""
         event = place.to_json()
         attempts = self._run.state.conversation(place.key).call_starts.get(place.call, 0)
+        # An unknown effect is never repeated either, and no person is asked about it.
         if tool.effect != "once":
             if not attempts:
                 await self._run.append("tool_started", event, sync=False)
@@ -224,10 +232,11 @@ class ToolJournal:
         )
 
     def _equal_calls(self, place: CallPlace, mark: str) -> list[CallPlace]:
-        """The calls that ask for the same, and were begun as such that must not be repeated."""
+        """Return the calls that ask for the same and began as calls that must not be repeated."""
         return self._run.state.once.get((place.key.stage, place.key.epoch, mark), [])
 
     def _is_in_doubt(self, place: CallPlace) -> bool:
+        # It runs right now, beside this one.
         if place in self._in_flight:
             return False
         return not (self._is_walked(place.key.conversation) and self._run.state.stands(place))

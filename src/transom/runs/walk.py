@@ -40,7 +40,7 @@ class Route(Generic[S]):
     choose: Callable[[S], str]
 
     def next(self, state: S) -> str:
-        """The next node, which has to be a declared one."""
+        """Return the next node; RunError if it is not a declared one."""
         name = self.choose(state)
         if name not in self.targets:
             raise RunError(
@@ -51,7 +51,7 @@ class Route(Generic[S]):
 
 
 def to(name: str) -> Route[Any]:
-    """The route that always leads to one node."""
+    """Return a route that always leads to one node."""
     return Route((name,), lambda _: name)
 
 
@@ -93,8 +93,9 @@ async def walk(run: RunHost, table: Table[S], state: S) -> S:
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
-    """The same table as a compiled LangGraph graph, for applications that live there; it needs the
-    extra `langgraph`.
+    """Return the table as a compiled LangGraph graph, for applications built on LangGraph.
+
+    It needs the extra `langgraph`.
 
     Invoke it with the fields of the state, a dataclass, as a mapping; a node's update holds every
     field.
@@ -141,10 +142,10 @@ class MapResult(Generic[T]):
 
 
 def folder_of(key: str) -> str:
-    """The folder of an item: readable, a single one below the map's, different for different
-    keys.
-    """
+    """Return the folder of an item, below the map's: readable, and different for different keys."""
+    # The percent signs keep different keys different.
     safe = quote(key, safe=" ()+,;=@[]") or "%"
+    # Files that begin with a dot are hidden, and `.` and `..` are folders that exist.
     if safe.startswith("."):
         safe = f"%2E{safe[1:]}"
     return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 17]}-{digest(key)[:16]}"

@@ -26,7 +26,7 @@ from transom.llm import EgressPolicy, Request, Turn, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import reply_from_json, request_from_json
 from transom.llm.replay import RecordedCall, Recording
-from transom.runs.conversation import KINDS, Conversation, ConversationKey, key_of
+from transom.runs.conversation import KINDS, ConversationKey, ConversationState, key_of
 from transom.store import Record, Store
 from transom.telemetry import Redactor
 
@@ -40,8 +40,9 @@ class WindowWriter:
     _folded: tuple[Turn | None, int, int] = (None, 0, 0)
 
     async def keep(self, request: Request, turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
-        """The `window` of a reply's record."""
+        """Return the `window` of a reply's record."""
         shown_turns = request.window.turns
+        # The head is the same for most calls of a conversation, and is stored once.
         if self._head[0] != request.head:
             self._head = (
                 request.head,
@@ -62,11 +63,13 @@ class WindowWriter:
         ):
             return {"turns": [0, len(turns)]}  # nothing is folded: it only ever grows at its end
         equal_turns, most_equal = 0, min(len(shown_turns), len(turns))
+        # Identity, not equality: equal turns at other places must not be taken for these.
         while equal_turns < most_equal and shown_turns[-1 - equal_turns] is turns[-1 - equal_turns]:
             equal_turns += 1
         head = shown_turns[: len(shown_turns) - equal_turns]
         tail: dict[str, Json] = {"turns": [len(turns) - equal_turns, len(turns)]}
         note, length, first = self._folded
+        # The folded part is the one that an earlier reply wrote down.
         if equal_turns and head and head[0] is note and len(head) == length:
             return {"head_of": first, **tail}
         if equal_turns and head:
@@ -75,8 +78,8 @@ class WindowWriter:
 
 
 def _literal(head: Sequence[Turn], turns: Sequence[Turn]) -> list[Json]:
-    """Turns by their places where they are those of the conversation, neighbours together, else
-    as they are.
+    """Return turns as their places in the conversation, neighbours together; a turn that the
+    conversation does not have is written out.
     """
     numbers = {id(turn): number for number, turn in enumerate(turns)}
     places: list[Json] = []
@@ -92,7 +95,7 @@ def _literal(head: Sequence[Turn], turns: Sequence[Turn]) -> list[Json]:
 
 
 def blobs_of(kind: str, data: Any) -> list[str]:
-    """The blobs that a record of a run names."""
+    """Return the blobs that a record of a run names."""
     if kind == "model_reply":
         return [data["window"][name] for name in ("request", "rendered") if name in data["window"]]
     if kind == "user_message":
@@ -101,8 +104,8 @@ def blobs_of(kind: str, data: Any) -> list[str]:
     return [digest] if digest else []
 
 
-def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> dict[str, Any]:
-    """The JSON of the whole request of a reply (see `Request.to_json`)."""
+def request_of(store: Store, window: Mapping[str, Any], state: ConversationState) -> dict[str, Any]:
+    """Return the JSON of a reply's whole request; see `Request.to_json`."""
     request: dict[str, Any] = json.loads(store.get_blob(window["request"]))
     head = window.get("head", [])
     if "head_of" in window and (message := state.message_of(window["head_of"])):
@@ -119,13 +122,14 @@ def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> 
 
 
 def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
-    """The whole request of each journaled reply, in the order of a run's records."""
-    conversations: dict[ConversationKey, Conversation] = {}
+    """Return the whole request of each journaled reply, in the order of a run's records."""
+    conversations: dict[ConversationKey, ConversationState] = {}
     requests: list[dict[str, Any]] = []
     for record in records:
         if record.kind in KINDS:
-            state = conversations.setdefault(key_of(record.data), Conversation())
+            state = conversations.setdefault(key_of(record.data), ConversationState())
             if record.kind == "model_reply":
+                # The request was made after the results of the last reply became turns.
                 state.settle()
                 requests.append(request_of(store, record.data["window"], state))
             state.apply(record.kind, record.data)
@@ -154,7 +158,7 @@ class JournaledCall:
     cache_view: Seen
 
     def tokens(self, piece: Piece) -> int:
-        """The estimate of a part of the window."""
+        """Return the estimated tokens of a part of the window."""
         return self.correction.tokens(piece_size(piece))
 
     def to_json(self) -> dict[str, Any]:
@@ -211,6 +215,7 @@ def journaled_calls(
         provider, usage, key = reply["reply"]["by"], Usage(**reply["reply"]["usage"]), key_of(reply)
         correction = learned.get((key, provider), TokenCorrection())
         monitor = monitors.setdefault(provider, CacheMonitor(terms_of(provider)))
+        # Each model counts tokens in its own way.
         monitor.tokens = correction
         cache_view = monitor.watch(request, usage, conversation=key.conversation)
         if size := reply.get("size"):
@@ -229,8 +234,8 @@ def recording_of(
     redact: Redactor,
     local: bool = False,
 ) -> Recording:
-    """What models were asked in a run, and what they answered; `local`: whether local text may
-    stand in it.
+    """Return the model calls of a run as a recording; `local` says whether local text may stand in
+    it.
     """
     pairs = zip(
         [record.data for record in records if record.kind == "model_reply"],
@@ -252,6 +257,7 @@ def recording_of(
             raise InputError(
                 problem, where=place, hint="where the recording may hold it say --local"
             )
+        # A recording is meant to be shared.
         if redact.inside(reply.to_json()) != reply.to_json():
             hint = "without it what follows could not be played; have it asked for without the key"
             raise InputError(

@@ -24,7 +24,7 @@ from transom.telemetry.otlp import exporter as configured
 
 
 def find_workspace(start: Path) -> Path:
-    """The nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
+    """Return the nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
     return next(
         (folder / FOLDER for folder in (start, *start.parents) if (folder / FOLDER).is_dir()),
         start / FOLDER,
@@ -100,7 +100,7 @@ class Workspace:
         return self.root / "traces"
 
     def open_store(self, *, after_append: Callable[[int], None] | None = None) -> SqliteStore:
-        """The workspace's database."""
+        """Open the workspace's database."""
         return SqliteStore.open(self.database, after_append=after_append)
 
     def open_store_for_reading(self) -> SqliteStore:
@@ -115,12 +115,12 @@ class Workspace:
 
 
 def run_key(kind: str, inputs: Mapping[str, Json]) -> str:
-    """What a run is found by: the same kind and inputs are the same run."""
+    """Return the key of a run: the same kind and inputs are the same run."""
     return digest({"kind": kind, "inputs": dict(inputs)})
 
 
 def trace_id(run_id: str) -> str:
-    """A run's trace for its whole life, the same after every resume: 32 hex digits."""
+    """Return the id of a run's trace, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
 
 
@@ -128,6 +128,7 @@ class RunLock:
     """Holds a run for this process; RunBusy says who else does."""
 
     def __init__(self, folder: Path, run_id: str, name: str) -> None:
+        # The lock is the open file, not its existence: the system frees it when a process dies.
         path = folder / f"{run_id}.lock"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -149,6 +150,7 @@ class RunLock:
                 else "wait for it to end, then try again"
             )
             raise RunBusy(f"{holder_name} has run {run_id} of {name} open", hint=hint) from error
+        # For people, and for the error of a second process.
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -172,8 +174,9 @@ class RunLease:
 
     @contextmanager
     def working(self, name: str, path: Path) -> Iterator[None]:
-        """A stage at work: name and file are its own in this walk, and the run is held, also
-        where it is closed.
+        """Hold the run while a stage works, even if the run is closed meanwhile.
+
+        The stage's name and file are its own in this walk.
         """
         problem = f"stage {name} begins after the run was closed" if self._closed else ""
         if name in self._names.values() or path in self._names:
@@ -196,6 +199,7 @@ class RunLease:
     def close(self) -> None:
         """Free the run, or have the last stage at work do so."""
         self._closed = True
+        # A stage that still works writes to the journal and the trace.
         if not self._at_work:
             for give_back in self._free:
                 give_back()
@@ -212,6 +216,7 @@ class RunLease:
             for task in dict.fromkeys(self._at_work)
             if task and task is not asyncio.current_task()
         ]
+        # Ctrl-C ends all of them; any other error lets them finish.
         if error is not None and not isinstance(error, Exception):
             for task in others:
                 task.cancel()
