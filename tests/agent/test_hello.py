@@ -91,7 +91,7 @@ async def test_a_provider_of_ones_own_is_named_by_its_class(own: str) -> None:
             view = agent.conversation()
             assert view and (agent.context().provider, view.metadata["by"]) == (
                 name.lower(),
-                [name.lower()],
+                (name.lower(),),
             )
 
 
