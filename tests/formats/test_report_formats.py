@@ -57,7 +57,7 @@ def assert_expectations(reading: FileReading, example: ReportExample) -> None:
     for expected in example.yields:
         facts = reading.measurements
         assert any(fits(fact, expected) for fact in facts), f"{expected} is not among {facts}"
-    identity = {fact.key: fact.value for fact in reading.sections[0].identity}
+    identity = {fact.facet: fact.text for fact in reading.sections[0].identity.facts}
     assert example.identity.items() <= identity.items()
     texts = {shape.text for shape in reading.unexplained}
     assert set(example.unexplained) <= texts

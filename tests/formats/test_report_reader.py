@@ -11,7 +11,6 @@ import pytest
 from transom.errors import InputError
 from transom.formats.reports import FileReading, read_report, read_report_text, shipped_formats
 from transom.formats.reports.loading import SHIPPED, load_format, load_formats
-from transom.formats.reports.readings import line_shape
 from transom.formats.reports.report_format import ReportFormat
 from transom.formats.reports.rules import CompiledFormat, compile_format, loosen
 
@@ -175,7 +174,6 @@ def test_unexplained_lines_are_gathered_by_shape() -> None:
     reading = read(f"Cells of the day\n{lines}Sum: 7\n", own_format(**TABLE))
     (shape,) = reading.unexplained
     assert (shape.count, shape.lines[:2], len(shape.lines)) == (300, [2, 3], 50)
-    assert line_shape("took 3.5 s for 'x y' in a/b") == "took # s for # in #"
 
 
 def test_every_encoding_gives_the_same_facts(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from transom.formats.reports.loading import load_formats, shipped_formats
 from transom.formats.reports.reader import read_report, read_report_text
 from transom.formats.reports.readings import (
     FileReading,
-    IdentityFact,
     Measurement,
     SectionReading,
     UnexplainedShape,
@@ -22,7 +21,6 @@ from transom.formats.reports.report_format import ReportFormat
 
 __all__ = [
     "FileReading",
-    "IdentityFact",
     "Measurement",
     "ReportFormat",
     "SectionReading",

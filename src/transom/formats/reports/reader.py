@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports.readings import FileReading, SectionReading, UnexplainedLines
 from transom.formats.reports.rules import CompiledFormat, LineRule
@@ -244,8 +245,12 @@ class FilePass:
                 assert current is not None
             is_known = current.take(number, command, plan.rules, rest_is_quiet=plan.rest_is_quiet)
             if is_known:
-                if current is self._report and current.is_finished:
-                    self._close_report(number)
+                return
+            if current is self._report and current.is_finished:
+                # What follows the end of a report belongs to what holds it.
+                self._close_report(number - 1)
+                self._state = self._state_now()
+                self._take(number, line, shape)
                 return
         if plan.outer_rules and self._log is not None and current is not self._log:
             is_known = self._log.take(number, command, plan.outer_rules, rest_is_quiet=False)
@@ -382,8 +387,6 @@ class FilePass:
         self._state = self._state_now()
         plan = self._plan_of(shape)
         current.take(number, line, plan.rules, rest_is_quiet=plan.rest_is_quiet)
-        if current is self._report and current.is_finished:
-            self._close_report(number)
 
     def _begin(self, report_format: CompiledFormat, number: int) -> None:
         """Begin a section; a report that repeats goes on in its earlier section."""
@@ -397,9 +400,8 @@ class FilePass:
             repeated.begin_again(number)
             self._report = repeated
             return
-        section = SectionPass(
-            report_format, self._new_reading(report_format, number), self._unexplained
-        )
+        reading = self._new_reading(report_format, number)
+        section = SectionPass(report_format, reading, self._reading.path, self._unexplained)
         if model.is_log:
             self._log = section
         else:
@@ -422,7 +424,10 @@ class FilePass:
             log = self._log.reading
             reading.inside = log.format
             reading.tool = log.tool
-            reading.identity = list(log.identity)
+            reading.identity = log.identity.of_section(self._log.identity)
+        else:
+            tool = IdentityFact("tool", model.tool, self._reading.path)
+            reading.identity = Identity((tool,))
         self._reading.sections.append(reading)
         return reading
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from transom.evidence.account import shape_of
+from transom.evidence.identity import Identity
 from transom.evidence.numbers import PrintedNumber, UnknownNumber, read_number
 from transom.evidence.units import UnitSource
 from transom.formats.reports.report_format import Provenance
@@ -22,7 +23,6 @@ UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number"]
 is not; it speaks of the matter; or a value in it is no number.
 """
 
-_SHAPE_PARTS = re.compile(r"'[^']*'|\"[^\"]*\"|`[^'`]*['`]|\S*[_/\\]\S*|\d+(?:\.\d+)?")
 _MOST_SHAPES = 2_000
 _MOST_LINES = 50
 
@@ -82,26 +82,12 @@ class Measurement(NamedTuple):
         return isinstance(number, UnknownNumber) and number.reason == "not_measured"
 
 
-class IdentityFact(NamedTuple):
-    """What a line says of the subject of a report.
-
-    Attributes:
-        key: tool, version, design, stage, corner, mode, check, date, host, command, ...
-        value: in the words of the format's `words`.
-        line: 1-based line of the file; 0 if the format itself says so.
-    """
-
-    key: str
-    value: str
-    line: int
-
-
 @dataclass
 class UnexplainedShape:
-    """Unexplained lines that differ in numbers, quoted texts and names only.
+    """Unexplained lines that differ in numbers, quoted texts and paths only.
 
     Attributes:
-        shape: the line with `#` for numbers, quoted texts and names.
+        shape: the line without its numbers, quoted texts and paths (see `account.shape_of`).
         reason: why the lines are listed.
         words: the words of trouble or of the matter.
         text: the first such line.
@@ -115,11 +101,6 @@ class UnexplainedShape:
     text: str
     count: int = 0
     lines: list[int] = field(default_factory=list)
-
-
-def line_shape(line: str) -> str:
-    """Return a line with `#` for its numbers, quoted texts and names, and single blanks."""
-    return " ".join(_SHAPE_PARTS.sub("#", line).split())
 
 
 class UnexplainedLines:
@@ -142,7 +123,7 @@ class UnexplainedLines:
         self, number: int, text: str, reason: UnexplainedReason, words: Iterable[str] = ()
     ) -> None:
         """Add a line with its 1-based number."""
-        shape = line_shape(text)
+        shape = shape_of(text)
         entry = self._by_key.get((shape, reason))
         if entry is None:
             if len(self._by_key) >= _MOST_SHAPES:
@@ -165,7 +146,7 @@ class SectionReading:
         first_line, last_line: its 1-based lines.
         inside: the format of the log that holds it, or "".
         is_log: whether it is a log, in which most lines may be unknown.
-        identity: what it says of its subject.
+        identity: what it says of its subject, and what the log that holds it says.
         measurements: its facts, in the order of the lines.
         completed_at: line of its end, or 0.
         has_end: whether the tool prints an end.
@@ -180,7 +161,7 @@ class SectionReading:
     last_line: int = 0
     inside: str = ""
     is_log: bool = False
-    identity: list[IdentityFact] = field(default_factory=list)
+    identity: Identity = field(default_factory=Identity)
     measurements: list[Measurement] = field(default_factory=list)
     completed_at: int = 0
     has_end: bool = True
@@ -194,14 +175,6 @@ class SectionReading:
             return "no_end"
         last_fact = self.measurements[-1].line if self.measurements else 0
         return "complete" if self.completed_at and self.completed_at >= last_fact else "cut"
-
-    def identity_values(self, key: str) -> list[str]:
-        """Return the different values that the report states for a key of its identity."""
-        values: dict[str, None] = {}
-        for fact in self.identity:
-            if fact.key == key:
-                values[fact.value] = None
-        return list(values)
 
 
 @dataclass

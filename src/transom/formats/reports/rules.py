@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from transom.evidence.subject_names import FACETS, Facet
 from transom.evidence.trouble import TroubleFinder
 from transom.evidence.units import UnitSource
 from transom.formats.reports.readings import NumberRule
@@ -123,7 +124,8 @@ class LineRule:
         part: the part that it opens or closes, or in which alone it holds.
         row: the row, if it is one.
         measures: what the row yields.
-        scope_groups: groups that become scope or identity.
+        scope_groups: groups that become scope.
+        facets: groups that become identity.
         free: whether it has free text.
     """
 
@@ -135,6 +137,7 @@ class LineRule:
     row: ReportRow | None = None
     measures: tuple[MeasureRule, ...] = ()
     scope_groups: tuple[str, ...] = ()
+    facets: tuple[Facet, ...] = ()
     has_free_text: bool = False
 
     @property
@@ -178,7 +181,8 @@ def compile_format(model: ReportFormat) -> CompiledFormat:
     """Return the compiled rules of a format.
 
     Raises:
-        ValueError: a pattern has a digit where it may have none; see `loosen`.
+        ValueError: a pattern has a digit where it may have none (see `loosen`), or an identity has
+            a group that is no facet.
     """
     begins = _rules("begin", model.begins)
     rules = list(_rules("end", model.ends))
@@ -223,6 +227,10 @@ def _rules(kind: RuleKind, patterns: tuple[str, ...]) -> tuple[LineRule, ...]:
 def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineRule:
     exact = re.compile(pattern)
     scope_groups = tuple(name for name in exact.groupindex if name not in RESERVED_GROUPS)
+    facets = tuple(facet for facet in FACETS if facet in exact.groupindex)
+    if kind == "identity" and set(facets) != set(exact.groupindex):
+        message = f"a group of an identity is one of {', '.join(FACETS)}: {pattern}"
+        raise ValueError(message)
     return LineRule(
         kind,
         exact,
@@ -230,6 +238,7 @@ def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineR
         index,
         part,
         scope_groups=scope_groups,
+        facets=facets,
         has_free_text="free" in exact.groupindex,
     )
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.numbers import UnknownNumber
 from transom.evidence.units import UnitSource, find_unit
 from transom.formats.reports.readings import (
-    IdentityFact,
     Measurement,
     NumberRule,
     SectionReading,
@@ -37,6 +37,7 @@ class SectionPass:
     Args:
         report_format: the format of the section.
         reading: what the section yields.
+        path: the file, for the facts of its identity.
         unexplained: takes the lines that no rule explains.
 
     Attributes:
@@ -44,11 +45,18 @@ class SectionPass:
     """
 
     def __init__(
-        self, report_format: CompiledFormat, reading: SectionReading, unexplained: LineSink
+        self,
+        report_format: CompiledFormat,
+        reading: SectionReading,
+        path: str,
+        unexplained: LineSink,
     ) -> None:
         self.format = report_format
         self.reading = reading
         self.part = ""
+        self._path = path
+        self._identity_facts = list[IdentityFact]()
+        self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
         self._scope: dict[str, str] = {}
         self._columns: list[str] = []
@@ -78,6 +86,7 @@ class SectionPass:
 
     def close(self, last_line: int) -> None:
         """End the section; a report that did not come to its end is cut."""
+        self.reading.identity = self.reading.identity.of_section(self.identity)
         self.reading.last_line = last_line
         if self.format.ends and not self.is_finished and not self.format.model.is_log:
             self.reading.cut_at.append(self._begun_at)
@@ -139,14 +148,21 @@ class SectionPass:
             self._unexplained.add(number, line, "trouble", [trouble.word for trouble in troubles])
 
     def _note_identity(self, number: int, rule: LineRule, match: re.Match[str]) -> None:
-        for key in rule.scope_groups:
-            value = match[key]
-            if value is not None and value.strip():
-                fact = IdentityFact(key, self._word(key, value), number)
-                known = self.reading.identity
-                # A log states its design again and again.
-                if not any(other[:2] == fact[:2] for other in known):
-                    known.append(fact)
+        for facet in rule.facets:
+            value = match[facet]
+            if value is None or not value.strip():
+                continue
+            # A log states its design again and again.
+            text = self._word(facet, value)
+            key = (facet, text)
+            if key not in self._stated:
+                self._stated.add(key)
+                self._identity_facts.append(IdentityFact(facet, text, self._path, number))
+
+    @property
+    def identity(self) -> Identity:
+        """What the lines of this section have said so far of its subject."""
+        return Identity(tuple(self._identity_facts))
 
     def _note_context(self, rule: LineRule, match: re.Match[str]) -> None:
         groups = match.groupdict()
