@@ -419,12 +419,13 @@ class FilePass:
             number,
             is_log=model.is_log,
             has_end=report_format.ends > 0,
+            end_is_last=model.is_log and model.end_is_last,
         )
         if self._log is not None:
             log = self._log.reading
             reading.inside = log.format
             reading.tool = log.tool
-            reading.identity = log.identity.of_section(self._log.identity)
+            reading.identity = self._log.identity_for_report()
         else:
             tool = IdentityFact("tool", model.tool, self._reading.path)
             reading.identity = Identity((tool,))

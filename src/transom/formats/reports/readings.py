@@ -150,6 +150,7 @@ class SectionReading:
         measurements: its facts, in the order of the lines.
         completed_at: line of its end, or 0.
         has_end: whether the tool prints an end.
+        end_is_last: no fact may follow the end.
         cut_at: first lines of parts of the section that were never ended.
     """
 
@@ -165,6 +166,7 @@ class SectionReading:
     measurements: list[Measurement] = field(default_factory=list)
     completed_at: int = 0
     has_end: bool = True
+    end_is_last: bool = False
     cut_at: list[int] = field(default_factory=list)
 
     @property
@@ -174,7 +176,9 @@ class SectionReading:
         if not self.has_end:
             return "no_end"
         last_fact = self.measurements[-1].line if self.measurements else 0
-        return "complete" if self.completed_at and self.completed_at >= last_fact else "cut"
+        if not self.completed_at or (self.end_is_last and self.completed_at < last_fact):
+            return "cut"
+        return "complete"
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.numbers import UnknownNumber
+from transom.evidence.subject_names import FACETS
 from transom.evidence.units import UnitSource, find_unit
 from transom.formats.reports.readings import (
     Measurement,
@@ -59,6 +60,8 @@ class SectionPass:
         self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
         self._scope: dict[str, str] = {}
+        # The line that stated each key of the scope.
+        self._scope_lines: dict[str, int] = {}
         self._columns: list[str] = []
         self._ends_seen: set[int] = set()
         self._begun_at = reading.first_line
@@ -118,7 +121,7 @@ class SectionPass:
             elif kind == "identity":
                 self._note_identity(number, rule, match)
             elif kind == "context":
-                self._note_context(rule, match)
+                self._note_context(number, rule, match)
             elif kind == "end":
                 self._note_end(number, rule)
             elif kind == "part_begin":
@@ -164,7 +167,20 @@ class SectionPass:
         """What the lines of this section have said so far of its subject."""
         return Identity(tuple(self._identity_facts))
 
-    def _note_context(self, rule: LineRule, match: re.Match[str]) -> None:
+    def identity_for_report(self) -> Identity:
+        """Return the identity of a report that begins here: this log's, and what it last said.
+
+        A log that runs through several stages says before each report of which one it is.
+        """
+        latest = list[IdentityFact]()
+        for facet in FACETS:
+            if facet in self._scope:
+                line = self._scope_lines[facet]
+                latest.append(IdentityFact(facet, self._scope[facet], self._path, line))
+        whole = self.reading.identity.of_section(self.identity)
+        return whole.of_section(Identity(tuple(latest)))
+
+    def _note_context(self, number: int, rule: LineRule, match: re.Match[str]) -> None:
         groups = match.groupdict()
         columns = groups.get("columns")
         if columns is not None:
@@ -173,6 +189,7 @@ class SectionPass:
             value = groups.get(key)
             if value is not None:
                 self._scope[key] = self._word(key, value)
+                self._scope_lines[key] = number
 
     def _note_end(self, number: int, rule: LineRule) -> None:
         self._ends_seen.add(rule.index)
