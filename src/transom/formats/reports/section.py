@@ -103,7 +103,7 @@ class SectionPass:
             rest_is_quiet: what the rules leave of the line has no word of trouble.
         """
         explained = list[Span]()
-        is_known = has_row = False
+        is_known = has_row = part_ends = False
         for rule in rules:
             kind = rule.kind
             if not holds_in_part(rule, self.part) or (kind == "row" and has_row):
@@ -127,7 +127,10 @@ class SectionPass:
             elif kind == "part_begin":
                 self.part = rule.part
             elif kind == "part_end":
-                self.part = ""
+                part_ends = True
+        if part_ends:
+            # The line that ends a part still belongs to it.
+            self.part = ""
         if is_known and not rest_is_quiet:
             self._search(number, line, without_spans(line, explained))
         return is_known
