@@ -115,25 +115,29 @@ class SectionPass:
             if kind == "row":
                 has_row = True
                 self._add_row(number, line, rule, match)
-                explained += explained_spans(rule, match)
-            elif kind == "explained":
-                explained += explained_spans(rule, match)
-            elif kind == "identity":
-                self._note_identity(number, rule, match)
-            elif kind == "context":
-                self._note_context(number, rule, match)
-            elif kind == "end":
-                self._note_end(number, rule)
-            elif kind == "part_begin":
-                self.part = rule.part
             elif kind == "part_end":
                 part_ends = True
+            else:
+                self._take_match(number, rule, match)
+            if kind in ("row", "explained"):
+                explained += explained_spans(rule, match)
         if part_ends:
             # The line that ends a part still belongs to it.
             self.part = ""
         if is_known and not rest_is_quiet:
             self._search(number, line, without_spans(line, explained))
         return is_known
+
+    def _take_match(self, number: int, rule: LineRule, match: re.Match[str]) -> None:
+        """Note what a line says beside its facts."""
+        if rule.kind == "identity":
+            self._note_identity(number, rule, match)
+        elif rule.kind == "context":
+            self._note_context(number, rule, match)
+        elif rule.kind == "end":
+            self._note_end(number, rule)
+        elif rule.kind == "part_begin":
+            self.part = rule.part
 
     def take_unknown(self, number: int, line: str) -> None:
         """Read a line that no rule matches."""
