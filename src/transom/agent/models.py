@@ -118,7 +118,7 @@ class Response:
     def cited(self) -> tuple[str, ...]:
         """The ids of `shown` that the answer names; only these earn credit."""
         # Only ids of the window count: a model may invent one.
-        words = set(re.findall(r"[a-z]+(?:-[0-9a-z]+)+", self.text))
+        words = set(re.findall(r"(?<![a-z])[a-z]+(?:-[0-9a-z]+)+", self.text))
         return tuple(shown_id for shown_id in self.shown if shown_id in words)
 
 
