@@ -11,7 +11,7 @@ from transom.errors import InputError
 from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightCategory, bound, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
-from transom.store.tables import Connection
+from transom.store import Connection
 
 _BEST = 5  # insights in each list of a report
 _TRIED = 4  # outcomes from which mixed evidence is worth a question

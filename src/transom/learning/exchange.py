@@ -18,7 +18,7 @@ from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
-from transom.store.tables import Connection
+from transom.store import Connection
 
 VERSION = 1
 _MOST_BYTES = 1 << 30  # the largest file that is read
