@@ -159,7 +159,7 @@ class Home:
         `RunBusy`.
         """
         workspace = Path(workspace)
-        if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
+        if not workspace.is_dir() or not (there := Workspace.at(workspace)).has_store:
             return []
         async with there.open_store() as store:
             rows: list[Any] = list(store.items(RUNS).values())

@@ -28,8 +28,7 @@ from transom.runs.checkpoints import SUCCESSES
 from transom.runs.journal import VERSION
 from transom.runs.run import RUNS
 from transom.runs.windows import blobs_of, recording_of
-from transom.runs.workspace import RunLock
-from transom.store import SqliteStore
+from transom.store import Store
 from transom.telemetry import Redactor
 
 runs_app = group("runs")
@@ -221,7 +220,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
 
 
 async def _clean(
-    session: Session, store: SqliteStore, one: RunView, options: Cleaning, oldest: datetime
+    session: Session, store: Store, one: RunView, options: Cleaning, oldest: datetime
 ) -> dict[str, Any]:
     """Remove a run: its files, trace, journal, and the windows that no other run has; or say why
     it stays.
@@ -238,7 +237,7 @@ async def _clean(
     row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
     if row["kept"] is None and not options.dry_run:
         try:
-            lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
+            lock = workspace.hold_run(store, one.row.id, one.row.name)
         except RunBusy as error:
             return row | {"kept": error.what}
         try:
@@ -262,7 +261,7 @@ def _why_it_stays(one: RunView, folder: Path, options: Cleaning, oldest: datetim
 
 
 async def _remove(
-    workspace: Workspace, store: SqliteStore, one: RunView, folder: Path, *, archive: bool
+    workspace: Workspace, store: Store, one: RunView, folder: Path, *, archive: bool
 ) -> str | None:
     """The run's document goes last: cut off anywhere, the next clean-up finds it again. Returns
     the archive's path.
@@ -296,7 +295,7 @@ def _blobs(records: list[Any]) -> Iterator[str]:
         yield from blobs_of(record.kind, record.data)
 
 
-def _pack(store: SqliteStore, one: RunView, folder: Path, trace: Path) -> None:
+def _pack(store: Store, one: RunView, folder: Path, trace: Path) -> None:
     """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows
     that its calls saw.
     """
