@@ -77,7 +77,13 @@ class Server:
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._as_user(), self._programs / "postgres", "-D", self.folder / "data", *options],
+                [
+                    *self._as_user(),
+                    self._programs / "postgres",
+                    "-D",
+                    self.folder / "data",
+                    *options,
+                ],
                 stdout=log,
                 stderr=log,
                 cwd="/",

@@ -40,8 +40,17 @@ def client_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def open_pool(address: PostgresAddress, wait_seconds: float) -> Pool:
+def open_pool(
+    address: PostgresAddress,
+    wait_seconds: float,
+    configure: Callable[[PostgresConnection], None] | None = None,
+) -> Pool:
     """Open a pool of connections in autocommit mode, with placeholders `$1`, `$2`, ...
+
+    Args:
+        address: the database.
+        wait_seconds: seconds that a caller waits for a connection.
+        configure: called with each new connection.
 
     Raises:
         StoreError: the database cannot be reached, or does not keep UTF-8.
@@ -60,6 +69,7 @@ def open_pool(address: PostgresAddress, wait_seconds: float) -> Pool:
             min_size=1,
             max_size=MOST_CONNECTIONS,
             num_workers=1,
+            configure=configure,
             timeout=wait_seconds,
             reconnect_timeout=wait_seconds,
             open=False,

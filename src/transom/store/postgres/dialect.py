@@ -9,8 +9,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from psycopg.abc import Buffer
+from psycopg.types.string import StrDumperUnknown, TextLoader
+
+from transom.store.postgres.connections import PostgresConnection
+
 # A text in quotes is left alone.
 _PLACEHOLDER = re.compile(r"('(?:[^']|'')*')|\?(\d*)")
+# PostgreSQL asks for the type of a value that is only compared with NULL.
+_IS_NULL = re.compile(r"(\?\d*) IS NULL\b")
 _EMPTY_LIST = re.compile(r"\b(NOT )?IN \(\)")
 _TYPES = (
     (
@@ -32,6 +39,7 @@ def translate(sql: str) -> str:
         for pattern, replacement in _TYPES:
             sql = pattern.sub(replacement, sql)
     sql = _EMPTY_LIST.sub(lambda found: "<> ALL ('{}')" if found[1] else "= ANY ('{}')", sql)
+    sql = _IS_NULL.sub(r"CAST(\1 AS TEXT) IS NULL", sql)
     last = 0
 
     def numbered(found: re.Match[str]) -> str:
@@ -44,3 +52,34 @@ def translate(sql: str) -> str:
         return f"${number}"
 
     return _PLACEHOLDER.sub(numbered, sql)
+
+
+# PostgreSQL's text has no NUL, SQLite's has. A rare character marks it, and itself.
+_MARK = "\x01"
+_ESCAPED_NUL = "\x010"
+_ESCAPED_MARK = "\x011"
+
+
+class _EscapingDumper(StrDumperUnknown):
+    """Sends a text without its NULs."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        if "\0" in obj or _MARK in obj:
+            obj = obj.replace(_MARK, _ESCAPED_MARK).replace("\0", _ESCAPED_NUL)
+        return super().dump(obj)
+
+
+class _UnescapingLoader(TextLoader):
+    """Reads a text that `_EscapingDumper` sent."""
+
+    def load(self, data: Buffer) -> str:
+        text = str(super().load(data))
+        if _MARK in text:
+            text = text.replace(_ESCAPED_NUL, "\0").replace(_ESCAPED_MARK, _MARK)
+        return text
+
+
+def keep_nul(connection: PostgresConnection) -> None:
+    """Let a connection send and return text with NULs."""
+    connection.adapters.register_dumper(str, _EscapingDumper)
+    connection.adapters.register_loader("text", _UnescapingLoader)

@@ -13,17 +13,13 @@ from transom.store.location import PostgresAddress
 
 _UNREACHABLE = (
     "the database cannot be reached",
-    "check that PostgreSQL runs there and that this machine may connect to it, then try again",
+    "check the address, the user and its password (PGPASSWORD or ~/.pgpass), and that PostgreSQL"
+    " runs there, then try again",
 )
 _UNKNOWN = ("the database failed", "try again; if it stays so, look into PostgreSQL's log")
-# Keys are SQLSTATEs or their first two characters, the class.
+# Keys are SQLSTATEs or their first two characters, the class. A refused connection has none.
 _MEANING: dict[str, tuple[str, str]] = {
     "08": _UNREACHABLE,
-    "28": (
-        "the database refuses the login",
-        "check the user, and set PGPASSWORD or write the password into ~/.pgpass",
-    ),
-    "3D": ("the database does not exist", "create it: createdb -E UTF8 -T template0 NAME"),
     "3F": ("the schema does not exist", "create it: CREATE SCHEMA NAME"),
     "25006": (
         "the database cannot be written",
@@ -36,10 +32,6 @@ _MEANING: dict[str, tuple[str, str]] = {
     "53100": (
         "no space left for the database",
         "make room on the server, then try again; what was done is kept",
-    ),
-    "53300": (
-        "the database accepts no more connections",
-        "raise max_connections, or run fewer workers",
     ),
     "57": _UNREACHABLE,
     "XX": (

@@ -16,7 +16,7 @@ from transom.store.postgres.connections import (
     open_pool,
     query,
 )
-from transom.store.postgres.dialect import translate
+from transom.store.postgres.dialect import keep_nul, translate
 from transom.store.postgres.errors import typed_errors
 from transom.store.postgres.words import PostgresWordIndex, creation_of
 from transom.store.protocol import Connection, MigrationStep, Rows
@@ -62,7 +62,7 @@ class PostgresTables:
         read_only: bool = False,
     ) -> Self:
         """Connect to the database and bring the room's tables up to date; see `Tables.open`."""
-        pool = open_pool(address, _PATIENCE)
+        pool = open_pool(address, _PATIENCE, keep_nul)
         try:
             with typed_errors(address), pool.connection() as connection:
                 migrate(connection, address, room, [_runner(step) for step in steps])
