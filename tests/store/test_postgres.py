@@ -9,18 +9,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import psycopg
 import pytest
 
 from tests.memory.conformance import MemoryConformance
 from tests.memory.embedders import HashedWords
-from transom.errors import InputError, StoreError
+from transom.errors import InputError, RunBusy, StoreError
 from transom.learning import Insight, InsightCategory, Playbook
 from transom.memory import Memory, SqliteMemory
 from transom.runs import Workspace
-from transom.runs.workspace import RunBusy
 from transom.store import LeasingStore, PostgresAddress, open_tables
 from transom.store.postgres import leases
 from transom.store.postgres.dialect import translate
@@ -82,7 +81,7 @@ TEXTS = (
 
 
 def test_both_databases_give_a_text_the_same_score(address: PostgresAddress) -> None:
-    async def found(memory: SqliteMemory, query: str) -> list[tuple[str, float]]:
+    async def found(memory: SqliteMemory, query: str) -> list[tuple[str, Any]]:
         hits = await memory.retrieve(query, 10)
         return [(hit.entry.content, pytest.approx(hit.score, rel=1e-6)) for hit in hits]
 
@@ -105,7 +104,7 @@ def test_both_databases_give_a_text_the_same_score(address: PostgresAddress) -> 
 def test_both_databases_compare_metadata_alike(
     address: PostgresAddress, bound: dict[str, int | str]
 ) -> None:
-    values = [1, 3, 3.5, 10**20, "a", "b", "é", True, None, {"x": 1}, [2]]
+    values: list[Any] = [1, 3, 3.5, 10**20, "a", "b", "é", True, None, {"x": 1}, [2]]
 
     async def compare() -> None:
         answers = []
