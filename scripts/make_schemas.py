@@ -74,7 +74,7 @@ SHAPES = (
     Shape("transom.traces/1", "transom.telemetry.read:TraceList"),
     Shape("transom.trace/1", "transom.telemetry.read:TraceDocument"),
     Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
-    Shape("transom.approval/1", "transom.checklist.judging.approval:Approval"),
+    Shape("transom.approval/1", "transom.checklist.judging.loading:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
     Shape("transom.prices/1", "transom.llm.prices:Prices", mode="validation"),
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),

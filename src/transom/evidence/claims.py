@@ -51,7 +51,7 @@ _NUMBER_WORDS = {
     )
 }
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
-_NAMED = re.compile(r"[A-Za-z]\w*[ -]\d+$")
+_NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _SECONDS = {
     "ms": Decimal(1),
     "s": Decimal(1000),
@@ -201,7 +201,9 @@ def _in_digits(text: str) -> str:
 
 def _is_quoted(quotation: str, cited: Sequence[Support]) -> bool:
     parts = [
-        _squeezed(part) for part in re.split(r"…|\.\.\.|\[[^\]]*\]", quotation) if part.strip()
+        _squeezed(part)
+        for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation)
+        if part.strip()
     ]
     return any(all(_holds(_squeezed(one.text), part) for part in parts) for one in cited)
 

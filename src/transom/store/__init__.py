@@ -1,5 +1,6 @@
 """Persistent storage: append-only streams, blobs and small tables, in SQLite or PostgreSQL."""
 
+from transom.store.compacting import DatabaseSize, compact
 from transom.store.location import PostgresAddress, StoreLocation
 from transom.store.network import filesystem_of, is_network
 from transom.store.opening import open_store, open_store_for_reading, open_tables
@@ -20,6 +21,7 @@ from transom.store.tables import Tables
 
 __all__ = [
     "Connection",
+    "DatabaseSize",
     "Lease",
     "LeasingStore",
     "MigrationStep",
@@ -33,6 +35,7 @@ __all__ = [
     "Value",
     "WordIndex",
     "WordIndexStep",
+    "compact",
     "filesystem_of",
     "is_network",
     "open_store",

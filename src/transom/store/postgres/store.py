@@ -108,6 +108,28 @@ class PostgresStore:
         )
         return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
+    def read_all(self, after: int) -> list[Record]:
+        rows = self._query(
+            "SELECT seq, stream, kind, data, at FROM records WHERE seq > $1 ORDER BY seq", after
+        )
+        return [Record(seq, stream, kind, decode(data), at) for seq, stream, kind, data, at in rows]
+
+    def last_seq(self) -> int:
+        if self._closed:
+            raise StoreError("the store is closed", where=str(self._address))
+        # Transactions of several processes may end in another order than that of their numbers.
+        # After the table's lock no smaller number is still to come.
+        with (
+            typed_errors(self._address),
+            self._pool.connection() as connection,
+            connection.transaction(),
+        ):
+            connection.execute("LOCK TABLE records IN SHARE MODE")
+            rows = connection.execute(
+                "SELECT last_value FROM records_seq_seq WHERE is_called"
+            ).fetchall()
+        return int(rows[0][0]) if rows else 0
+
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(
             "SELECT DISTINCT stream FROM records"
