@@ -77,7 +77,8 @@ class Agent:
         )
         self._toolbox = Toolbox(given, redact=Redactor(secrets=self._place.chain.secrets))
         self._meter, self._sources = Meter(), tuple(sources)
-        self.budget, self._on_event = budget or Budget(), on_event
+        self.budget = budget or Budget()
+        self._on_event = on_event
         self._begin()
         if stage := self._place.stage:
             refuse_in_tool_call(stage.host, stage.place)
