@@ -33,9 +33,10 @@ from transom.telemetry.otlp import exporter as configured
 
 
 def find_workspace(start: Path) -> Path:
-    """The nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
+    """Return the nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
     return next(
-        (one / FOLDER for one in (start, *start.parents) if (one / FOLDER).is_dir()), start / FOLDER
+        (folder / FOLDER for folder in (start, *start.parents) if (folder / FOLDER).is_dir()),
+        start / FOLDER,
     )
 
 
@@ -65,22 +66,22 @@ class Workspace:
         folder, since SQLite's write-ahead log does not work there. Without an `exporter` the
         variables of OpenTelemetry are looked at.
         """
-        found = Workspace.known(root, state_dir=state_dir, exporter=exporter, store=store)
-        root = found.root
+        workspace = Workspace.known(root, state_dir=state_dir, exporter=exporter, store=store)
+        root = workspace.root
         try:
             root.mkdir(parents=True, exist_ok=True)
-            found.state_dir.mkdir(parents=True, exist_ok=True)
+            workspace.state_dir.mkdir(parents=True, exist_ok=True)
             if root.name == FOLDER and not (root / ".gitignore").exists():
                 (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
         except OSError as error:
-            found.check_writable()
-            what, hint = (
+            workspace.check_writable()
+            problem, hint = (
                 f"cannot make the workspace: {error.strerror}",
                 "choose another with --workspace",
             )
-            raise InputError(what, where=str(root), hint=hint) from error
-        found.check_writable()
-        return found
+            raise InputError(problem, where=str(root), hint=hint) from error
+        workspace.check_writable()
+        return workspace
 
     @staticmethod
     def known(
@@ -129,7 +130,7 @@ class Workspace:
         return self.root / "traces"
 
     def open_store(self, *, after_append: Callable[[int], None] | None = None) -> Store:
-        """The workspace's database."""
+        """Open the workspace's database."""
         return open_store(self.store_location, after_append=after_append)
 
     def open_store_for_reading(self) -> Store:
@@ -165,12 +166,12 @@ class Workspace:
 
 
 def run_key(kind: str, inputs: Mapping[str, Json]) -> str:
-    """What a run is found by: the same kind and inputs are the same run."""
+    """Return the key of a run: the same kind and inputs are the same run."""
     return digest({"kind": kind, "inputs": dict(inputs)})
 
 
 def trace_id(run_id: str) -> str:
-    """A run's trace for its whole life, the same after every resume: 32 hex digits."""
+    """Return the id of a run's trace, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
 
 
@@ -178,6 +179,7 @@ class RunLock:
     """Holds a run for this process; RunBusy says who else does."""
 
     def __init__(self, folder: Path, run_id: str, name: str) -> None:
+        # The lock is the open file, not its existence: the system frees it when a process dies.
         path = folder / f"{run_id}.lock"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -189,14 +191,17 @@ class RunLock:
         except OSError as error:
             holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)
-            mine = holder == str(os.getpid())
-            who = "this process" if mine else f"process {holder}" if holder else "another process"
+            is_own = holder == str(os.getpid())
+            holder_name = (
+                "this process" if is_own else f"process {holder}" if holder else "another process"
+            )
             hint = (
                 "go on with what has it open, or close that"
-                if mine
+                if is_own
                 else "wait for it to end, then try again"
             )
-            raise RunBusy(f"{who} has run {run_id} of {name} open", hint=hint) from error
+            raise RunBusy(f"{holder_name} has run {run_id} of {name} open", hint=hint) from error
+        # For people, and for the error of a second process.
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -220,15 +225,18 @@ class RunLease:
 
     @contextmanager
     def working(self, name: str, path: Path) -> Iterator[None]:
-        """A stage at work: name and file are its own in this walk, and the run is held, also
-        where it is closed.
+        """Hold the run while a stage works, even if the run is closed meanwhile.
+
+        The stage's name and file are its own in this walk.
         """
-        what = f"stage {name} begins after the run was closed" if self._closed else ""
+        problem = f"stage {name} begins after the run was closed" if self._closed else ""
         if name in self._names.values() or path in self._names:
             other = self._names.get(path, name)
-            what = f"stages {other} and {name} of one walk have one name, or write one file: {path}"
-        if what:
-            raise RunError(what, where=self._run_id)
+            problem = (
+                f"stages {other} and {name} of one walk have one name, or write one file: {path}"
+            )
+        if problem:
+            raise RunError(problem, where=self._run_id)
         self._names[path] = name
         task = asyncio.current_task()
         self._at_work.append(task)
@@ -242,6 +250,7 @@ class RunLease:
     def close(self) -> None:
         """Free the run, or have the last stage at work do so."""
         self._closed = True
+        # A stage that still works writes to the journal and the trace.
         if not self._at_work:
             for give_back in self._free:
                 give_back()
@@ -253,13 +262,14 @@ class RunLease:
         them.
         """
         self._closed = True
-        beside = [
+        others = [
             task
             for task in dict.fromkeys(self._at_work)
             if task and task is not asyncio.current_task()
         ]
+        # Ctrl-C ends all of them; any other error lets them finish.
         if error is not None and not isinstance(error, Exception):
-            for task in beside:
+            for task in others:
                 task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*others, return_exceptions=True)
         self.close()
