@@ -117,7 +117,8 @@ class Tables:
         tables are closed.
         """
         with self._using() as connection:
-            return connection.execute(sql, values).fetchall()
+            rows: list[Any] = connection.execute(sql, values).fetchall()
+            return rows
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction without other writers; its result after the commit, or a
