@@ -74,7 +74,7 @@ SHAPES = (
     Shape("transom.traces/1", "transom.telemetry.read:TraceList"),
     Shape("transom.trace/1", "transom.telemetry.read:TraceDocument"),
     Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
-    Shape("transom.approval/1", "transom.checklist.judging.approval:Approval"),
+    Shape("transom.approval/1", "transom.checklist.judging.loading:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
     Shape("transom.prices/1", "transom.llm.prices:Prices", mode="validation"),
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),
@@ -83,6 +83,11 @@ SHAPES = (
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
     Shape("transom.trouble/1", "transom.evidence.vocabulary:Vocabulary", mode="validation"),
+    Shape(
+        "transom.report_format/1",
+        "transom.formats.reports.report_format:ReportFormat",
+        mode="validation",
+    ),
     Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"

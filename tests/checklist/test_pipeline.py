@@ -23,8 +23,7 @@ from tests.checklist.test_visibility import EXAMPLE, replies
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import Item, load_item
-from transom.checklist.judging import Roots, Verdict, load_checker
-from transom.checklist.judging.check import Occasion
+from transom.checklist.judging import Occasion, Roots, Verdict, load_checker
 from transom.checklist.pipeline import (
     Manner,
     Places,

@@ -12,7 +12,7 @@ import pytest
 from tests.checklist.building.atoms_for_tests import ATOM_A, CHECKER
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import load_item
-from transom.checklist.judging.check import Occasion
+from transom.checklist.judging import Occasion
 from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
 from transom.checklist.writing.document import section_texts
 from transom.checklist.writing.views import make_role

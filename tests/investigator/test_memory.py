@@ -15,6 +15,7 @@ from transom.errors import MemoryUnavailable
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.phases import investigate
 from transom.investigator.remembering import dependants
+from transom.investigator.report import FORMATS
 from transom.llm import Request
 from transom.memory import SqliteMemory
 from transom.runs import Run
@@ -100,3 +101,18 @@ async def test_without_a_memory_it_goes_on_and_says_so(
     )
     if memory is not None:
         await memory.close()
+
+
+@pytest.mark.parametrize("format_name", ["text", "markdown", "html"])
+async def test_every_report_and_the_log_name_a_broken_memory(
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, format_name: str
+) -> None:
+    async with SqliteMemory.open(tmp_path / "m.db") as memory:
+        good = await asked(place, memory)
+    broken = Broken.open(tmp_path / "m.db")
+    result = await asked(place, broken)
+    await broken.close()
+    sentence = "The memory of the workspace is broken"
+    assert sentence in " ".join(FORMATS[format_name](result).split())
+    assert sentence not in " ".join(FORMATS[format_name](good).split())
+    assert "the disk is gone" in caplog.text

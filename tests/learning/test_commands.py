@@ -100,6 +100,48 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert (here / ".transom" / "state.db").is_file()
 
 
+def test_a_near_insight_is_proposed_in_the_review_and_both_texts_stay(terminal: Terminal) -> None:
+    setup, hold = (f"Use the slow corner for {check} checks" for check in ("setup", "hold"))
+    terminal.run("playbook", "add", "str", setup)
+    said = terminal.run("playbook", "add", "str", hold)
+    assert said.startswith(
+        "str-00002: added; near to str-00001, see transom playbook review; net score +0"
+    )
+    assert len(terminal.json("playbook", "list")["items"]) == 2
+    assert terminal.run("playbook", "review").splitlines() == [
+        f"str-00002: {hold}",
+        f'  str-00001 is near to it: "{setup}". Do both say the same?',
+        "  yes:  transom playbook merge str-00001 str-00002",
+        "  no:   transom playbook review --keep-both str-00002",
+    ]
+    (question,) = terminal.json("playbook", "review")["questions"]
+    assert (question["kind"], question["other"], question["other_content"]) == (
+        "near",
+        "str-00001",
+        setup,
+    )
+    assert "kept" in terminal.run("playbook", "review", "--keep-both", "str-00002", "--by", "ada")
+    assert terminal.run("playbook", "review") == "nothing to ask\n"
+    terminal.run("playbook", "merge", "str-00001", "str-00002")
+    shown = terminal.run("playbook", "show", "str-00001")
+    assert f"str-00002 was merged into it: {hold}" in shown
+    terminal.run("playbook", "add", "str", f"{setup.upper()}!", "--tag", "timing")
+    assert f"seen  tags timing, content {setup.upper()}!" not in shown
+    assert f"{setup.upper()}!" in terminal.run("playbook", "show", "str-00001")
+    both = ("playbook", "review", "--confirm", "str-00001", "--keep-both", "str-00001")
+    assert "one answer at a time" in terminal.run(*both, code=2)
+
+
+def test_the_review_shows_ten_questions_and_counts_the_others(terminal: Terminal) -> None:
+    for letter in "abcdefghijklm":
+        text = f"Choose material {letter * 3} for the outer housing of a pump in salt water"
+        terminal.run("playbook", "add", "str", text)
+    shown = terminal.run("playbook", "review").splitlines()
+    assert len([line for line in shown if line.startswith("str-")]) == 10
+    assert shown[-1] == "2 more questions: answer these first"
+    assert len(terminal.json("playbook", "review")["questions"]) == 10
+
+
 def test_notes_come_into_the_domain_and_an_export_says_what_it_leaves_out(
     here: Path, terminal: Terminal
 ) -> None:

@@ -123,6 +123,60 @@ def test_a_person_is_asked_of_the_uncertain_first_and_then_of_the_stale(
     assert confirmed.helpful_count == 5
 
 
+def near_pair(book: Playbook) -> tuple[str, str]:
+    """Add two insights that differ in one word; returns their ids."""
+    first = book.add_insight(STR, "Use the slow corner for setup checks of the core")
+    second = book.add_insight(STR, "Use the slow corner for hold checks of the core")
+    return first.id, second.id
+
+
+def test_a_question_on_a_near_pair_ends_with_a_persons_answer() -> None:
+    for answer in ("merge", "keep both", "edit", "retire"):
+        book = Playbook()
+        first, second = near_pair(book)
+        curator = Curator(book)
+        (question,) = curator.questions()
+        assert "setup checks" in question.text
+        match answer:
+            case "merge":
+                curator.merge(first, second, by="ada")
+                assert book.require(second).content.endswith("hold checks of the core")
+            case "keep both":
+                curator.distinguish(second, by="ada")
+                assert len(book.items) == 2
+                assert book.events(second)[-1].data == {"by": "ada"}
+            case "edit":
+                curator.edit(second, tags=["timing"])
+                assert curator.questions(), "another tag is no answer"
+                curator.edit(second, content="Check hold in the fast corner")
+            case "retire":
+                curator.retire(second, "wrong", by="ada")
+        assert curator.questions() == []
+        book.ledger.rebuild()
+        assert curator.questions() == []
+
+
+def test_an_insight_near_to_a_retired_one_is_asked_about_with_the_reason() -> None:
+    book = Playbook()
+    first = book.add_insight(STR, "Use the slow corner for setup checks of the core")
+    Curator(book).retire(first.id, "wrong since release 9", by="ada")
+    second = book.add_insight(STR, "Use the slow corner for hold checks of the core")
+    assert not second.retired
+    (question,) = Curator(book).questions()
+    assert "retired (wrong since release 9)" in question.text
+
+
+def test_near_pairs_are_asked_about_between_the_uncertain_and_the_stale() -> None:
+    book = Playbook(clock=lambda: "2026-11-23T00:00:00Z")
+    tried = book.add_insight(STR, "Begin with a coarse mesh")
+    for good in (True, False, True, False):
+        book.record_outcome(tried.id, good)
+    near_pair(book)
+    book.clock = lambda: "2027-11-23T00:00:00Z"
+    kinds = [question.kind for question in Curator(book).questions()]
+    assert kinds == ["uncertain", "near", "stale", "stale"]
+
+
 @pytest.mark.parametrize("text", ["tomorrow", "next friday", "01/02/2026"])
 def test_a_date_that_is_none_hides_nothing(text: str) -> None:
     playbook = Playbook()

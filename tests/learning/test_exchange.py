@@ -7,7 +7,8 @@ import pytest
 
 from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, Playbook, Source, import_json, import_notes
-from transom.learning.exchange import load_playbook, save_playbook
+from transom.learning.exchange import export_json, load_playbook, save_playbook
+from transom.learning.notes import import_file
 
 STR, MIS, *_ = InsightCategory
 THEIRS = {
@@ -208,6 +209,99 @@ def test_session_notes_are_taken_once_and_odd_lines_are_listed(tmp_path: Path) -
     assert book.items == before
     with pytest.raises(InputError, match="no such file"):
         import_notes(book, [tmp_path / "missing.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{broken", "this is not valid JSON (column 2)"),
+        ("[" * 100_000, "this is not valid JSON (column 1)"),
+        ('"a text"', "a note is an object with `category` and `insight`, not text"),
+        ('["a list"]', "a note is an object with `category` and `insight`, not a list"),
+        ('{"category": "failure"}', "`insight` is missing"),
+        ('{"insight": "No category is given"}', "`category` is missing"),
+        ('{"category": "failure", "insight": null}', "`insight` must be text, not null"),
+        ('{"category": 5, "insight": "Five"}', "`category` must be text, not a number"),
+        (
+            '{"category": "failure", "insight": "Odd tags", "tags": {"a": 1}}',
+            "`tags` must be a list of texts, or one text, not an object",
+        ),
+        (
+            '{"category": "failure", "insight": "Half a pair \\ud800"}',
+            "the text has an unpaired surrogate, which is no character",
+        ),
+    ],
+)
+def test_a_note_that_cannot_be_read_is_named_with_its_line_in_plain_words(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text(f'{{"category": "failure", "insight": "A good note"}}\n\n{line}\n')
+    imported = import_notes(Playbook(), [path])
+    assert imported.unreadable == [f"{path}:3: {message}"]
+    assert len(imported.added) == 1
+
+
+def test_one_text_as_tags_is_a_list_of_words_between_commas(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    note = {"category": "failure", "insight": "Too fine a mesh", "tags": "mesh, contact,"}
+    path.write_text(json.dumps(note))
+    book = Playbook()
+    import_notes(book, [path])
+    assert book.require("mis-00001").tags == ("contact", "mesh")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("name", ["notes.json", "notes.jsonl"])
+def test_notes_are_read_as_lines_or_as_a_list_in_any_encoding(
+    tmp_path: Path, encoding: str, name: str
+) -> None:
+    notes = [
+        {"category": "failure", "insight": "A list [of brackets], and\nlines"},
+        "no note",
+        {"category": "workaround", "insight": "Größe: µm", "tags": []},
+    ]
+    path = tmp_path / name
+    path.write_bytes(("\n" + json.dumps(notes, indent=1, ensure_ascii=False)).encode(encoding))
+    book = Playbook()
+    imported = import_file(book, path)
+    assert [insight.content for insight in book.items.values()] == [
+        "A list [of brackets], and\nlines",
+        "Größe: µm",
+    ]
+    message = "a note is an object with `category` and `insight`, not text"
+    assert imported.unreadable == [f"{path}:7: {message}"]
+
+
+def test_a_playbook_in_utf_16_is_read(tmp_path: Path, theirs: Path) -> None:
+    wide = tmp_path / "wide.json"
+    wide.write_bytes(theirs.read_text().encode("utf-16"))
+    first, second = Playbook(), Playbook()
+    import_file(first, theirs)
+    import_file(second, wide)
+    assert first.items
+    assert export_json(second) == export_json(first)
+
+
+def test_a_broken_list_is_refused_whole_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text('[{"category": "failure", "insight": "One"},\n{"category" "failure"}]')
+    book = Playbook()
+    with pytest.raises(InputError, match=r"notes\.json:2: the list is not valid JSON"):
+        import_file(book, path)
+    assert not book.items
+
+
+def test_an_imported_insight_that_is_near_to_one_here_is_asked_about(
+    tmp_path: Path, theirs: Path
+) -> None:
+    book, other = Playbook(), Playbook()
+    book.add_insight(InsightCategory.TOOL, "Take the verified netlist from the release folder")
+    other.add_insight(InsightCategory.TOOL, "Take the verified netlist from the staging folder")
+    save_playbook(other, tmp_path / "other.json")
+    import_json(book, tmp_path / "other.json")
+    assert len(book.items) == 2
+    assert [question.kind for question in Curator(book).questions()] == ["near"]
 
 
 def test_what_a_file_says_must_stay_on_this_machine_stays(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.memory.embedders import HashedWords
 from transom.errors import InputError
-from transom.learning import InsightCategory, Playbook, Source, Wish
+from transom.learning import Curator, Insight, InsightCategory, Playbook, Source, Wish
 from transom.learning.exchange import load_playbook, save_playbook
 
 STR, MIS, TOOL, CAL, DOM, WF = InsightCategory
@@ -67,11 +67,10 @@ def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook
     [
         SHELLS,
         "  use SHELL elements -- for thin walls!\n",
-        "Use the shell elements for thin walls",
-        "Use a shell element for thin walls",
+        "“Use `shell` elements, for thin walls.”",
     ],
 )
-def test_what_says_the_same_is_kept_once_with_both_sources(book: Playbook, again: str) -> None:
+def test_an_equal_text_is_kept_once_with_both_sources(book: Playbook, again: str) -> None:
     first = book.add_insight(STR, SHELLS, source_trial=67, tags=["mesh"])
     book.record_outcome(first.id, True)
     second = book.add_insight(
@@ -106,14 +105,54 @@ def test_what_to_do_and_what_to_avoid_are_two(book: Playbook) -> None:
     assert book.add_insight(STR, words).id != book.add_insight(MIS, f"{words} fails").id
 
 
-def test_a_paraphrase_is_found_where_there_is_an_embedder() -> None:
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Mesh all thin walls with shell elements", "Mesh all thin walls with solid elements"),
+        ("Ask the owner when two criteria disagree", "Ask the tester when two criteria disagree"),
+        ("Safety factor is yield / stress", "Safety factor is yield * stress"),
+        ("Penalty is f(gap) + damping", "Penalty is f(gap + damping)"),
+        ("Rename getPartName to part_name", "Rename get_part_name to part_name"),
+        ("Use the shell elements for thin walls", "Use a shell element for thin walls"),
+        ("Always check the seal before a run", "Never check the seal before a run"),
+    ],
+)
+def test_near_texts_stay_two_and_a_person_is_asked(book: Playbook, first: str, second: str) -> None:
+    kept = book.add_insight(STR, first)
+    added, is_new = book.add(Insight("", TOOL, second))
+    assert is_new
+    assert [insight.content for insight in book.items.values()] == [first, second]
+    (question,) = Curator(book).questions()
+    assert (question.kind, question.insight.id) == ("near", added.id)
+    assert question.other == kept
+
+
+def test_texts_of_one_template_stay_apart_and_each_is_asked_about_once(book: Playbook) -> None:
+    materials = [f"material {letter * 3}" for letter in "abcdefghijklmnopqrst"]
+    for material in materials:
+        book.add_insight(STR, f"Choose {material} for the outer housing of a pump in salt water")
+    assert len(book.items) == len(materials)
+    assert len(Curator(book).questions(None)) == len(materials) - 1
+
+
+def test_a_paraphrase_stays_a_second_insight_with_a_question() -> None:
     book = Playbook(embedder=HashedWords())
     first = book.add_insight(STR, "replace a broken cellphone")
-    assert book.add_insight(STR, "a faulty telephone: replace").id == first.id
-    assert Playbook().add_insight(STR, "a faulty telephone: replace").id == first.id
-    other = Playbook()
-    other.add_insight(STR, "replace a broken cellphone")
-    assert other.add_insight(STR, "a faulty telephone: replace").id == "str-00002"
+    second = book.add_insight(STR, "a faulty telephone: replace")
+    assert second.id == "str-00002"
+    (question,) = Curator(book).questions()
+    assert (question.insight, question.other) == (second, first)
+    words_only = Playbook()
+    words_only.add_insight(STR, "replace a broken cellphone")
+    words_only.add_insight(STR, "a faulty telephone: replace")
+    assert Curator(words_only).questions() == []
+
+
+def test_other_numbers_are_other_facts_and_ask_nothing(book: Playbook) -> None:
+    book.add_insight(STR, "Keep the wall of the housing above 2.5 mm")
+    book.add_insight(STR, "Keep the wall of the housing above 3 mm")
+    assert len(book.items) == 2
+    assert Curator(book).questions() == []
 
 
 @pytest.mark.parametrize(

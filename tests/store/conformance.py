@@ -361,6 +361,24 @@ class StoreConformance:
         self.run(location, work)
         assert len(self.records(location, "s")) == 50
 
+    def test_what_was_appended_since_is_read_of_every_stream(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            assert store.last_seq() == 0
+            await store.append("a", "k", 1)
+            last = store.last_seq()
+            assert store.read_all(last) == []
+            second = await store.append("b", "k", 2)
+            third = await store.append("a", "m", 3)
+            assert [(one.seq, one.stream, one.kind, one.data) for one in store.read_all(last)] == [
+                (second, "b", "k", 2),
+                (third, "a", "m", 3),
+            ]
+            await store.forget("a")
+            assert [record.data for record in store.read_all(0)] == [2]
+            assert store.last_seq() >= third
+
+        self.run(location, work)
+
     def test_what_is_forgotten_is_gone_and_its_numbers_are_not_given_again(
         self, location: Path
     ) -> None:

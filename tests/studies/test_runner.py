@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Container
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,10 @@ from tests.studies.helpers import TAXONOMY, runner, worker_command, write_comman
 from tests.studies.test_solver import BRACKET, marked, wait_for
 from transom.errors import InputError
 from transom.studies.failures import Diagnosis, Evidence, diagnosis
-from transom.studies.runner import StudyStopped
+from transom.studies.runner import StudyRunner, StudyStopped
 from transom.studies.solver import Solved
 from transom.studies.storage import FileLock
-from transom.studies.trials import better, counts, failures, front, ranked
+from transom.studies.trials import Trial, better, counts, failures, front, ranked
 
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
@@ -222,6 +223,54 @@ def finished(folder: Path, path: Path, trials: int) -> None:
         if trial.kind == "solved":
             assert trial.outputs["y"] == pytest.approx((float(trial.params["x"]) - 3) ** 2)
     wait_for(lambda: not marked(folder))
+
+
+def run_side_by_side(runners: list[StudyRunner]) -> list[Trial]:
+    """Run several runners of one study at once, each with locks of its own."""
+    with ThreadPoolExecutor(len(runners)) as pool:
+        for done in [pool.submit(each.run) for each in runners]:
+            done.result(120)
+    return runners[0].trials()
+
+
+@pytest.mark.parametrize("kind", ["tpe", "random"])
+def test_runs_side_by_side_with_one_seed_draw_different_designs(tmp_path: Path, kind: str) -> None:
+    path = write_command_study(tmp_path, trials=12, workers=1)
+    path.write_text(path.read_text().replace("kind: random", f"kind: {kind}, seed: 1"))
+    trials = run_side_by_side([runner(tmp_path, path) for _ in range(4)])
+    assert len({trial.params["x"] for trial in trials}) == len(trials) == 12
+    assert not [trial for trial in trials if trial.same_as is not None]
+
+
+def test_a_run_with_a_seed_is_repeated_exactly_in_another_folder(tmp_path: Path) -> None:
+    designs = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        path = write_study(tmp_path / name, trials=6)
+        designs.append([trial.params for trial in runner(tmp_path / name, path).run()])
+    assert designs[0] == designs[1]
+
+
+def test_a_design_that_is_under_way_is_not_solved_a_second_time(tmp_path: Path) -> None:
+    path = write_command_study(tmp_path, trials=9, workers=3)
+    path.write_text(path.read_text().replace("low: 0, high: 10", "choices: [1, 2, 3]"))
+    trials = run_side_by_side([runner(tmp_path, path) for _ in range(2)])
+    solves = (tmp_path / "calls.txt").read_text().split()
+    assert len(solves) == len({trial.params["x"] for trial in trials}) <= 3
+    assert counts(trials).total == 9
+    first = {trial.params["x"]: trial for trial in trials if trial.same_as is None}
+    for trial in trials:
+        assert trial.values == first[trial.params["x"]].values
+
+
+def test_a_design_whose_worker_was_killed_is_solved_once_by_the_next(tmp_path: Path) -> None:
+    path = write_command_study(tmp_path, trials=4, workers=2)
+    path.write_text(path.read_text().replace("low: 0, high: 10", "choices: [7]"))
+    abandoned = runner(tmp_path, path)
+    abandoned._optuna.ask(abandoned._ranges)  # a trial that no worker has
+    trials = run_side_by_side([runner(tmp_path, path) for _ in range(2)])
+    assert len((tmp_path / "calls.txt").read_text().split()) == 1
+    assert counts(trials).total == 4
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ class Response:
     @property
     def cited(self) -> tuple[str, ...]:
         """The ids of `shown` that the answer names; only these earn credit."""
-        said = set(re.findall(r"[a-z]+(?:-[0-9a-z]+)+", self.text))
+        said = set(re.findall(r"(?<![a-z])[a-z]+(?:-[0-9a-z]+)+", self.text))
         return tuple(one for one in self.shown if one in said)
 
 

@@ -18,7 +18,7 @@ BEYOND: Final[Mapping[Complexity, frozenset[str]]] = MappingProxyType(
 )
 """Blocks that a round does without, by the complexity of its item."""
 
-_DIVIDES: Final = re.compile(r"(?i)\s*(?:[,;/]|\b(?:and|or|as well as)\b|\.\s)+\s*")
+_DIVIDES: Final = re.compile(r"(?i)(?:(?<!\s)\s++)?(?:[,;/]|\b(?:and|or|as well as)\b|\.\s)+\s*")
 _ASIDE: Final = re.compile(r"\([^()]*\)")
 _DOUBTS: Final = (
     (0.3, re.compile(r"(?i)\w/\w|\b(?:or|either)\b")),

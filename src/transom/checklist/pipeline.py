@@ -15,6 +15,7 @@ from transom.checklist.item import Item
 from transom.checklist.judging import (
     Inputs,
     LoadedChecker,
+    Occasion,
     Roots,
     Verdict,
     artifact_bytes,
@@ -22,7 +23,6 @@ from transom.checklist.judging import (
     load_checker,
 )
 from transom.checklist.judging.audit import audit_waivers
-from transom.checklist.judging.check import Occasion
 from transom.checklist.judging.verdict import VERDICT_FILE
 from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
 from transom.checklist.writing.document import is_marked, parse_spec, section_texts

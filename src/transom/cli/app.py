@@ -49,7 +49,7 @@ TREE = {
     "story": ("story", "Take an epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),
     "eval": ("eval", "Measure how well a product answers, by scenario suites."),
-    "runs": ("runs", "List, show and remove runs."),
+    "runs": ("runs cleaning", "List, show and remove runs."),
     "waiting": ("waiting", "List the open questions of all runs, and how to answer them."),
     "answer": ("waiting", "Answer an open question."),
     "resume": ("runs", "Continue a run. Completed model calls are not repeated."),

@@ -23,9 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.canonical import Json
-from transom.checklist.judging import Verdict, together
-from transom.checklist.judging.loading import CONFIG
-from transom.checklist.judging.report import headline, reason_of, summary
+from transom.checklist.judging import CONFIG, Verdict, headline, reason_of, summary, together
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
 from transom.cli.checking import VAR, answer_of, run_one

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from transom.cli.app import nearest
 from transom.cli.command import can_resume
@@ -16,7 +16,6 @@ from transom.runs.journal import RunState, fold
 from transom.runs.run import RUNS
 from transom.store import Record, SqliteStore
 
-T = TypeVar("T")
 _LEAST = 70  # of 100; below it two ids have no more in common than any two
 
 
@@ -72,13 +71,11 @@ async def found_run(
 ) -> AsyncIterator[tuple[SqliteStore, RunView]]:
     """Open the database, for `writing` if so, and find the run that `text` names."""
     async with history(session, writing=writing) as store:
-        rows = all_runs(store)
-        called = [row for row in rows if text and row.name == text]
-        where = str(session.workspace_root)
-        yield (
-            store,
-            view(session, store, pick("run", text, {row.id: row for row in rows}, called, where)),
-        )
+        rows = {row.id: row for row in all_runs(store)}
+        called = [row.id for row in rows.values() if text and row.name == text]
+        ids = {run_id: run_id for run_id in rows}
+        run_id = pick("run", text, ids, called, str(session.workspace_root))
+        yield store, view(session, store, rows[run_id])
 
 
 def next_step(found: RunView) -> str:
@@ -114,16 +111,18 @@ async def all_views(session: Session) -> list[RunView]:
         return [view(session, store, row) for row in all_runs(store)]
 
 
-def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], where: str) -> T:
-    """The run or trace that a person means by an id, its beginning, or a name.
+def pick(noun: str, text: str, named: Mapping[str, str], called: Sequence[str], where: str) -> str:
+    """Return the run or trace that a person means by an id, its beginning, or a name.
 
-    `named` are all there are, by id; `called` are those whose name was typed.
+    Args:
+        named: what may be typed, and the id that it stands for.
+        called: the ids of those whose name was typed.
     """
     begun = [one for key, one in named.items() if text and key.startswith(text)]
     matching = [named[text]] if text in named else called or begun
-    found = [one for number, one in enumerate(matching) if one not in matching[:number]]
+    found = dict.fromkeys(matching)
     if len(found) == 1:
-        return found[0]
+        return next(iter(found))
     if found:
         some = ", ".join([key for key, one in named.items() if one in found][:3])
         what, hint = ("are called", "say which") if called else ("begin with", "give more of it")

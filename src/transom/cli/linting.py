@@ -40,6 +40,7 @@ from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.evidence.findings import Finding
+from transom.evidence.regex_fields import slow_regexes
 from transom.formats.yaml_files import read_text
 from transom.formats.yaml_models import nearest_key
 from transom.runs import write_file
@@ -249,10 +250,14 @@ def trial(session: Session, names: Names = None) -> int:
     """Lint the file of a report format, and run the examples in it as tests."""
     knowledge, chosen = _domains(session, names or ())
     languages = [one for one in knowledge.languages if one.domain in chosen]
-    found = {
-        one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)]
-        for one in languages
-    }
+    found: dict[str, list[str]] = {}
+    for language in languages:
+        domain = language.domain
+        problems = [*filter(None, [language.problem]), *problems_of(domain)]
+        # The shipped formats are measured by the tests of Transom: it takes a second for each.
+        if names or not knowledge.is_shipped(domain.domain):
+            problems += slow_regexes(domain)
+        found[domain.domain] = problems
     tried = sum(len(item.examples) for one in chosen for item in one.items)
     wrong = [
         f"{knowledge.files[name]}: {problem}"

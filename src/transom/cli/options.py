@@ -15,11 +15,8 @@ import typer
 from transom.agent.setup import seated
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import load_item
-from transom.checklist.judging import Verdict, load_checker
+from transom.checklist.judging import REPORTS, Occasion, Verdict, Verdicts, load_checker, report
 from transom.checklist.judging.baseline import Baseline
-from transom.checklist.judging.check import Occasion
-from transom.checklist.judging.reports import REPORTS, report
-from transom.checklist.judging.verdict import Verdicts
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.writing.rounds import ROUNDS
 from transom.cli.answers import Writer

@@ -9,17 +9,20 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import By, command
-from transom.cli.learn import Most, Scope, document_of, opened, print_list, print_one
+from transom.cli.learn import Access, Most, Scope, document_of, opened, print_list, print_one
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, InsightCategory, Source
-from transom.learning.exchange import export_json, import_json, import_notes, save_playbook
+from transom.learning.curator import ReviewQuestion
+from transom.learning.exchange import export_json, save_playbook
+from transom.learning.notes import import_file
 from transom.learning.session import SKILL
 from transom.runs import write_file
 
 playbook_app = group("playbook")
 
+_MOST_QUESTIONS = 10
 _SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an insight, e.g. str-00001.")]
@@ -49,9 +52,13 @@ Threshold = Annotated[
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="File to write [stdout].")]
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE", help="File to read: playbook.json, or notes as .jsonl."),
+    typer.Argument(metavar="FILE", help="Playbook (.json), or notes: .jsonl, or a JSON list."),
 ]
 Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Confirm that the insight holds.")]
+KeepBoth = Annotated[
+    str | None,
+    typer.Option("--keep-both", metavar="ID", help="Keep an insight and the one it is near to."),
+]
 Content = Annotated[str | None, typer.Option(metavar="TEXT", help="New text of the insight.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="Reason, shown to later readers.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Show the insight to models again.")]
@@ -75,9 +82,10 @@ def list_all(session: Session, scope: Scope, category: Category = None) -> int:
 
 @command(playbook_app, "show", example="transom playbook show mis-00002")
 def show(session: Session, insight: Id) -> int:
-    """Show an insight, its sources and its history."""
+    """Show an insight, its sources and its history, and the texts that were merged into it."""
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
+        parts = playbook.ledger.insights("merged_into = ?", (insight,))
     state = (
         f"retired: {one.retired}"
         if one.retired
@@ -86,12 +94,15 @@ def show(session: Session, insight: Id) -> int:
     figures = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
     lines.append(f"{figures}; standing {one.lower_bound:.2f}")
-    for event in events:  # without what the insight itself shows
-        data = {
-            key: value
-            for key, value in event.data.items()
-            if key not in _SHOWN and value not in ("", None, [])
-        }
+    lines += [f"{part.id} was merged into it: {part.content}" for part in parts]
+    for event in events:
+        # Leave out what the insight itself shows; a text that was equal to it may be spelled
+        # otherwise.
+        data = {}
+        for key, value in event.data.items():
+            is_other_text = key == "content" and value != one.content
+            if value not in ("", None, []) and (key not in _SHOWN or is_other_text):
+                data[key] = value
         lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
     return session.report(
@@ -125,14 +136,18 @@ def add(
         one = playbook.add_insight(
             kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
         )
+        neighbours = [other for key, other in playbook.ledger.open_pairs() if key == one.id]
     if one.retired:
         say(
             f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook"
             f" retire {one.id} --undo"
         )
-    return print_one(
-        session, one, "it is there already" if one.retired or one.id in known else "added"
-    )
+    if one.retired or one.id in known:
+        return print_one(session, one, "it is there already")
+    if neighbours:
+        near = f"added; near to {neighbours[0]}, see transom playbook review"
+        return print_one(session, one, near)
+    return print_one(session, one, "added")
 
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
@@ -202,11 +217,7 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
     be read.
     """
     with opened(session, scope, "make") as playbook:
-        paths = [session.cwd / file for file in files]
-        done = [
-            import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it)
-            for it in paths
-        ]
+        done = [import_file(playbook, session.cwd / file) for file in files]
     odd = [line for one in done for line in one.unreadable]
     for line in odd:
         say(f"transom: {line}")
@@ -219,25 +230,47 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
 
 
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
-def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a person") -> int:
-    """List questions about insights that are uncertain or long unused."""
-    with opened(session, scope, "write" if confirm else "read", shown=True) as playbook:
+def review(
+    session: Session,
+    scope: Scope,
+    confirm: Confirm = None,
+    keep_both: KeepBoth = None,
+    by: By = "a person",
+) -> int:
+    """List questions about insights that are uncertain, near to another one, or long unused."""
+    if confirm and keep_both:
+        raise InputError("one answer at a time", where="--keep-both", hint="leave out --confirm")
+    access: Access = "write" if confirm or keep_both else "read"
+    with opened(session, scope, access, shown=True) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
-        asked = Curator(playbook).questions()
-    lines = [
-        line
-        for one in asked
-        for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")
+        if keep_both:
+            return print_one(session, Curator(playbook).distinguish(keep_both, by=by), "kept")
+        questions = Curator(playbook).questions(None)
+    shown = questions[:_MOST_QUESTIONS]
+    lines = []
+    for question in shown:
+        lines += [f"{question.insight.id}: {question.insight.content}", f"  {question.text}"]
+        lines += [f"  {answer}" for answer in _answers(question)]
+    if more := len(questions) - len(shown):
+        lines.append(f"{counted(more, 'more question')}: answer these first")
+    document = {"questions": [question.to_json() for question in shown]}
+    return session.report(document, *lines or ["nothing to ask"])
+
+
+def _answers(question: ReviewQuestion) -> list[str]:
+    """Return the commands that answer a question."""
+    key, other = question.insight.id, question.other
+    retire_it = f"no:   transom playbook retire {key} --why TEXT"
+    if other is None:
+        confirm = f"yes:  transom playbook review --confirm {key}"
+        return [confirm, f"edit: transom playbook edit {key} --content TEXT", retire_it]
+    if other.retired:
+        return [f"yes:  transom playbook review --keep-both {key}", retire_it]
+    return [
+        f"yes:  transom playbook merge {other.id} {key}",
+        f"no:   transom playbook review --keep-both {key}",
     ]
-    lines += (
-        ["answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"]
-        if lines
-        else []
-    )
-    return session.report(
-        {"questions": [one.to_json() for one in asked]}, *lines or ["nothing to ask"]
-    )
 
 
 @command(

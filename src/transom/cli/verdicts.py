@@ -15,8 +15,7 @@ from transom.checklist.atoms import CheckerConfig
 from transom.checklist.building.checker import ATOMS_FILE
 from transom.checklist.building.lessons import named_in
 from transom.checklist.copies import source_of
-from transom.checklist.judging import Verdict, text_report
-from transom.checklist.judging.loading import CONFIG
+from transom.checklist.judging import CONFIG, Verdict, text_report
 from transom.checklist.judging.verdict import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import By, RunArgument, command

@@ -270,14 +270,17 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
 
 async def open_questions(session: Session) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
-    groups: dict[tuple[str, ...], OpenQuestion] = {}
-    for one in (question for view in await all_views(session) for question in questions_of(view)):
-        same = one.question or one.runs[0], one.asks, *one.options
-        known = groups.get(same, replace(one, runs=()))
-        groups[same] = replace(
-            one, runs=(*known.runs, *one.runs), since=min(known.since, one.since)
-        )
-    return sorted(groups.values(), key=lambda one: one.since)
+    groups: dict[tuple[str, ...], list[OpenQuestion]] = {}
+    for found in await all_views(session):
+        for question in questions_of(found):
+            same = question.question or question.runs[0], question.asks, *question.options
+            groups.setdefault(same, []).append(question)
+    questions = []
+    for group in groups.values():
+        runs = tuple(run for question in group for run in question.runs)
+        since = min(question.since for question in group)
+        questions.append(replace(group[-1], runs=runs, since=since))
+    return sorted(questions, key=lambda question: question.since)
 
 
 def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.checklist.item import load_item
-from transom.checklist.judging.check import Occasion
+from transom.checklist.judging import Occasion
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table

@@ -67,7 +67,7 @@ _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
 _ZERO_CLAIM = re.compile(
     r"\b(?:no|zero|none of the|without(?: any)?)\s+(?P<claim>[^,.;:()]{3,60})", re.IGNORECASE
 )
-_NAMED = re.compile(r"[A-Za-z]\w*[ -]\d+$")
+_NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
 _LEAST_NAME = 6
 _LEAST_CLAUSE = 3
@@ -230,7 +230,7 @@ class _SentenceCheck:
 
     def _of_quotation(self, quoted: str, quotation: str) -> ClaimJudgement:
         """Return whether a quotation stands in a cited entry, and is not cut out of a denial."""
-        parts = [part for part in re.split(r"…|\.\.\.|\[[^\]]*\]", quotation) if part.strip()]
+        parts = [part for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation) if part.strip()]
         squeezed = [_squeezed(part) for part in parts]
         if not squeezed:
             return SUPPORTED

@@ -20,7 +20,7 @@ _ID = re.compile(
     r"|(?!\d+\.\d+[eE][-+]?\d+[A-Za-z]{0,4}(?![.:/-]?\w))\d+(?:[.:/-]\w+){2,}"
     r"|(?!\d+[eE]\d+\b)\d+[A-Za-z_]\w*[\d_]\w*)"
 )
-_HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
+_HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2}\.\w{2}")
 _NUMBER = re.compile(
     # The dash in 1-5 and 5%-10% is not a sign, in -$5 and -9..-5 it is; 1..5 are two numbers.
     r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
@@ -40,7 +40,7 @@ _BEGINS = re.compile(
 # Alone in brackets, in a table cell or at the start of a value, a number may be negative, as in
 # accounting.
 _OPENS = re.compile(
-    r"(?:^ *|[\t|]\s*|\s{2}|(?<=\S),|[:=]\s?|\b(?:is|was)\s)[$€£¥]?\([$€£¥]?$",
+    r"(?:^ *|[\t|]\s?|\s{2}|(?<=\S),|[:=]\s?|\b(?:is|was)\s)[$€£¥]?\([$€£¥]?$",
     re.IGNORECASE | re.MULTILINE,
 )
 _CLOSES = re.compile(r"\)\s?%?(?=\s*$|\s{2}|\s*[\t|;,]|\.(?:\s|$))", re.MULTILINE)

@@ -116,8 +116,8 @@ _IN_HEADING = re.compile(
 _PERCENT_HEADING = re.compile(r"^\s*[%％]|[%％]\s*$")
 # "Time Units = 1ns", "Time unit: 10 ps", "Leakage Power Units = 1.000000pW", "All values in ns"
 _IN_TITLE = re.compile(
-    r"\b(?P<about>[A-Za-z]*)\s*[_ ]?units?\b\s*(?:is|are|[:=])?\s*"
-    rf"(?P<factor>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)?\s*(?P<unit>{_UNIT_WORD})\s*$"
+    r"\b(?P<about>[A-Za-z]*)\s*[_ ]?units?\b\s*+(?:is|are|[:=])?\s*+"
+    rf"(?P<factor>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)?\s*+(?P<unit>{_UNIT_WORD})\s*$"
     r"|\b(?:values|times|delays|numbers|figures|all)\b.{0,20}\bin\s+(?P<listed>[^\s\d.,;]{1,20})",
     re.IGNORECASE,
 )

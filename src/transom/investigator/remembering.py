@@ -5,6 +5,7 @@ An investigation goes on when memory is off or broken; the answer tells that.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Literal
 
@@ -15,6 +16,8 @@ from transom.formats.release.words import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.memory import Memory, Neighbour
 from transom.runs import Run, Stage, model_file
+
+_log = logging.getLogger(__name__)
 
 Status = Literal["ok", "off", "broken"]
 DEPENDS, HAS = "depends_on", "has_component"
@@ -53,7 +56,8 @@ async def recall(
             return Remembered(status="off")
         try:
             entry = await memory.get(assessment_key(feature_id, target))
-        except MemoryUnavailable:
+        except MemoryUnavailable as error:
+            _log.warning("%s; the investigation goes on without memory", error)
             return Remembered(status="broken")
         earlier = (
             Earlier.model_validate(entry.metadata["assessment"]) if entry is not None else None
@@ -87,7 +91,8 @@ async def remember(
         return status
     try:
         await _keep(memory, result, readings, as_of)
-    except MemoryUnavailable:
+    except MemoryUnavailable as error:
+        _log.warning("%s; the assessment is not stored", error)
         return "broken"
     return status
 
@@ -168,7 +173,8 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
                 sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
             if using:
                 sentences.append(f"{name} depends on: {_names(using)}.")
-    except MemoryUnavailable:
+    except MemoryUnavailable as error:
+        _log.warning("%s; the answer leaves out what depends on it", error)
         return []
     return sentences
 

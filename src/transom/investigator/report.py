@@ -26,6 +26,10 @@ from transom.investigator.result import (
 _SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
 _SHOWN: Final = 8
 _WIDTH: Final = 80
+_MEMORY_BROKEN: Final = (
+    "The memory of the workspace is broken: no earlier assessment was compared, or this one was"
+    " not stored. `transom doctor` checks the database."
+)
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
@@ -93,6 +97,7 @@ def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
         f" {'applied' if one.applied else one.why}"
         for one in result.waivers
     ]
+    memory = [_MEMORY_BROKEN] if result.memory_status == "broken" else []
     return [
         (
             "Risks",
@@ -103,6 +108,7 @@ def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
         ("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims]),
         ("Not read", [f"{one.source}: {one.why}" for one in result.unread]),
         ("Waivers", waivers),
+        ("Memory", memory),
         ("Questions", result.questions),
     ]
 
@@ -208,6 +214,7 @@ def html_report(result: Investigation) -> str:
         "ordered": _ordered(result),
         "risks": _further_risks(result),
         "words": _in_words(result),
+        "memory": _MEMORY_BROKEN if result.memory_status == "broken" else "",
         "rules_line": _rules_line(result.rules_verdict) if result.rules_verdict else "",
     }
     page: str = _template().render(result=result, **parts, **functions)

@@ -5,9 +5,10 @@ standing.
 from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder
 from transom.learning.compaction import CompactionManager, ContextBudgetManager
 from transom.learning.curator import Curator
-from transom.learning.exchange import import_json, import_notes
+from transom.learning.exchange import import_json
 from transom.learning.feedback import FeedbackLoop
 from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.notes import import_notes
 from transom.learning.patterns import ErrorPatterns
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightCategory, bound, days_between
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, bound, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
+from transom.learning.retrieval import equal_insights
 from transom.store.tables import Connection
 
 _BEST = 5  # insights in each list of a report
@@ -20,21 +21,31 @@ _UNSURE = (0.35, 0.65)  # confidence of an insight with mixed evidence
 
 @dataclass(frozen=True)
 class ReviewQuestion:
-    """A question for a person on an insight with mixed evidence, or on one that was long not
-    used.
+    """A question for a person on an insight.
+
+    Attributes:
+        kind: `uncertain`: its evidence is mixed; `near`: its text is close to another one's;
+            `stale`: it was not used for a long time.
+        insight: the insight.
+        text: the question.
+        other: the insight that it is near to.
     """
 
-    kind: Literal["uncertain", "stale"]
+    kind: Literal["uncertain", "near", "stale"]
     insight: Insight
     text: str
+    other: Insight | None = None
 
     def to_json(self) -> dict[str, Json]:
-        return {
+        document: dict[str, Json] = {
             "kind": self.kind,
             "insight": self.insight.id,
             "content": self.insight.content,
             "text": self.text,
         }
+        if self.other:
+            document |= {"other": self.other.id, "other_content": self.other.content}
+        return document
 
 
 class Curator:
@@ -95,23 +106,19 @@ class Curator:
 
         def change(run: Connection) -> None:
             if content is not None:
-                print_of = fingerprint(content)
-                equal = playbook.ledger.insights(
-                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = '' "
-                    "AND (category = 'mis') = ?",
-                    (
-                        print_of,
-                        key,
-                        insight.scope,
-                        insight.owner,
-                        insight.category is InsightCategory.MISTAKE,
-                    ),
+                equal = equal_insights(
+                    playbook.ledger,
+                    replace(insight, content=content),
+                    "id != ? AND scope = ? AND owner = ? AND retired = ''",
+                    (key, insight.scope, insight.owner),
                 )
                 if equal:
                     hint = f"merge them: transom playbook merge {equal[0].id} {key}"
                     raise InputError(f"{equal[0].id} says the same", where=key, hint=hint)
                 changes.update(
-                    content=content.strip(), fingerprint=print_of, before=insight.content
+                    content=content.strip(),
+                    fingerprint=fingerprint(content),
+                    before=insight.content,
                 )
             playbook.ledger.append(run, "edited", key, changes)
             number = playbook.reindex(run, key)
@@ -151,23 +158,51 @@ class Curator:
         self._living(key)
         return self._append("confirmed", key, {"by": by})
 
-    def questions(self, limit: int = 10) -> list[ReviewQuestion]:
-        """Return the questions to ask first: mixed evidence, then insights that were longest not
-        used.
+    def distinguish(self, key: str, *, by: str) -> Insight:
+        """Record that an insight and the ones it is near to are different, and keep them all."""
+        self._living(key)
+        return self._append("distinct", key, {"by": by})
+
+    def questions(self, limit: int | None = 10) -> list[ReviewQuestion]:
+        """Return the questions to ask first: mixed evidence, then near insights, then insights
+        that were longest not used. `limit` None: all of them.
         """
-        now, asked = self._playbook.clock(), list[tuple[int, float, str, ReviewQuestion]]()
-        for one in self._playbook.items.values():
-            idle = days_between(max(one.created_at, one.last_used, one.confirmed_at), now)
-            if one.tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
+        now, living = self._playbook.clock(), self._playbook.items
+        uncertain, stale = list[tuple[int, str, ReviewQuestion]](), list[ReviewQuestion]()
+        idle_days: dict[str, float] = {}
+        for insight in living.values():
+            last = max(insight.created_at, insight.last_used, insight.confirmed_at)
+            idle_days[insight.id] = days_between(last, now)
+            if insight.tested >= _TRIED and _UNSURE[0] <= insight.confidence <= _UNSURE[1]:
                 text = (
-                    f"{one.for_count} outcomes speak for it, {one.against_count} against it. When"
-                    " does it hold?"
+                    f"{insight.for_count} outcomes speak for it, {insight.against_count} against"
+                    " it. When does it hold?"
                 )
-                asked.append((0, -one.tested, one.id, ReviewQuestion("uncertain", one, text)))
-            elif idle >= HALF_LIFE_DAYS:
-                text = f"It was last used {idle:.0f} days ago. Does it still hold?"
-                asked.append((1, -idle, one.id, ReviewQuestion("stale", one, text)))
-        return [question for *_, question in sorted(asked, key=lambda row: row[:3])][:limit]
+                question = ReviewQuestion("uncertain", insight, text)
+                uncertain.append((-insight.tested, insight.id, question))
+            elif idle_days[insight.id] >= HALF_LIFE_DAYS:
+                text = f"It was last used {idle_days[insight.id]:.0f} days ago. Does it still hold?"
+                stale.append(ReviewQuestion("stale", insight, text))
+        uncertain.sort(key=lambda row: row[:2])
+        stale.sort(key=lambda question: (-idle_days[question.insight.id], question.insight.id))
+        questions = [question for *_, question in uncertain]
+        questions += [*self._near_questions(living), *stale]
+        return questions[:limit]
+
+    def _near_questions(self, living: Mapping[str, Insight]) -> Iterator[ReviewQuestion]:
+        """Yield a question for each pair of near insights that no person has judged yet."""
+        for key, other_key in self._playbook.ledger.open_pairs():
+            insight, other = living.get(key), self._playbook.require(other_key)
+            other = self._playbook.require(other.merged_into or other.id)
+            if insight is None or other.id == insight.id:
+                continue
+            text = f'{other.id} is near to it: "{other.content}". Do both say the same?'
+            if other.retired:
+                text = (
+                    f'{other.id} is near to it and retired ({other.retired}): "{other.content}".'
+                    " Does it hold nevertheless?"
+                )
+            yield ReviewQuestion("near", insight, text, other)
 
     def _append(self, kind: str, key: str, data: dict[str, Json]) -> Insight:
         self._playbook.ledger.tables.write(

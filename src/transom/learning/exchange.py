@@ -1,9 +1,7 @@
-"""Playbooks as files: JSON for git and other tools, and session notes of an older system."""
+"""Playbooks as JSON files, for git and other tools."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,23 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transom.canonical import Json, pretty_json, write_atomic
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
-from transom.formats.yaml_files import read_bytes
 from transom.learning.insight import Insight, InsightCategory, Source
-from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
+from transom.learning.retrieval import equal_insights, near
 from transom.llm.turns import Egress
 from transom.store.tables import Connection
 
 VERSION = 1
-_MOST_BYTES = 1 << 30  # the largest file that is read
+MOST_BYTES = 1 << 30
+"""Size of the largest file that is imported."""
 _ID = r"^(str|mis|tool|cal|dom|wf)-\d{5,9}$"
-_NOTES: Mapping[str, InsightCategory] = {
-    "failure": InsightCategory.MISTAKE,
-    "success_pattern": InsightCategory.STRATEGY,
-    "workaround": InsightCategory.WORKFLOW,
-    "user_preference": InsightCategory.WORKFLOW,
-    "protocol_clarification": InsightCategory.DOMAIN,
-}
 
 
 class InsightDocument(BaseModel):
@@ -204,46 +195,11 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     return imported
 
 
-def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
-    """Add insights from session notes, one JSON object a line with `category`, `insight` and
-    `tags`.
-
-    Their scope is the narrowest of the playbook's view. A second import changes nothing. Lines that
-    cannot be read are listed. InputError: a file cannot be read.
-    """
-    imported = Imported()
-    for path in paths:
-        for number, line in enumerate(TextFile(path, limit=_MOST_BYTES).lines(), 1):
-            if not line.strip():
-                continue
-            try:
-                note = json.loads(line)
-                category = _NOTES.get(note["category"], InsightCategory.DOMAIN)
-                tags = [str(tag) for tag in note.get("tags") or ()]
-                source = Source(study=str(note.get("study") or ""), by="notes")
-                view = playbook.view
-                draft = Insight("", category, note["insight"], tags=(*tags,), sources=(source,))
-                found, new = playbook.add(replace(draft, scope=view.scopes[0], owner=view.user))
-            except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
-                what = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
-                imported.unreadable.append(f"{path}:{number}: {what}")
-                continue
-            (imported.added if new else imported.known).append(found.id)
-    return imported
-
-
 def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> None:
-    ledger, where = (
-        playbook.ledger,
-        "fingerprint = ? AND scope = ? AND owner = ? AND (category = 'mis') = ?",
-    )
-    values = (
-        fingerprint(one.content),
-        one.scope,
-        one.owner,
-        one.category is InsightCategory.MISTAKE,
-    )
-    if same := ledger.insights(where, values, order=f"id != '{one.id}', retired != ''"):
+    ledger = playbook.ledger
+    order = f"id != '{one.id}', retired != ''"
+    scope = (one.scope, one.owner)
+    if same := equal_insights(ledger, one, "scope = ? AND owner = ?", scope, order):
         here = playbook.require(same[0].merged_into or same[0].id)
         counts = [
             max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)
@@ -268,8 +224,11 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
             ledger.append(run, "retired", here.id, {"why": one.retired})
         return
     taken = playbook.get(one.id) is not None
+    neighbour = near(ledger, playbook.index, playbook.view, one, None)
     key = ledger.add(run, replace(one, id="") if taken else one)
     playbook.reindex(run, key)
+    if neighbour and not one.retired:
+        ledger.append(run, "near", key, {"to": neighbour})
     to.added.append(key)
     if taken:
         to.renamed[one.id] = key
@@ -286,7 +245,7 @@ def _usual_against(category: InsightCategory, harmful: int) -> int:
 
 def _read(path: Path) -> PlaybookDocument:
     try:
-        document = PlaybookDocument.model_validate_json(read_bytes(path, _MOST_BYTES))
+        document = PlaybookDocument.model_validate_json(TextFile(path, limit=MOST_BYTES).whole())
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"])) or "the document"

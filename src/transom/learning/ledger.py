@@ -67,8 +67,8 @@ _GIVEN = (
 class PlaybookEvent:
     """A change of an insight, with its number in the database and its time, UTC.
 
-    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or
-    `confirmed`.
+    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored`,
+    `confirmed`, `near` or `distinct`.
     """
 
     seq: int
@@ -151,6 +151,20 @@ class Ledger:
         return [
             PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows
         ]
+
+    def open_pairs(self) -> list[tuple[str, str]]:
+        """Return pairs of near insights, the later one first, that no person has judged.
+
+        A pair is judged if the later insight was called distinct or got another text.
+        """
+        sql = """SELECT insight, json_extract(data, '$.to') FROM insight_events AS event
+            WHERE kind = 'near' AND NOT EXISTS (
+                SELECT 1 FROM insight_events AS later
+                WHERE later.insight = event.insight AND later.seq > event.seq
+                AND (later.kind = 'distinct' OR (later.kind = 'edited'
+                    AND json_extract(later.data, '$.content') IS NOT NULL))
+            ) ORDER BY seq"""
+        return [(str(insight), str(other)) for insight, other in self.tables.query(sql)]
 
     def insights(
         self, where: str = "1", values: Sequence[Any] = (), order: str = "number"
@@ -245,6 +259,10 @@ def _confirmed(run: Connection, event: PlaybookEvent) -> None:
     _count(run, event.insight, (1, 0, 0), event.at)
 
 
+def _questioned(run: Connection, event: PlaybookEvent) -> None:
+    """Change nothing: the event opens or closes a question, see `Ledger.open_pairs`."""
+
+
 def _set(run: Connection, insight: str, column: str, value: str) -> None:
     run.execute(f"UPDATE insights SET {column} = ? WHERE id = ?", (value, insight))
 
@@ -281,4 +299,6 @@ _FOLD = {
     "retired": _retired,
     "restored": _retired,
     "confirmed": _confirmed,
+    "near": _questioned,
+    "distinct": _questioned,
 }

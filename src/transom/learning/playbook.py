@@ -12,7 +12,17 @@ from transom.canonical import Json
 from transom.errors import InputError
 from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
-from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
+from transom.learning.retrieval import (
+    Ranked,
+    View,
+    Wish,
+    choose,
+    counts_of,
+    fit,
+    near,
+    same,
+    text_of,
+)
 from transom.learning.snapshot import Snapshot
 from transom.learning.tasks import PROFILES, TaskType, profile_of
 from transom.llm.turns import Egress
@@ -186,8 +196,9 @@ class Playbook:
         valid_until: str = "",
         egress: Egress = "any",
     ) -> Insight:
-        """Add an insight, unless an equal one exists; that one then gets the new tags and the
-        source.
+        """Add an insight, unless one with an equal text exists; that one then gets the new tags
+        and the source. An insight that is only near to another is added, and a person is asked
+        whether they are one, see `Curator.questions`.
 
         Args:
             category, content, tags, overrides, valid_from, valid_until, egress: see `Insight`.
@@ -245,7 +256,7 @@ class Playbook:
         vector = self.index.embed(draft.content)
 
         def put(run: Connection) -> tuple[str, bool]:
-            if existing := same(self.ledger, self.index, self.view, draft, vector):
+            if existing := same(self.ledger, self.view, draft):
                 if not self.require(existing).covers(draft):
                     sources = [one.to_json() for one in draft.sources]
                     fields: dict[str, Json] = {
@@ -256,8 +267,11 @@ class Playbook:
                     self.ledger.append(run, "seen", existing, {**fields, "content": draft.content})
                     self.reindex(run, existing)
                 return existing, False
+            neighbour = near(self.ledger, self.index, self.view, draft, vector)
             key = self.ledger.add(run, draft)
             self.index.put_vector(run, self.reindex(run, key), vector)
+            if neighbour:
+                self.ledger.append(run, "near", key, {"to": neighbour})
             return key, True
 
         key, added = self.ledger.tables.write(put)

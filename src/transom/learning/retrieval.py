@@ -1,5 +1,5 @@
-"""Retrieval from a playbook: insights for a task within a token limit, and equal insights of a
-new one.
+"""Retrieval from a playbook: insights for a task within a token limit, and the insights that equal
+a new one or are near to it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from typing import Any
 
 from transom.learning.insight import UNTESTED, Insight, InsightCategory
 from transom.learning.ledger import Ledger
-from transom.learning.likeness import NEARLY, PARAPHRASE, contradict, fingerprint, may_paraphrase
+from transom.learning.likeness import (
+    NEARLY,
+    PARAPHRASE,
+    differ_in_a_number,
+    fingerprint,
+    normalised,
+)
 from transom.learning.tasks import TaskProfile
 from transom.llm import estimate_tokens
 from transom.memory.index import Index
@@ -154,42 +160,67 @@ def text_of(insights: Sequence[Insight]) -> str:
     return "\n".join([HEADING, *(one.line for one in insights)]) if insights else ""
 
 
-def same(
-    ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None
-) -> str | None:
-    """Return the id of an insight that says the same: equal, nearly equal or a paraphrase;
-    living ones first.
+def same(ledger: Ledger, view: View, draft: Insight) -> str | None:
+    """Return the id of the insight whose normalised text equals a draft's; living ones first.
+
+    Only equal texts are one insight. Two texts that share most words, or their meaning, may differ
+    in the one word that counts: see `near`.
     """
-    text, (where, values) = draft.content, view.visible
-    # an override differs on purpose; only another override of the same insight can equal it
+    where, values = view.visible
+    # An override differs on purpose; only another override of the same insight can equal it.
     if draft.overrides:
-        where, values = (
-            "scope = ? AND owner = ? AND overrides = ?",
-            [draft.scope, draft.owner, draft.overrides],
-        )
-    same_words = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
-    equal = [one for one in same_words if _alike(one, draft)]
-    if not equal and not draft.overrides:
-        near = index.sharing(text, NEARLY)
-        alike = ledger.insights(
-            f"number IN ({','.join('?' * len(near))}) AND {where}", [*near, *values]
-        )
-        equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
-    if not equal and not draft.overrides and vector is not None:
-        hits = index.search(text, 5, f"SELECT number FROM insights WHERE {where}", values, vector)
-        close = ledger.numbered([hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE])
-        equal = [
-            one
-            for one in close.values()
-            if _alike(one, draft) and may_paraphrase(one.content, text)
-        ]
+        where = "scope = ? AND owner = ? AND overrides = ?"
+        values = [draft.scope, draft.owner, draft.overrides]
+    equal = equal_insights(ledger, draft, where, values)
     best = min(equal, key=lambda one: (bool(one.retired), view.rank(one)), default=None)
     return None if best is None else best.merged_into or best.id
 
 
-def _alike(one: Insight, draft: Insight) -> bool:
+def _alike(insight: Insight, draft: Insight) -> bool:
     """Whether both or neither are mistakes: advice and a mistake never count as equal."""
-    return (one.category is InsightCategory.MISTAKE) == (draft.category is InsightCategory.MISTAKE)
+    mistake = InsightCategory.MISTAKE
+    return (insight.category is mistake) == (draft.category is mistake)
+
+
+def equal_insights(
+    ledger: Ledger, draft: Insight, where: str, values: Sequence[Any], order: str = "number"
+) -> list[Insight]:
+    """Return the insights that match an SQL condition and equal a draft in text and kind."""
+    candidates = ledger.insights(
+        f"fingerprint = ? AND {where}", [fingerprint(draft.content), *values], order
+    )
+    text = normalised(draft.content)
+    return [
+        insight
+        for insight in candidates
+        if _alike(insight, draft) and normalised(insight.content) == text
+    ]
+
+
+def near(
+    ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None
+) -> str | None:
+    """Return the id of the visible insight that is nearest to a draft in words, else in meaning.
+
+    A text with another number is not near, since it states another fact. Call it before the draft
+    is indexed.
+    """
+    if draft.overrides:  # it differs on purpose
+        return None
+    text, (where, values) = draft.content, view.visible
+    numbers = index.sharing(text, NEARLY)
+    marks = ",".join("?" * len(numbers))
+    candidates = ledger.insights(f"number IN ({marks}) AND {where}", [*numbers, *values])
+    if vector is not None:
+        among = f"SELECT number FROM insights WHERE {where}"
+        hits = index.search(text, 5, among, values, vector)
+        close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
+        by_number = ledger.numbered(close)
+        candidates += [by_number[number] for number in close]
+    for insight in sorted(candidates, key=lambda candidate: bool(candidate.retired)):
+        if _alike(insight, draft) and not differ_in_a_number(insight.content, text):
+            return insight.merged_into or insight.id
+    return None
 
 
 def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:

@@ -61,6 +61,14 @@ class Store(Protocol):
         """
         ...
 
+    def read_all(self, after: int) -> list[Record]:
+        """Return the records of every stream with `seq > after`, in order."""
+        ...
+
+    def last_seq(self) -> int:
+        """Return the highest `seq` that was given so far, 0 if there is none."""
+        ...
+
     def streams(self, prefix: str = "") -> list[str]:
         """Return the sorted names of the streams that start with `prefix`."""
         ...

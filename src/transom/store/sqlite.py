@@ -120,6 +120,17 @@ class SqliteStore:
         )
         return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
+    def read_all(self, after: int) -> list[Record]:
+        rows = self._query(
+            "SELECT seq, stream, kind, data, at FROM records WHERE seq > ? AND stream != ''"
+            " ORDER BY seq",
+            after,
+        )
+        return [Record(seq, stream, kind, decode(data), at) for seq, stream, kind, data, at in rows]
+
+    def last_seq(self) -> int:
+        return int(self._query("SELECT coalesce(max(seq), 0) FROM records")[0][0])
+
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(
             "SELECT DISTINCT stream FROM records WHERE stream >= ? ORDER BY stream", prefix

@@ -192,10 +192,12 @@ def _number_of(epic: str) -> str:
     """Return the number in an epic's name, "" without one: `epic-1`, `1`, `Epic 01`,
     `epic-1-login`.
     """
-    found = re.fullmatch(
-        r"(?:epic[-_ ]?)?0*(\d+[a-z]?)|epic[-_ ]?0*(\d+[a-z]?)[-_ ].+", epic.strip(), re.IGNORECASE
-    )
-    return (found[1] or found[2]).lower() if found else ""
+    match = re.fullmatch(
+        r"(?:epic[-_ ]?)?(?P<digits>\d+)(?P<letter>[a-z]?)", epic.strip(), re.IGNORECASE
+    ) or re.match(r"epic[-_ ]?(?P<digits>\d+)(?P<letter>[a-z]?)[-_ ].", epic.strip(), re.IGNORECASE)
+    if match is None:
+        return ""
+    return (match["digits"].lstrip("0") or "0") + match["letter"].lower()
 
 
 def _stories_yaml(search: _Search) -> Iterator[Backlog]:

@@ -57,8 +57,8 @@ _ACTIONS: Mapping[str, Action] = {
     **dict.fromkeys(("modified", "modify", "changed", "updated", "edited"), "modified"),
     **dict.fromkeys(("deleted", "delete", "removed"), "deleted"),
 }
-_FILE_FIRST = re.compile(r"^[-*+]\s+`?([^\s`]+?)`?\s*(?:[-–—:]\s*|\()\s*(\w+)\b.*$")
-_ACTION_FIRST = re.compile(r"^[-*+]?\s*(\w+)\s*[:–—-]?\s+`?([^\s`]+?)`?(?:\s.*)?$")
+_FILE_FIRST = re.compile(r"^[-*+]\s+`?([^\s`]+?)`?\s*+[-–—:(]\s*+(\w+)\b.*$")
+_ACTION_FIRST = re.compile(r"^[-*+]?\s*+(\w++)(?:\s*+[:–—-](?=\s))?\s++`?([^\s`]++)`?(?:\s.*)?$")
 
 _NO = (
     r"(?:cannot|can\s?not|can't|do not|don't|will not|won't|must not|should not|shall not|am unable"
@@ -95,7 +95,7 @@ _PARTS = re.compile(
 )
 _AC = re.compile(
     r"\b(?:AC|acceptance"
-    r" criterion|criterion|criteria)s?\s*[:#]?\s*((?:#?\d+(?:\s*(?:,|and|&)\s*)?)+)",
+    r" criterion|criterion|criteria)s?\s*+[:#]?\s*+((?:#?\d++(?:\s*+(?:,|and|&)\s*+)?)+)",
     re.IGNORECASE,
 )
 
@@ -138,10 +138,15 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
         rows["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))]
     )[:MAX_SUMMARY]
     covers = [match for line in rows["tes"] if (match := _COVERS.match(line))]
-    tests = {int(one[1]): tuple(re.findall(r"[^\s,;`]*\w[^\s,;`]*", one[2])) for one in covers}
+    tests = {int(match[1]): _names(match[2]) for match in covers}
     decision, problem = _decided(lines, _WORDS[seat]) if seat in _WORDS else ("", "")
     files = dict(filter(None, map(_claim, rows["fil"])))
     return Read(decision, problem, summary, (*rows["rea"], *rows["ref"]), files, tests)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names of tests in a list that is separated by blanks, commas or semicolons."""
+    return tuple(name for name in re.findall(r"[^\s,;`]+", text) if re.search(r"\w", name))
 
 
 def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:

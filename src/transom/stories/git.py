@@ -10,7 +10,8 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -95,7 +96,7 @@ class Git:
             hint = "check the folder"
             raise InputError("git cannot be run", where=str(self.folder), hint=hint) from error
         try:
-            out, err = await process.communicate(stdin.encode())
+            out, err = await process.communicate(stdin.encode("utf-8", "surrogateescape"))
         finally:
             kill_group(process)  # after a cancellation it must not go on writing
         return (
@@ -237,15 +238,56 @@ class Git:
         """Commit all local files to a new branch, and return its name; index and files stay
         unchanged.
         """
+        tree = await self.tree_of_files()
+        return await self.keep(await self.commit_tree(tree, "Kept by Transom\n", "HEAD"), name)
+
+    async def keep(self, commit: str, name: str) -> str:
+        """Keep a commit on a new branch; returns the branch's name."""
+        branch = await self.free(f"transom/parked/{name}", 1)
+        await self("update-ref", f"refs/heads/{branch}", commit)
+        return branch
+
+    async def tree_of_files(self) -> str:
+        """Return the tree of all local files that git does not ignore; the index stays as it is."""
         with tempfile.TemporaryDirectory() as folder:
             env = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self("read-tree", "HEAD", env=env)
             await self("add", "--all", env=env)
-            tree = await self("write-tree", env=env)
-        commit = await self.commit_tree(tree, "Kept by Transom\n", "HEAD")
-        branch = await self.free(f"transom/parked/{name}", 1)
-        await self("update-ref", f"refs/heads/{branch}", commit)
-        return branch
+            return await self("write-tree", env=env)
+
+    async def tree_without(self, tree: str, paths: Sequence[str], base: str) -> str:
+        """Return a tree in which some paths are as in a base: older contents, or no file."""
+        entries = await self("ls-tree", "-r", "-z", "--full-tree", base)
+        older = dict(entry.split("\t", 1)[::-1] for entry in entries.split("\0") if entry)
+        rows = []
+        for path in paths:
+            mode, _, object_id = older.get(path, f"0 - {'0' * 40}").split(" ")
+            rows.append(f"{mode} {object_id}\t{path}\0")
+        with tempfile.TemporaryDirectory() as folder:
+            env = {"GIT_INDEX_FILE": f"{folder}/index"}
+            await self("read-tree", tree, env=env)
+            await self("update-index", "-z", "--index-info", stdin="".join(rows), env=env)
+            return await self("write-tree", env=env)
+
+    async def binary_files(self, base: str, head: str) -> frozenset[str]:
+        """Return the changed files between two trees that are not text, as git judges it."""
+        rows = (await self(*_PLAIN_DIFF, "--numstat", "-z", base, head)).split("\0")
+        return frozenset(row[4:] for row in rows if row.startswith("-\t-\t"))
+
+    async def leftovers(self) -> tuple[str, ...]:
+        """Return the paths that differ from the commit, ignored ones too; the path of a folder in
+        which no file is committed ends with `/` and stands for all files in it.
+        """
+        options = ("--porcelain", "-z", "--untracked-files=normal", "--ignored", "--no-renames")
+        rows = (await self("status", *options, "--ignore-submodules=dirty")).split("\0")
+        return tuple(row[3:] for row in rows if row)
+
+    async def take(self, commit: str) -> None:
+        """Move the branch and the files to a commit; files that it lacks are removed, except
+        ignored ones.
+        """
+        await self("reset", "--quiet", "--hard", commit)
+        await self("clean", "-ffdq")
 
     async def state(self) -> dict[str, str]:
         """Digest what a worktree's agent must not change: refs, this checkout's files, git's
@@ -328,6 +370,27 @@ class Worktrees:
         await here("checkout", "--quiet", "--force", "-B", branch, commit)
         await here("clean", "-fdq")
         return kept
+
+    @asynccontextmanager
+    async def probe(self, branch: str, commit: str) -> AsyncIterator[Git]:
+        """Make a worktree beside a branch's, without a branch, and remove it at the end."""
+        here = Git(Path(f"{self.git(branch).folder}-probe"))
+        await self._drop(here)  # a killed process may have left it
+        try:
+            async with self.lock:
+                here.folder.parent.mkdir(parents=True, exist_ok=True)
+                options = ("--quiet", "--force", "--detach")
+                await self.project("worktree", "add", *options, str(here.folder), commit)
+            yield here
+        finally:
+            await self._drop(here)
+
+    async def _drop(self, here: Git) -> None:
+        async with self.lock:
+            if here.folder.exists():
+                await self.project.attempt("worktree", "remove", "--force", str(here.folder))
+            shutil.rmtree(here.folder, ignore_errors=True)
+            await self.project.attempt("worktree", "prune")
 
     async def remove(self, branch: str, unless_beyond: str = "") -> None:
         """Remove a worktree, and its branch if merged; keep both if there is work above

@@ -29,14 +29,12 @@ _TITLE = re.compile(
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
-_USER_STORY = re.compile(
-    r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)\s*(?:\(priority.*)?$", re.IGNORECASE
-)
+_USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)(?:\(priority.*)?$", re.IGNORECASE)
 _BOX = re.compile(r"^\[([ xX])\]\s+")
 _TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
-_FILE = re.compile(r"(?<![\w/])((?:[\w.-]+/)+[\w.-]+\.\w+)")
-_SERVES = re.compile(r"\bACs?\s*:?\s*((?:#?\d+[\s,&]*(?:and\s+)?)+)", re.IGNORECASE)
-_OWN_MARK = re.compile(r"\s*\(ACs?\s*:?\s*#?\d[^)]*\)\s*$", re.IGNORECASE)
+_FILE = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)+[\w.-]+\.\w+)")
+_SERVES = re.compile(r"\bACs?\s*+:?\s*+((?:#?\d++[\s,&]*+(?:and\s++)?)+)", re.IGNORECASE)
+_OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
 _BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+\s*[:.)])", re.IGNORECASE)
 _NUMBER = re.compile(r"^(?:AC\s*#?)?\d+\s*[:.)]\s*", re.IGNORECASE)
 _LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
@@ -55,7 +53,7 @@ _SECTION = re.compile(
 _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECASE)
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
-_PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*\.?\w*$")
+_PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*$")
 _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 

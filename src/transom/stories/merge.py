@@ -58,8 +58,9 @@ async def tested(epic: Epic, here: Git) -> TestRun:
     """Run the tests on a worktree's commit; files that the tests leave are removed."""
     await here.clear()
     result = await run_tests(epic.settings.tests, here.folder, epic.project)
+    left = await here.leftovers()
     await here.clear()
-    return result
+    return result.model_copy(update={"left": left})
 
 
 def write_done(folder: Path, backlog: Backlog, story: Story) -> None:

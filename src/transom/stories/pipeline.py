@@ -190,6 +190,7 @@ class StoryFlow:
                 f"before Dev begins, {before.problem}; fix the `stories` settings, and run the"
                 " command again",
             )
+        self.seats.leftovers = before.left
         for number in range(1, self.settings.attempts + 1):
             more: dict[str, Json] = {
                 "findings": "\n".join(f"- {one}" for one in findings),

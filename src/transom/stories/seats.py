@@ -15,8 +15,10 @@ from transom.formats.yaml_files import dump_yaml
 from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, shown_in
 from transom.llm import Block, Role, Tier, ToolSpec, Usage
 from transom.runs import Artifact, Question, Stage, model_file
+from transom.stories.byproducts import Attempt, work_without_byproducts
 from transom.stories.decisions import Seat, read_reply
 from transom.stories.handoff import StoryHandoff, now
+from transom.stories.merge import tested
 from transom.stories.shared import Baseline, Epic, Outside, Said, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import readable
@@ -24,6 +26,7 @@ from transom.tools import Toolbox
 from transom.tools.editing import editing_tools, reading_tools
 from transom.tools.shell import command_tool
 
+_MOST_NAMED: Final = 5
 PROMPTS: Final = Path(__file__).with_name("prompts")
 
 VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -80,13 +83,15 @@ def blocks_for(
 
 
 class Seats:
-    """The seats of one story, whose stages begin with `name`. `usage` is the sum of their
-    tokens.
+    """The seats of one story, whose stages begin with `name`.
+
+    `usage` is the sum of their tokens; `leftovers` are the paths that the test run before Dev left.
     """
 
     def __init__(self, epic: Epic, name: str, base: Baseline, handoff: StoryHandoff) -> None:
         self.epic, self.run, self.places, self.name = epic, epic.run, epic.places, name
         self.base, self.handoff, self.usage = base, handoff, Usage()
+        self.leftovers: tuple[str, ...] = ()
         self._hints: Artifact[str] | None = None
 
     async def ask(
@@ -146,11 +151,20 @@ class Seats:
             name, step, *inputs, out=model_file("reply.json", Said), uses=[role]
         )
         self.usage += said.usage
-        if said.value.kept:
-            self.run.progress(
-                f"{story.id}: {seat} changed files; they are kept on {said.value.kept}"
-            )
+        self._report(seat, story, said.value)
         return said
+
+    def _report(self, seat: Seat, story: Story, said: Said) -> None:
+        """Say which files were not committed, and where they are kept."""
+        if said.left_out:
+            names = ", ".join(said.left_out[:_MOST_NAMED])
+            more = len(said.left_out) - _MOST_NAMED
+            names += f" and {more} more" if more > 0 else ""
+            self.run.progress(f"{story.id}: not committed, since the tests make it: {names}")
+        if said.kept and seat == "dev":
+            self.run.progress(f"{story.id}: Dev's own commits hold such files: see {said.kept}")
+        elif said.kept:
+            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {said.kept}")
 
     async def recall(self, story: Story) -> str:
         """Return the playbook's insights for the story, recalled once, so that a resumed run
@@ -253,4 +267,26 @@ class Seats:
         if strayed and (kept := await self.places.restore(self.base.branch, start)):
             strayed += f"; what it left is kept on {kept}"
         message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
-        return Said(reply=reply, at=now(), head=await here.commit_all(message), strayed=strayed)
+        listed = read_reply(reply).files
+        attempt = Attempt(start, listed, self.leftovers)
+        tree, left_out = await work_without_byproducts(here, attempt, self._left_by_tests)
+        if not left_out:
+            head = await here.commit_all(message)
+            return Said(reply=reply, at=now(), head=head, strayed=strayed)
+        parent, kept = await here("rev-parse", "HEAD"), ""
+        committed = await here.changes(start, parent)
+        if not {change.path for change in committed}.isdisjoint(left_out):
+            # Dev committed by-products itself: its work becomes one commit without them.
+            kept = await here.keep(parent, story.slug)
+            self.places.parked.append(kept)
+            parent = start
+        head = parent
+        if await here("rev-parse", f"{parent}^{{tree}}") != tree:
+            head = await here.commit_tree(tree, message, parent)
+        await here.take(head)
+        return Said(reply=reply, at=now(), head=head, strayed=strayed, kept=kept, left_out=left_out)
+
+    async def _left_by_tests(self, commit: str) -> tuple[str, ...]:
+        """Run the tests on a commit, beside Dev's worktree; returns what they leave."""
+        async with self.places.probe(self.base.branch, commit) as here:
+            return (await tested(self.epic, here)).left

@@ -76,7 +76,9 @@ class Said(Record):
     """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes
     `outside`.
 
-    `kept`: the branch with parked changes of a seat that must not change files.
+    `kept`: the branch with parked changes of a seat that must not change files, or with commits of
+    Dev's own that hold by-products. `left_out`: files that the tests make, and that are not
+    committed.
     """
 
     reply: str
@@ -85,6 +87,7 @@ class Said(Record):
     strayed: str = ""
     outside: tuple[str, ...] = ()
     kept: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 class Merged(Record):

@@ -239,7 +239,7 @@ def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
     lines = text.split("\n")
     word, at = found.words.get(status, status), found.line - 1
     lines[at], count = re.subn(
-        rf"(^\W*|:\W*){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1
+        rf"(^\W*?|:[^\w:]*?){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1
     )
     if not count:
         where = f"{path}:{found.line}"

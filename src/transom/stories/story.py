@@ -32,7 +32,9 @@ _MARK = re.compile(
     r"|\bAs an? \[[^\]\n]+\](?!\()",
     re.MULTILINE,
 )
-_SKIPPED = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+# A comment without its end is matched as well: it would be looked for again from each `<!--`.
+_SKIPPED = re.compile(rf"<!--.*?(?:-->|\Z)|{_CODE.pattern}", re.MULTILINE | re.DOTALL)
 
 
 class Record(BaseModel):
@@ -115,9 +117,16 @@ def read_status(text: str) -> Status:
     )
 
 
+def _blanked(match: re.Match[str]) -> str:
+    """Return a comment or code as blanks; a comment without its end hides nothing but its code."""
+    if match[0].startswith("<!--") and not match[0].endswith("-->"):
+        return _CODE.sub(_blanked, match[0])
+    return re.sub(r"[^\n]", " ", match[0])
+
+
 def placeholders(text: str) -> tuple[tuple[int, str], ...]:
     """Return `(line, text)` of each placeholder; code and comments are ignored."""
-    text = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    text = _SKIPPED.sub(_blanked, text)
     return tuple(
         (text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text)
     )

@@ -53,7 +53,7 @@ class TestCommand:
 
 class TestRun(BaseModel):
     """A test run: status and message per case; `problem`: why the run is invalid, "" if it is
-    valid.
+    valid; `left`: paths that it left in the worktree, see `Git.leftovers`.
     """
 
     __test__ = False
@@ -64,6 +64,7 @@ class TestRun(BaseModel):
     code: int = 0
     problem: str = ""
     output: str = ""
+    left: tuple[str, ...] = ()
 
     def ids(self, *statuses: CaseStatus) -> frozenset[str]:
         return frozenset(one for one, status in self.cases.items() if status in statuses)

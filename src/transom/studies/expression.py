@@ -35,7 +35,7 @@ _SYNTAX = (
     ast.GtE,
     ast.Call,
 )
-_PLACEHOLDER = re.compile(r"\{\{\s*([^{}:]+?)\s*(?::([^{}]*))?\}\}")
+_PLACEHOLDER = re.compile(r"\{\{([^{}:]+)(?::([^{}]*))?\}\}")
 
 _Values: TypeAlias = Mapping[str, float | int | str]
 
@@ -106,7 +106,7 @@ def fill(text: str, values: _Values) -> str:
     """
 
     def one(match: re.Match[str]) -> str:
-        inner, form = match[1], match[2]
+        inner, form = match[1].strip(), match[2]
         value = values.get(inner)
         if value is None:
             formula = Formula.parse(inner)

@@ -37,6 +37,7 @@ from transom.studies.trials import (
     Trial,
     objective_values,
     progress_line,
+    running_twin,
     same_design,
     violations,
 )
@@ -50,6 +51,8 @@ _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried 
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
 # designs in a row that rules may reject; the next one is solved to test the rules
 _REJECTIONS = 100
+_RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
+_SEED_STEP = 7919  # between the seeds of two runs
 
 
 class StudyStopped(TransomError):
@@ -122,18 +125,30 @@ class StudyRunner:
                 " differ"
             )
             raise InputError(what, where=str(self.folder), hint=hint)
-        spec = self.study.sampler
-        # A resumed study must not repeat its designs.
-        seed = (
-            None if spec.seed is None else spec.seed + 7919 * len(opened.get_trials(deepcopy=False))
-        )
+        return opened
+
+    def _set_sampler(self) -> None:
+        """Give this run a sampler of its own.
+
+        Every run of a study, a resumed one or another process beside it, draws its designs from
+        another seed: with one seed they would all draw the same designs.
+        """
+        import optuna  # noqa: PLC0415  slow
+
+        spec, seed = self.study.sampler, self.study.sampler.seed
+        if seed is not None:
+            with self._lock:
+                # Studies of older versions did not count their runs.
+                stored = len(self._optuna.get_trials(deepcopy=False))
+                number = int(self._optuna.user_attrs.get(_RUNS, stored))
+                self._optuna.set_user_attr(_RUNS, number + 1)
+            seed += _SEED_STEP * number
         if spec.kind == "tpe":
-            opened.sampler = optuna.samplers.TPESampler(
+            self._optuna.sampler = optuna.samplers.TPESampler(
                 seed=seed, multivariate=True, constant_liar=True
             )
         else:
-            opened.sampler = optuna.samplers.RandomSampler(seed=seed)
-        return opened
+            self._optuna.sampler = optuna.samplers.RandomSampler(seed=seed)
 
     def trials(self) -> list[Trial]:
         """Return all started trials, by number."""
@@ -159,6 +174,8 @@ class StudyRunner:
         self.solver.check()
         budget = trials or self.study.budget.trials
         self._began, self._done_before = time.monotonic(), _spent(self.trials())
+        if self._done_before < budget:
+            self._set_sampler()
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = [
             threading.Thread(target=self._worker, args=(budget,), daemon=True)
@@ -287,21 +304,51 @@ class StudyRunner:
         about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
         if kept := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
             done = Trial(number=trial.number, params=trial.params, **kept)
-        elif same := same_design(trial.params, self.trials()):
-            why = f"the same design as trial {same.number}" + (
-                f": {same.reason}" if same.reason else ""
-            )
-            own = {**about, "same_as": same.number, "reason": why, "seconds": 0.0, "ended": _now()}
-            done = same.model_copy(update=own)
-        elif found := self._solved(trial):
-            done = Trial(**about, **found, ended=_now())
         else:
-            return  # stopped by us; the next run takes the trial over
+            same, orphan = self._solved_elsewhere(trial)
+            try:
+                outcome = None if same else self._solved(trial)
+            finally:
+                if orphan:
+                    orphan.release()
+            if same:
+                reason = f"the same design as trial {same.number}"
+                reason += f": {same.reason}" if same.reason else ""
+                own = {**about, "same_as": same.number, "reason": reason, "seconds": 0.0}
+                done = same.model_copy(update={**own, "ended": _now()})
+            elif outcome:
+                done = Trial(**about, **outcome, ended=_now())
+            else:
+                return  # stopped by us; the next run takes the trial over
         trial.set_user_attr(RECORD, done.to_record())
         self._tell(trial, done)
         if done.kind in ("solved", "failed") and done.same_as is None:
             self.guide.score(done)
         self._progress(done, budget)
+
+    def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[Trial | None, FileLock | None]:
+        """Return the trial that solved this design, or None; wait while another worker solves it.
+
+        Of two unfinished trials of one design the later one waits. If the worker of the earlier one
+        was killed, its lock is returned: held during the solve, it keeps others from solving that
+        design at the same time.
+        """
+        while not self._stop.is_set():
+            trials = self.trials()
+            if same := same_design(trial.params, trials):
+                return same, None
+            earlier = [other for other in trials if other.number < trial.number]
+            twin = running_twin(trial.params, earlier)
+            if twin is None:
+                return None, None
+            claim = self._claim(twin.number)
+            if claim.acquire(wait=False):
+                if same := same_design(trial.params, self.trials()):  # it has just ended
+                    claim.release()
+                    return same, None
+                return None, claim
+            time.sleep(_WAIT)
+        return None, None
 
     def _solved(self, trial: optuna.Trial) -> dict[str, Any] | None:
         """Solve, with retries for failures of the machine; returns fields of `Trial`, None if
@@ -311,6 +358,8 @@ class StudyRunner:
         about = Occasion(
             "pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder
         )
+        if self._stop.is_set():
+            return None
         self.call_hooks(about)
         solved, attempts = self._solve(folder, trial.params), 1
         while (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from transom.studies.study import Number, Study, nearby_design
-from transom.studies.trials import Trial, ranked
+from transom.studies.trials import Trial, is_new, ranked
 
 _CANDIDATES = 300
 _WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps, at half the budget and at its end
@@ -26,8 +26,8 @@ _VIOLATION = 10.0  # weight of a violated constraint against the objective, both
 def next_step(
     study: Study, trials: Sequence[Trial], budget: int, fits: Callable[[Mapping[str, Number]], bool]
 ) -> dict[str, Number] | None:
-    """Return the best step that `fits`, for every other design in the second half of the budget;
-    else None.
+    """Return the best new step that `fits`, for every other design in the second half of the
+    budget; else None.
     """
     half, spec = budget / 2, study.sampler
     done = sum(trial.kind in ("solved", "failed") for trial in trials)
@@ -35,7 +35,10 @@ def next_step(
         return None
     spread = _WIDEST * (1 - (done - half) / half) + _NARROWEST
     pick = random.Random(f"{study.study}/{spec.seed}/{len(trials)}")
-    return next(filter(fits, steps(study, trials, spread, pick)), None)
+    for design in steps(study, trials, spread, pick):
+        if is_new(design, trials) and fits(design):
+            return design
+    return None
 
 
 def steps(

@@ -84,6 +84,21 @@ def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial 
     return next((one for one in solved if _rounded(one.params) == wanted), None)
 
 
+def running_twin(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
+    """Return the first trial of this design that is under way."""
+    wanted = _rounded(params)
+    for trial in trials:
+        if trial.kind == "running" and _rounded(trial.params) == wanted:
+            return trial
+    return None
+
+
+def is_new(params: Mapping[str, Number], trials: Iterable[Trial]) -> bool:
+    """Whether no trial has this design, ended or under way."""
+    wanted = _rounded(params)
+    return all(_rounded(trial.params) != wanted for trial in trials)
+
+
 def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
     return {
         name: float(f"{value:.9g}") if isinstance(value, float) else value

@@ -27,7 +27,9 @@ _SHAPE = r"\bsk-[A-Za-z0-9_-]{16,}"
 # a shorter value (`1`, `none`) is no secret, and its removal would garble ordinary text
 _SHORTEST = 6
 _LONG = 16  # a line of a key; a shorter one may be anybody's
-_LINE_ENDS = re.compile(r"(?:\\+[nr]|[\r\n])+")  # variables often have them as two characters
+_LINE_ENDS = re.compile(
+    r"(?:(?<!\\)\\++[nr]|[\r\n])+"
+)  # variables often have them as two characters
 _MARKER = "-----"  # `-----BEGIN ...`: no secret
 _INSTEAD = "[redacted]"
 

@@ -19,9 +19,8 @@ from jsonschema.validators import validator_for
 from junitparser import JUnitXml
 
 from tests.formats.test_reports import SARIF, Reader
-from transom.checklist.judging import together
-from transom.checklist.judging.reports import REPORTS, report
-from transom.checklist.judging.verdict import (
+from transom.checklist.judging import (
+    REPORTS,
     CheckedItem,
     Doubt,
     MadeBy,
@@ -33,6 +32,8 @@ from transom.checklist.judging.verdict import (
     Violation,
     WaivedItem,
     WaiverUse,
+    report,
+    together,
 )
 from transom.checklist.results import Acceptance, WordsRow
 

@@ -23,8 +23,7 @@ from tests.checklist.judging.support import (
 from tests.formats.reading import whole_text
 from transom.canonical import pretty_json
 from transom.checklist.atoms import Source
-from transom.checklist.judging import Roots, load_checker
-from transom.checklist.judging.files import classify
+from transom.checklist.judging import Roots, classify, load_checker
 from transom.checklist.results import BuildRecord, MutationRow
 from transom.errors import InputError
 from transom.runs import Workspace

@@ -6,7 +6,7 @@ import pytest
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Operator, ValidationItem
-from transom.checklist.judging.judge import achievement, field_of, has_field, is_empty, shortfall
+from transom.checklist.judging import achievement, field_of, has_field, is_empty, shortfall
 
 
 def item(op: str, value: Json) -> ValidationItem:

@@ -11,6 +11,7 @@ import pytest
 from tests.checklist.judging.support import DESIGN, NETLIST, SYNTHESIS_LOG, checker, run
 from transom.canonical import pretty_json
 from transom.checklist.judging import (
+    Note,
     Verdict,
     artifact_bytes,
     printed,
@@ -18,7 +19,6 @@ from transom.checklist.judging import (
     text_reports,
     together,
 )
-from transom.checklist.judging.verdict import Note
 from transom.checklist.results import BuildRecord, WordsRow
 from transom.formats.report_page import Tone
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.judging.support import DATA, DESIGN, LocalRunner, checker, run
-from transom.checklist.judging import artifact_bytes
-from transom.checklist.judging.check import UNSAFE
-from transom.checklist.judging.verdict import Note
+from transom.checklist.judging import UNSAFE, Note, artifact_bytes
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.sandbox import Level, Limits, Sandbox
 

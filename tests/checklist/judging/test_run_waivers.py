@@ -21,9 +21,7 @@ from tests.checklist.judging.support import (
     run,
 )
 from transom.checklist.atoms import CheckerConfig, Waiver, Waivers
-from transom.checklist.judging.files import Evidence, File
-from transom.checklist.judging.verdict import CheckedItem, Outcome, Violation
-from transom.checklist.judging.waivers import apply_waivers
+from transom.checklist.judging import CheckedItem, Evidence, File, Outcome, Violation, apply_waivers
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 

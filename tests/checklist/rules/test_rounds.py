@@ -71,7 +71,7 @@ def test_the_worked_example(both: Rounds) -> None:
         None: ["source_file", "line_number", "matched_content"],
     }
     assert [
-        (item.id, item.name, item.validation, item.quantifier, item.select)
+        (item.id, item.name, item.rule.check, item.rule.quantifier, item.rule.select)
         for item in spec.check.items
     ] == [
         ("2.1", "Netlist File Loading Status", "existence", "per_file", "netlist.loaded"),
@@ -105,7 +105,7 @@ def test_the_type_is_corrected_with_its_reason(both: Rounds) -> None:
 
 def test_patterns_make_version_items_pattern_items_and_loading_stays() -> None:
     check = parse_section2(rounds(BOTH, 2).section2)
-    assert [item.validation for item in check.items] == [
+    assert [item.rule.check for item in check.items] == [
         "existence",
         "pattern",
         "existence",

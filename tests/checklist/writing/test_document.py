@@ -116,8 +116,8 @@ def test_examples_are_data_with_their_line(doc: SpecDocument) -> None:
 
 def test_validation_items(doc: SpecDocument) -> None:
     assert [
-        (i.id, i.name, i.required, i.validation, i.mode, i.quantifier, i.select)
-        for i in doc.check.items
+        (i.id, i.name, i.required, i.check, i.mode, i.quantifier, i.select)
+        for i in (item.rule for item in doc.check.items)
     ] == [
         (
             "2.1",
@@ -156,10 +156,10 @@ def test_validation_items(doc: SpecDocument) -> None:
             "spef.tool_name",
         ),
     ]
-    first = doc.check.items[0].condition
+    first = doc.check.items[0].rule.condition
     assert first is not None
     assert (first.field, first.op, first.value) == ("netlist.loaded", Operator.EQUALS, True)
-    assert doc.check.items[1].condition is None
+    assert doc.check.items[1].rule.condition is None
     assert doc.check.capability_type == 4
     assert (doc.check.pattern_ids, doc.check.existence_ids) == ((), ("2.1", "2.2", "2.3", "2.4"))
     assert doc.check.correspondence == ()
@@ -186,11 +186,11 @@ def test_waivers(doc: SpecDocument) -> None:
 
 
 def test_guide(doc: SpecDocument) -> None:
-    assert [(s.rank, s.kind, s.files) for s in doc.guide.sources] == [
+    assert [(s.rank, s.kind, s.files) for s in (d.source for d in doc.guide.sources)] == [
         ("primary", "sta_log", ("sta*.log", "timing*.log", "*.log")),
         ("secondary", "netlist", ("*.v", "*.vg")),
         ("secondary", "spef", ("*.spef",)),
-        ("fallback", None, ()),
+        ("fallback", "", ()),
     ]
     assert [(e.category, len(e.keywords), len(e.patterns)) for e in doc.guide.extractions] == [
         ("netlist", 5, 3),
@@ -305,9 +305,9 @@ def test_prose_forms() -> None:
         " required\n- Quantifier: for each file, i.e. per file\n- Condition: netlist.loaded is"
         " True\n\n### 2.2 Other\n\n- Completeness: `parsed_fields.spef.date` is there\n"
     )
-    first, second = section.items
+    first, second = (item.rule for item in section.items)
     assert first.required == ("netlist.tool_name", "netlist.tool_version")
-    assert (first.validation, first.mode, first.quantifier) == ("existence", "require", "per_file")
+    assert (first.check, first.mode, first.quantifier) == ("existence", "require", "per_file")
     assert first.condition is not None
     assert second.required == ("spef.date",)
 

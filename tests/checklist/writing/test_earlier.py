@@ -206,17 +206,8 @@ def test_the_summary_says_what_the_sections_say() -> None:
         assert getattr(cut, name) == getattr(whole, name), name
     for old, new in zip(whole.items, cut.items, strict=True):
         assert (new.purpose, new.completeness, new.passes) == ("", "", "")
-        for name in (
-            "id",
-            "name",
-            "required",
-            "condition",
-            "validation",
-            "mode",
-            "quantifier",
-            "fails",
-        ):
-            assert getattr(new, name) == getattr(old, name), name
+        assert new.rule == old.rule
+        assert new.fails == old.fails
     before, after = parse_section3(THREE), parse_section3(shown)
     for one, other in zip(before.scenarios, after.scenarios, strict=True):
         assert (other.scenario, other.justification) == ("", "")

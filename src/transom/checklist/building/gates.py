@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, Entry, Source
-from transom.checklist.building.agreement import check_agreement
 from transom.checklist.building.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
 from transom.checklist.building.logic_gates import (
     check_hard_coding,
@@ -21,6 +20,7 @@ from transom.checklist.building.logic_gates import (
 from transom.checklist.building.mutation.gate import Mutation, mutate
 from transom.checklist.building.prober import Prober, RealFile
 from transom.checklist.building.static_gates import (
+    check_agreement,
     check_forbidden,
     check_locked_layer,
     check_signatures,
@@ -30,7 +30,7 @@ from transom.checklist.building.static_gates import (
 )
 from transom.checklist.building.trial_gates import check_schema, check_sources, take_files
 from transom.checklist.item import Item
-from transom.checklist.judging.files import classify
+from transom.checklist.judging.gather import classify
 from transom.checklist.results import Combination, GateRow, MutationRow, objections
 from transom.checklist.vectors import VECTORS
 from transom.checklist.writing.shapes import SpecDocument

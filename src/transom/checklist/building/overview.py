@@ -80,7 +80,9 @@ def survey_files(
     they name are viewed.
     """
     guide = parse_section4(section_4_1)
-    patterns = [glob for source in guide.sources for glob in source.files]
+    patterns: list[str] = []
+    for described in guide.sources:
+        patterns += described.source.files
     keywords = list(dict.fromkeys(word for part in guide.extractions for word in part.keywords))
     listing = discover(own, roots, patterns)
     # Beside the roots, where a person's own files lie may be looked at: she named them.

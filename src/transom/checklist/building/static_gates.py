@@ -1,5 +1,5 @@
 """Gates that read a checker without running it: syntax, signatures, forbidden calls, the locked
-layer, the YAML.
+layer, the YAML, and whether the YAML agrees with Section 2.
 """
 
 from __future__ import annotations
@@ -8,9 +8,17 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig, Entry
+from transom.checklist.atoms import (
+    LOCKED_LAYER,
+    SIGNATURES,
+    CheckerConfig,
+    Condition,
+    Entry,
+    ValidationItem,
+)
 from transom.checklist.building.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, tree_of
 from transom.checklist.patterns import config_problems
+from transom.checklist.writing.shapes import CheckSection, DescribedItem
 from transom.evidence.findings import Finding
 from transom.formats.yaml_files import Key, YamlFile
 
@@ -281,3 +289,78 @@ def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key
 
 def _at(file: YamlFile, message: str, *keys: Key) -> Finding:
     return Finding("yaml", CHECKER, file.line_of(*keys), message)
+
+
+# -- what Section 2 says
+
+
+def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> list[Finding]:
+    """Compare the items of `checker.yaml`, whose text is `text`, with those of Section 2.
+
+    What Section 2 leaves open (a label that is missing or cannot be read) is not compared.
+    """
+    described = {item.id: item for item in section.items}
+    configured = {item.id: item for item in config.items}
+    problems: list[tuple[str, str]] = []
+    for ident in described:
+        if ident not in configured:
+            problems.append((f"item {ident} of Section 2 is not there", ident))
+    for ident in configured:
+        if ident not in described:
+            problems.append((f"item {ident} stands not in Section 2", ident))
+    if section.capability_type not in (None, config.capability_type):
+        message = (
+            f"capability_type is {config.capability_type}, Section 2 says {section.capability_type}"
+        )
+        problems.append((message, "capability_type"))
+    for ident, item in described.items():
+        if ident in configured:
+            for difference in _differences(item, configured[ident]):
+                problems.append((f"item {ident}: {difference}", ident))
+    findings = []
+    for message, needle in problems:
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
+        findings.append(Finding("agreement", CHECKER, lines[0] if lines else None, message))
+    return findings
+
+
+def _differences(described: DescribedItem, configured: ValidationItem) -> Iterator[str]:
+    wanted, problems = described.rule, described.problems
+    if "selection" in problems:
+        yield f"Section 2 contradicts itself: {problems['selection']}"
+    for name in ("check", "mode", "quantifier", "take", "count", "only_with", "name"):
+        is_unread = name in problems and name in ("check", "mode", "quantifier")
+        pair = (_comparable(configured, name), _comparable(wanted, name))
+        if not is_unread and pair[0] != pair[1]:
+            yield f"{name} is {pair[0]!r}, Section 2 says {pair[1]!r}"
+    # A condition demands its own field; to name that field as required as well changes nothing.
+    conditions = (configured.condition, wanted.condition)
+    implied = {condition.field for condition in conditions if condition}
+    required = [_listed(set(item.required) - implied) for item in (configured, wanted)]
+    if required[0] != required[1]:
+        yield f"required is {required[0]}, Section 2 says {required[1]}"
+    # A text that is neither a comparison nor plainly "none" leaves the condition open.
+    says_none = described.condition_text.lower() in ("", "none")
+    is_open = wanted.condition is None and not says_none
+    if not is_open and configured.condition != wanted.condition:
+        texts = [_condition_text(condition) for condition in conditions]
+        yield f"condition is {texts[0]}, Section 2 says {texts[1]}"
+
+
+def _comparable(item: ValidationItem, name: str) -> str:
+    """Return a part of an item as a text in which it can be compared and shown."""
+    value = getattr(item, name)
+    if name == "count":
+        return f"{value.op} {value.value}" if value else "none"
+    if name == "name":
+        return str(value).casefold()
+    absent = "all" if name == "take" else "none"
+    return value or absent
+
+
+def _condition_text(condition: Condition | None) -> str:
+    return f"{condition.field} {condition.op} {condition.value!r}" if condition else "none"
+
+
+def _listed(fields: set[str]) -> str:
+    return ", ".join(sorted(fields)) or "nothing"

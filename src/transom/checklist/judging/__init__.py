@@ -1,24 +1,70 @@
-"""From a checker and today's files to a verdict: inputs, evaluate, waivers, report."""
+"""Judging: a checker and the current files become a verdict."""
 
-from transom.checklist.judging.approval import APPROVAL, approve
-from transom.checklist.judging.check import check_files
-from transom.checklist.judging.inputs import Inputs
-from transom.checklist.judging.loading import LoadedChecker, load_checker
-from transom.checklist.judging.report import text_report, text_reports
-from transom.checklist.judging.roots import Roots
-from transom.checklist.judging.verdict import Verdict, artifact_bytes, printed, together
+from transom.checklist.judging.check import UNSAFE, Occasion, check_files
+from transom.checklist.judging.entries import achievement, field_of, has_field, is_empty, shortfall
+from transom.checklist.judging.gather import Evidence, File, classify
+from transom.checklist.judging.inputs import Inputs, Roots
+from transom.checklist.judging.loading import APPROVAL, CONFIG, LoadedChecker, approve, load_checker
+from transom.checklist.judging.report import headline, reason_of, summary, text_report, text_reports
+from transom.checklist.judging.report_formats import REPORTS, report
+from transom.checklist.judging.verdict import (
+    CheckedItem,
+    Doubt,
+    MadeBy,
+    Nearest,
+    Note,
+    Outcome,
+    UnusedWaiver,
+    Verdict,
+    Verdicts,
+    Violation,
+    WaivedItem,
+    WaiverUse,
+    artifact_bytes,
+    printed,
+    together,
+)
+from transom.checklist.judging.waivers import apply_waivers
 
 __all__ = [
     "APPROVAL",
+    "CONFIG",
+    "REPORTS",
+    "UNSAFE",
+    "CheckedItem",
+    "Doubt",
+    "Evidence",
+    "File",
     "Inputs",
     "LoadedChecker",
+    "MadeBy",
+    "Nearest",
+    "Note",
+    "Occasion",
+    "Outcome",
     "Roots",
+    "UnusedWaiver",
     "Verdict",
+    "Verdicts",
+    "Violation",
+    "WaivedItem",
+    "WaiverUse",
+    "achievement",
+    "apply_waivers",
     "approve",
     "artifact_bytes",
     "check_files",
+    "classify",
+    "field_of",
+    "has_field",
+    "headline",
+    "is_empty",
     "load_checker",
     "printed",
+    "reason_of",
+    "report",
+    "shortfall",
+    "summary",
     "text_report",
     "text_reports",
     "together",

@@ -1,4 +1,4 @@
-"""One checker, its item and its files: from what was loaded to a verdict."""
+"""Check files: run a loaded checker over its inputs and return the verdict."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
 from transom.checklist.item import Item
-from transom.checklist.judging.evaluate import evaluate, patterned_items
-from transom.checklist.judging.inputs import Inputs, gather
+from transom.checklist.judging.compare import patterned_items
+from transom.checklist.judging.evaluate import evaluate, unreported_files
+from transom.checklist.judging.gather import Evidence, gather
+from transom.checklist.judging.inputs import Inputs
 from transom.checklist.judging.loading import SPEC, LoadedChecker
 from transom.checklist.judging.logic import BATCH_SOURCE, Logic
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
-from transom.checklist.judging.subjects import silent
 from transom.checklist.judging.verdict import (
     ConfigDifference,
     MadeBy,
@@ -30,27 +31,22 @@ from transom.errors import AtomFailed, RegexFailed
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
-_UNFINISHED = Note(
-    source_file=None, message="this checker was not finished; see human_intervention_report.json"
-)
 UNSAFE = (
     "the atoms ran without a sandbox, so this verdict and everything that this user can reach was"
     " in their hands"
 )
-_UNGUARDED = (Note(message=UNSAFE),)
-_DIFFER = (
-    "item_id",
-    "requirements.value",
-    "requirements.pattern_items",
-    "waivers.value",
-    "waivers.waive_items",
+_UNFINISHED = Note(
+    source_file=None, message="this checker was not finished; see human_intervention_report.json"
 )
 
 
 @dataclass(frozen=True)
 class Occasion:
-    """Day and strictness of a check: `as_of` is an ISO date that decides which waivers have
-    expired.
+    """Day and strictness of a check.
+
+    Attributes:
+        as_of: ISO date that decides which waivers have expired.
+        fail_on_unused: whether a waiver that nothing needed makes the check fail.
     """
 
     as_of: str
@@ -58,26 +54,11 @@ class Occasion:
 
 
 def effective(config: CheckerConfig, item: Item | None) -> CheckerConfig:
-    """The configuration that counts in a run: the item's values where it has them, else the
-    checker's.
-    """
+    """Return the configuration that counts: the item's values, else the checker's."""
     if item is None:
         return config
     own = {"item_id": item.item_id, "requirements": item.requirements, "waivers": item.waivers}
     return config.model_copy(update={key: value for key, value in own.items() if value is not None})
-
-
-def _told(config: CheckerConfig) -> dict[str, str]:
-    """Settings that an item may have otherwise than a checker."""
-
-    def written(value: int | None, texts: Sequence[str]) -> tuple[str, str]:
-        return "N/A" if value is None else str(value), json.dumps(texts, ensure_ascii=False)
-
-    required = written(
-        config.requirements.value, [str(one) for one in config.requirements.pattern_items]
-    )
-    waived = written(config.waivers.value, [one.pattern for one in config.waivers.waive_items])
-    return dict(zip(_DIFFER, (config.item_id, *required, *waived), strict=True))
 
 
 async def check_files(
@@ -89,7 +70,7 @@ async def check_files(
     *,
     fail_on_unused: bool = False,
 ) -> Verdict:
-    """Run a checker over files, for the item as it is today or the copy in the checker's folder.
+    """Run a checker over files, for the current item or the copy in the checker's folder.
 
     Whatever keeps the check from an answer (a file that cannot be read, an atom that fails) makes
     the verdict ERROR, never FAIL or PASS. `as_of` is an ISO date; it decides which waivers have
@@ -99,32 +80,25 @@ async def check_files(
         InputError: an undefined variable, or patterns that do not fit the checker.
         SandboxUnavailable: this machine cannot isolate the atoms.
     """
-    item, build = item or checker.item, checker.build
+    item = item or checker.item
     config = effective(checker.config, item)
+    # Patterns that do not fit are an error of the caller, so they are looked at first.
     patterned_items(config)
-    outcome = Outcome(errors=(_UNFINISHED,))
-    if not checker.unfinished:
-        outcome = await _judge(checker, config, inputs, runner, as_of)
-    own, other = _told(config), _told(checker.config)
-    if item and build and build.item_sha256 == item.sha256:  # it was built for this very item
-        own = other
-    warnings = (
-        *_warnings(checker, item),
-        *outcome.warnings,
-        *(_UNGUARDED if runner.level is Level.NONE else ()),
-    )
+    if checker.unfinished:
+        outcome = Outcome(errors=(_UNFINISHED,))
+    else:
+        outcome = await _run(checker, config, inputs, runner, as_of)
+    warnings = [*_warnings(checker, item), *outcome.warnings]
+    if runner.level is Level.NONE:
+        warnings.append(Note(message=UNSAFE))
     return Verdict(
-        **vars(replace(outcome, warnings=warnings)),
+        **vars(replace(outcome, warnings=tuple(warnings))),
         item_id=checker.config.item_id,
         status=_status(checker, outcome, fail_on_unused=fail_on_unused),
         checker_type=checker_type(config.requirements.value, config.waivers.value),
         capability_type=config.capability_type,
         matching=config.matching,
-        config_differences=tuple(
-            ConfigDifference(key=key, item=text, checker=other[key])
-            for key, text in own.items()
-            if text != other[key]
-        ),
+        config_differences=tuple(_differences(checker, config, item)),
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -132,41 +106,44 @@ async def check_files(
     )
 
 
-async def _judge(
+async def _run(
     checker: LoadedChecker, config: CheckerConfig, inputs: Inputs, runner: AtomRunner, as_of: str
 ) -> Outcome:
-    """Outcome of what the atoms saw."""
-    outcome = Outcome()
+    """Return what the atoms saw, judged; any failure is an error of the outcome."""
+    gathered = Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            evidence, outcome = await gather(inputs, worker, *await declared(worker))
-            if outcome.errors:
-                return outcome
+            evidence, gathered = await gather(inputs, worker, *await declared(worker))
+            if gathered.errors:
+                return gathered
             await rehearse(runner, config, evidence)
             logic = Logic(worker if config.atoms == "own" else None)
             judged = await evaluate(config, evidence, logic)
             judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
-            unheard = (
-                () if judged.missing_items or judged.extra_items else silent(config.items, evidence)
-            )
-            if unheard:  # of several runs one does not say what the others do: no reason to pass
-                why = "names no {}, as others of its kind do: it cannot be judged"
-                notes = (
-                    Note(source_file=file.shown, message=why.format(category))
-                    for file, category in unheard
-                )
-                return replace(outcome, errors=tuple(notes))
-            return replace(
-                judged, warnings=(*outcome.warnings, *judged.warnings), inputs=outcome.inputs
-            )
+            errors = _unreported(judged, config, evidence)
+            if errors:
+                return replace(gathered, errors=errors)
+            warnings = (*gathered.warnings, *judged.warnings)
+            return replace(judged, warnings=warnings, inputs=gathered.inputs)
     except RegexFailed as error:
-        why = str(error)
+        message = str(error)
     except AtomFailed as error:
-        why = f"the atoms failed ({error.kind}): {error}"
-    # a file is read again where something is missing, to show the nearest line
+        message = f"the atoms failed ({error.kind}): {error}"
+    # A file is read again to show the nearest line, so it may have changed.
     except FileChanged as error:
-        why = f"an input {error.what}; {error.hint}"
-    return replace(outcome, errors=(Note(source_file=None, message=why),))
+        message = f"an input {error.what}; {error.hint}"
+    return replace(gathered, errors=(Note(source_file=None, message=message),))
+
+
+def _unreported(judged: Outcome, config: CheckerConfig, evidence: Evidence) -> tuple[Note, ...]:
+    """Return an error for each file that keeps a check from passing by not reporting."""
+    if judged.missing_items or judged.extra_items:
+        return ()
+    notes = []
+    for file, category in unreported_files(config.items, evidence):
+        message = f"names no {category}, as others of its kind do: it cannot be judged"
+        notes.append(Note(source_file=file.shown, message=message))
+    return tuple(notes)
 
 
 def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -> Status:
@@ -178,40 +155,77 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
     return "FAIL" if outcome.missing_items or outcome.extra_items or unused else "PASS"
 
 
+def _differences(
+    checker: LoadedChecker, config: CheckerConfig, item: Item | None
+) -> Iterator[ConfigDifference]:
+    """Yield the settings that the item has otherwise than the checker."""
+    build = checker.build
+    if item and build and build.item_sha256 == item.sha256:
+        return  # the checker was built for this very item
+    built_with = _comparable(checker.config)
+    for key, text in _comparable(config).items():
+        if text != built_with[key]:
+            yield ConfigDifference(key=key, item=text, checker=built_with[key])
+
+
+def _comparable(config: CheckerConfig) -> dict[str, str]:
+    """Return the settings that an item may have otherwise than a checker, as texts."""
+    requirements, waivers = config.requirements, config.waivers
+    return {
+        "item_id": config.item_id,
+        "requirements.value": _number_text(requirements.value),
+        "requirements.pattern_items": _list_text([str(one) for one in requirements.pattern_items]),
+        "waivers.value": _number_text(waivers.value),
+        "waivers.waive_items": _list_text([waiver.pattern for waiver in waivers.waive_items]),
+    }
+
+
+def _number_text(number: int | None) -> str:
+    return "N/A" if number is None else str(number)
+
+
+def _list_text(texts: Sequence[str]) -> str:
+    return json.dumps(texts, ensure_ascii=False)
+
+
 def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Note]:
-    """Notes that a reader must know on the checker and on the item."""
-    hint = (
-        "; hold it to them again with check lint, or approve it with check approve"
-        if checker.unreviewed
-        else ""
-    )
+    """Yield what a reader must know about the checker and the item."""
+    hint = ""
+    if checker.unreviewed:
+        hint = "; hold it to them again with check lint, or approve it with check approve"
     for name in checker.edited:
-        yield Note(
-            source_file=name,
-            message=f"was changed by hand after the gates passed the checker{hint}",
-        )
+        message = f"was changed by hand after the gates passed the checker{hint}"
+        yield Note(source_file=name, message=message)
     if checker.build is None and SPEC in checker.digests:
         command = f"transom check lint {checker.folder.name}"
         yield Note(message=f"no gate has seen this checker; hold it to them with: {command}")
     if checker.approved.void:
         yield Note(message=f"the approval of the checker is void: {checker.approved.why_not}")
     if item:
-        for one in item.warnings:
-            yield Note(source_file=item.path.name, line_number=one.line, message=one.message)
+        for warning in item.warnings:
+            yield Note(
+                source_file=item.path.name, line_number=warning.line, message=warning.message
+            )
 
 
 def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
     build = checker.build
-    tried = build.mutation if build else None
-    return MadeBy(
+    made_by = MadeBy(
         transom=__version__,
         item_sha256=item.sha256 if item else None,
-        itemspec_sha256=build.itemspec_sha256 if build else None,
         checker_sha256=checker.sha256,
-        provider=build.provider if build else None,
-        model=build.model if build else None,
-        # of none there is none
-        mutation_score=tried.killed / tried.applicable if tried and tried.applicable else None,
-        mutation_kinds=tried.kinds if tried else (),
         approved_by=checker.approved.by,
     )
+    if build is None:
+        return made_by
+    update: dict[str, object] = {
+        "itemspec_sha256": build.itemspec_sha256,
+        "provider": build.provider,
+        "model": build.model,
+    }
+    if build.mutation:
+        update["mutation_kinds"] = build.mutation.kinds
+        # Without an applicable alteration there is no score.
+        if build.mutation.applicable:
+            update["mutation_score"] = build.mutation.killed / build.mutation.applicable
+    return made_by.model_copy(update=update)

@@ -1,5 +1,7 @@
-"""Entries against patterns: what matches is found, a pattern left over is missing, an entry left
-over is extra.
+"""Compare the entries of a run with its patterns.
+
+An entry that matches a pattern is found, a pattern that nothing matches is missing, and an entry
+that matches no pattern is extra.
 """
 
 from __future__ import annotations
@@ -8,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from transom.checklist.atoms import AnyOf, Entry, ValidationItem
+from transom.checklist.atoms import AnyOf, CheckerConfig, Entry, ValidationItem
+from transom.checklist.judging.entries import nearest_entry
 from transom.checklist.judging.logic import Answer, Logic
-from transom.checklist.judging.nearest import nearest_entry
 from transom.checklist.judging.verdict import CheckedItem, Outcome, Violation
 from transom.checklist.patterns import is_split_regex, parts
 from transom.errors import InputError
@@ -21,10 +23,13 @@ Matching: TypeAlias = Literal["any", "ordered", "one_to_one"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entry to compare, or a file that should have had one and was silent.
+    """An entry to compare, or a file that should have had one.
 
-    `why_not` says why it does not fulfil the item's own condition, `violation` how it is reported
-    should it be one.
+    Attributes:
+        item: the validation item that it belongs to.
+        entry: the entry, or None if the file has none.
+        why_not: why the entry does not fulfil the item's own condition, or None if it does.
+        violation: how it is reported if it turns out to be a violation.
     """
 
     item: ValidationItem
@@ -33,11 +38,33 @@ class Candidate:
     violation: Violation
 
 
-def blank(item: ValidationItem, reason: str, **more: Any) -> dict[str, Any]:
-    """The fields of a checked item that shows no entry; `more` are those that are known all the
-    same.
+def blank(item: ValidationItem, reason: str, **known_fields: Any) -> dict[str, Any]:
+    """Return the fields of a checked item that shows no entry."""
+    return {"id": item.id, "name": item.name, "mode": item.mode, "reason": reason, **known_fields}
+
+
+def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
+    """Return the items that this run compares with patterns.
+
+    Raises:
+        InputError: there are patterns but nothing to compare them with, or with `ordered` too many
+            of them.
     """
-    return {"id": item.id, "name": item.name, "mode": item.mode, "reason": reason, **more}
+    count = len(config.requirements.pattern_items)
+    if config.requirements.value is None or not count:
+        return []
+    items = [item for item in config.items if item.check == "pattern"]
+    is_ordered = config.matching == "ordered"
+    if not items or (is_ordered and count > len(items)):
+        raise InputError(
+            f"{count} pattern_items for {len(items)} validation items that are compared with"
+            " patterns",
+            where=config.item_id,
+            hint=(
+                "write fewer, or requirements.value: N/A, or build the checker again from this item"
+            ),
+        )
+    return items[:count] if is_ordered else items
 
 
 async def compare(
@@ -49,152 +76,176 @@ async def compare(
 ) -> Outcome:
     """Compare what the pattern items saw with the patterns.
 
-    `any`: every entry must match some pattern, every pattern some entry. `ordered`: the i-th
-    pattern belongs to the i-th item. `one_to_one`: an entry consumes the first pattern that is left
-    and matches. What a `forbid` item sees must match none.
+    `any`: every entry must match some pattern, and every pattern some entry. `ordered`: the i-th
+    pattern belongs to the i-th item. `one_to_one`: an entry consumes the first pattern that it
+    matches and that is not consumed yet. What a `forbid` item sees must match none.
 
     Raises:
-        InputError: a pattern that could never match stands where matching is forbidden.
+        InputError: a pattern that could never match is used where matching is forbidden.
         AtomFailed: an own atom B failed.
     """
     if not items:
         return Outcome()
-    _refuse_toothless(items, patterns)
-    speaking = [candidate for candidate in candidates if candidate.entry is not None]
-    table = _Table(items, patterns, matching, speaking, await _hits(speaking, patterns, logic))
-    pairs, used = table.pairs()
+    _refuse_literal_alternatives(items, patterns)
+    with_entry = [candidate for candidate in candidates if candidate.entry is not None]
+    answers = await _match_all(with_entry, patterns, logic)
+    table = _MatchTable(items, patterns, matching, with_entry, answers)
+    columns, matched_columns = table.assign_patterns()
     found: list[CheckedItem] = []
     missing: list[Violation] = []
     extra: list[Violation] = []
-    for row, candidate in enumerate(speaking):
-        column = pairs[row]
+    for row, candidate in enumerate(with_entry):
+        column = columns[row]
         if candidate.item.mode == "forbid":
             if column is not None and candidate.why_not is None:
-                extra.append(
-                    _because(candidate, f"must not appear: {table.hits[row][column].reason}")
-                )
+                reason = f"must not appear: {table.answers[row][column].reason}"
+                extra.append(_with_reason(candidate.violation, reason))
         elif column is None:
-            extra.append(_because(candidate, table.unmatched(row)))
+            extra.append(_with_reason(candidate.violation, table.why_unmatched(row)))
         elif candidate.why_not is not None:
-            missing.append(_because(candidate, candidate.why_not))
+            missing.append(_with_reason(candidate.violation, candidate.why_not))
         else:
             fields = candidate.violation.model_dump(
                 mode="python", exclude={"nearest", "severity", "reason"}
             )
-            found.append(CheckedItem(**fields, reason=table.hits[row][column].reason))
-    silent = [candidate.violation for candidate in candidates if candidate.entry is None]
-    missing += table.left_over(used, silent)
+            found.append(CheckedItem(**fields, reason=table.answers[row][column].reason))
+    without_entry = [candidate.violation for candidate in candidates if candidate.entry is None]
+    missing += table.unmatched_patterns(matched_columns, without_entry)
     return Outcome(tuple(found), tuple(missing), tuple(extra))
 
 
-def _refuse_toothless(items: Sequence[ValidationItem], patterns: Sequence[Pattern]) -> None:
-    """`regex:a|b` compares with literal texts. Where a match is a violation it would pass
-    whatever is there.
+def _refuse_literal_alternatives(
+    items: Sequence[ValidationItem], patterns: Sequence[Pattern]
+) -> None:
+    """Refuse `regex:a|b` where matching is forbidden.
+
+    It is compared with the literal texts, so it would match nothing and pass whatever appears.
     """
-    if any(item.mode == "forbid" for item in items):
-        for pattern in patterns:
-            if any(is_split_regex(part) for part in parts(pattern)):
-                raise InputError(
-                    f"the pattern {str(pattern)!r} is compared as literal texts and would forbid"
-                    " nothing",
-                    hint='write any_of: ["regex:...", "regex:..."]',
-                )
+    if not any(item.mode == "forbid" for item in items):
+        return
+    for pattern in patterns:
+        if any(is_split_regex(part) for part in parts(pattern)):
+            raise InputError(
+                f"the pattern {str(pattern)!r} is compared as literal texts and would forbid"
+                " nothing",
+                hint='write any_of: ["regex:...", "regex:..."]',
+            )
 
 
-async def _hits(
+async def _match_all(
     candidates: Sequence[Candidate], patterns: Sequence[Pattern], logic: Logic
 ) -> Sequence[Sequence[Answer]]:
-    """Ask atom B about every entry and every part of every pattern, in one batch."""
-    every = [part for pattern in patterns for part in parts(pattern)]
-    entries = [candidate.entry for candidate in candidates if candidate.entry is not None]
-    answers = iter(await logic.match([(entry, part) for entry in entries for part in every]))
-    return [
-        [_any([next(answers) for _ in parts(pattern)]) for pattern in patterns] for _ in candidates
-    ]
+    """Ask atom B about every entry and every part of every pattern, in one batch.
 
-
-def _any(answers: Sequence[Answer]) -> Answer:
-    return next((answer for answer in answers if answer.is_match), answers[0])
+    Returns:
+        A row for each candidate, with an answer for each pattern.
+    """
+    questions = []
+    for candidate in candidates:
+        if candidate.entry is not None:
+            for pattern in patterns:
+                questions += [(candidate.entry, part) for part in parts(pattern)]
+    answers = iter(await logic.match(questions))
+    rows = []
+    for _ in candidates:
+        row = []
+        for pattern in patterns:
+            part_answers = [next(answers) for _ in parts(pattern)]
+            matching = [answer for answer in part_answers if answer.is_match]
+            row.append((matching or part_answers)[0])
+        rows.append(row)
+    return rows
 
 
 @dataclass(frozen=True)
-class _Table:
-    """Every answer of atom B: `hits[candidate][pattern]`; each candidate has an entry."""
+class _MatchTable:
+    """Every answer of atom B: `answers[candidate][pattern]`; each candidate has an entry."""
 
     items: Sequence[ValidationItem]
     patterns: Sequence[Pattern]
     matching: Matching
     candidates: Sequence[Candidate]
-    hits: Sequence[Sequence[Answer]]
+    answers: Sequence[Sequence[Answer]]
 
-    def first_hit(self, row: int, among: Iterable[int]) -> int | None:
-        return next((column for column in among if self.hits[row][column].is_match), None)
+    def first_match(self, row: int, columns: Iterable[int]) -> int | None:
+        """Return the first of some patterns that a candidate matches."""
+        for column in columns:
+            if self.answers[row][column].is_match:
+                return column
+        return None
 
-    def pairs(self) -> tuple[list[int | None], set[int]]:
-        """For each candidate the pattern that it matches, and all patterns that something
-        matches.
-        """
-        every, rows = range(len(self.patterns)), range(len(self.candidates))
-        if self.matching == "one_to_one":
-            pairs: list[int | None] = []
-            for row in rows:
-                pairs.append(
-                    self.first_hit(row, (column for column in every if column not in pairs))
-                )
-            return pairs, {column for column in pairs if column is not None}
-        ordered = self.matching == "ordered"
-        own = [[self.items.index(one.item)] if ordered else every for one in self.candidates]
-        used = {column for row in rows for column in own[row] if self.hits[row][column].is_match}
-        return [self.first_hit(row, own[row]) for row in rows], used
+    def assign_patterns(self) -> tuple[list[int | None], set[int]]:
+        """Return the pattern that each candidate matches, and all patterns that are matched."""
+        every = range(len(self.patterns))
+        assigned: list[int | None] = []
+        matched: set[int] = set()
+        for row, candidate in enumerate(self.candidates):
+            if self.matching == "one_to_one":
+                column = self.first_match(row, [free for free in every if free not in matched])
+                if column is not None:
+                    matched.add(column)
+            else:
+                is_ordered = self.matching == "ordered"
+                columns = [self.items.index(candidate.item)] if is_ordered else every
+                column = self.first_match(row, columns)
+                matched.update(col for col in columns if self.answers[row][col].is_match)
+            assigned.append(column)
+        return assigned, matched
 
-    def unmatched(self, row: int) -> str:
-        """Reason why a candidate is left over."""
+    def why_unmatched(self, row: int) -> str:
+        """Return why a candidate has no pattern."""
         count = len(self.patterns)
-        if self.matching == "one_to_one" and self.first_hit(row, range(count)) is not None:
+        if self.matching == "one_to_one" and self.first_match(row, range(count)) is not None:
             return "the pattern that it matches is taken by an earlier entry"
-        return (
-            self.hits[row][0].reason if count == 1 else f"it matches none of the {count} patterns"
-        )
+        if count == 1:
+            return self.answers[row][0].reason
+        return f"it matches none of the {count} patterns"
 
-    def left_over(self, used: set[int], silent: Sequence[Violation]) -> list[Violation]:
-        """A missing entry for each pattern that nothing matched, told together with a file that
-        was silent, if any.
+    def unmatched_patterns(
+        self, matched: set[int], without_entry: Sequence[Violation]
+    ) -> list[Violation]:
+        """Return a missing entry for each pattern that nothing matches.
+
+        It is reported together with a file that has no entry, if there is one.
         """
-        required, ordered = (
-            [item for item in self.items if item.mode == "require"],
-            self.matching == "ordered",
-        )
+        required = [item for item in self.items if item.mode == "require"]
         if not required:
             return []
-        spare = list(silent)
+        is_ordered = self.matching == "ordered"
+        remaining = list(without_entry)
         missing: list[Violation] = []
-        for index in (index for index in range(len(self.patterns)) if index not in used):
-            item = self.items[index] if ordered else required[0]
-            if item.mode == "require":
-                about = next((one for one in spare if not ordered or one.id == item.id), None)
-                if about is not None:
-                    spare.remove(about)
-                missing.append(self.missing(item, index, about))
-        # A file that had nothing to compare is no reason to pass, even if the other files' entries
-        # fit every pattern.
-        return missing + spare
+        for column in range(len(self.patterns)):
+            item = self.items[column] if is_ordered else required[0]
+            if column in matched or item.mode != "require":
+                continue
+            of_item = [row for row in remaining if not is_ordered or row.id == item.id]
+            if of_item:
+                remaining.remove(of_item[0])
+                reason = f"nothing matches it: {of_item[0].reason}"
+                update = {"value": str(self.patterns[column]), "reason": reason}
+                missing.append(of_item[0].model_copy(update=update))
+            else:
+                missing.append(self.missing(item, column))
+        # A file that has nothing to compare is no reason to pass, even if the entries of the other
+        # files match every pattern.
+        return missing + remaining
 
-    def missing(self, item: ValidationItem, index: int, silent: Violation | None) -> Violation:
-        pattern = self.patterns[index]
-        if silent is not None:
-            return silent.model_copy(
-                update={"value": str(pattern), "reason": f"nothing matches it: {silent.reason}"}
-            )
-        rows = [
-            row for row, candidate in enumerate(self.candidates) if candidate.item.mode == "require"
-        ]
-        entries = [entry for row in rows if (entry := self.candidates[row].entry) is not None]
-        nearest = nearest_entry(pattern, entries, [self.hits[row][index].reason for row in rows])
+    def missing(self, item: ValidationItem, column: int) -> Violation:
+        """Return the violation for a pattern that nothing matches."""
+        entries = []
+        reasons = []
+        for row, candidate in enumerate(self.candidates):
+            if candidate.item.mode == "require" and candidate.entry is not None:
+                entries.append(candidate.entry)
+                reasons.append(self.answers[row][column].reason)
+        pattern = self.patterns[column]
         reason = f"nothing matches it among {len(entries)} compared"
-        return Violation(**blank(item, reason, value=str(pattern)), nearest=nearest)
+        fields = blank(item, reason, value=str(pattern))
+        return Violation(**fields, nearest=nearest_entry(pattern, entries, reasons))
 
 
-def _because(candidate: Candidate, reason: str) -> Violation:
-    near = candidate.violation.nearest
-    near = near.model_copy(update={"why_not": reason}) if near else None
-    return candidate.violation.model_copy(update={"reason": reason, "nearest": near})
+def _with_reason(violation: Violation, reason: str) -> Violation:
+    nearest = violation.nearest
+    if nearest is not None:
+        nearest = nearest.model_copy(update={"why_not": reason})
+    return violation.model_copy(update={"reason": reason, "nearest": nearest})

@@ -1,15 +1,14 @@
-"""From entries to what is found, missing and extra.
+"""Judge every validation item, and sort the results into found, missing and extra.
 
-Validation items marked `existence` are judged by their fields alone. Those marked `pattern` are, in
-a run with patterns, compared with them (`compare`), and without patterns judged like the others.
-Nothing here reads a file.
+An item is judged in cases: one case for each entry, each file or the whole run, as its quantifier
+says. Items marked `existence` are judged by their fields alone. Items marked `pattern` are compared
+with the patterns of the run (`compare`); in a run without patterns they are judged like the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from transom.canonical import Json
 from transom.checklist.atoms import (
@@ -20,13 +19,24 @@ from transom.checklist.atoms import (
     ValidationItem,
     checker_type,
 )
-from transom.checklist.judging.compare import Candidate, blank, compare
-from transom.checklist.judging.files import Evidence
-from transom.checklist.judging.judge import achievement, field_of, is_empty, judge_count, shortfall
+from transom.checklist.judging.compare import Candidate, blank, compare, patterned_items
+from transom.checklist.judging.entries import (
+    Subject,
+    achievement,
+    asks_for_contents,
+    deciding_entries,
+    field_of,
+    is_empty,
+    judge_count,
+    line_of,
+    nearest_line,
+    shortfall,
+    subjects,
+)
+from transom.checklist.judging.gather import Evidence, File, reference_of
 from transom.checklist.judging.logic import Answer, Logic
-from transom.checklist.judging.nearest import line_of, nearest_line
-from transom.checklist.judging.subjects import Subject, answered_by, contradictions, subjects
 from transom.checklist.judging.verdict import (
+    AnsweredBy,
     CheckedItem,
     DecidedBy,
     Nearest,
@@ -34,13 +44,17 @@ from transom.checklist.judging.verdict import (
     Outcome,
     Violation,
 )
-from transom.errors import InputError
 
 
 @dataclass(frozen=True)
 class Case:
-    """One judgement to be made about a file: entries that hold, and those that do not, each with
-    why.
+    """One judgement to make.
+
+    Attributes:
+        item: the validation item.
+        holding: the entries that fulfil it.
+        failing: the entries that do not, each with the reason.
+        subject: the file that the judgement is about, if it is about one.
     """
 
     item: ValidationItem
@@ -56,160 +70,190 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         InputError: the patterns do not fit this checker.
         AtomFailed: an own atom B or C failed.
     """
-    asked, unasked = asked_items(config.items, evidence)
-    patterned = [item for item in patterned_items(config) if item in asked]
-    cases = [case for item in asked if item not in patterned for case in _cases(item, evidence)]
+    applicable, skipped = applicable_items(config.items, evidence)
+    with_patterns = [item for item in patterned_items(config) if item in applicable]
+    cases: list[Case] = []
+    for item in applicable:
+        if item not in with_patterns:
+            cases += _cases(item, evidence)
     answers = await logic.exist([case.holding for case in cases])
-    candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
-    compared = await compare(
-        patterned, candidates, config.requirements.pattern_items, config.matching, logic
-    )
-    found, missing, extra = (
-        list(compared.found_items),
-        list(compared.missing_items),
-        list(compared.extra_items),
-    )
-    forbidden = extra if checker_type(config.requirements.value, None) == 2 else missing
+    candidates: list[Candidate] = []
+    for item in with_patterns:
+        candidates += _candidates(item, evidence)
+    patterns = config.requirements.pattern_items
+    compared = await compare(with_patterns, candidates, patterns, config.matching, logic)
+    found_items = list(compared.found_items)
+    missing_items = list(compared.missing_items)
+    extra_items = list(compared.extra_items)
+    # In a value check without waivers, a line that must not appear is reported as extra.
+    is_value_check = checker_type(config.requirements.value, None) == 2
+    forbidden_items = extra_items if is_value_check else missing_items
     for case, answer in zip(cases, answers, strict=True):
-        judged = _conclude(case, answer, evidence)
-        if isinstance(judged, Violation):
-            (forbidden if case.item.mode == "forbid" else missing).append(judged)
+        checked = _conclude(case, answer, evidence)
+        if not isinstance(checked, Violation):
+            found_items.append(checked)
+        elif case.item.mode == "forbid":
+            forbidden_items.append(checked)
         else:
-            found.append(judged)
+            missing_items.append(checked)
     violated = {violation.id for violation in compared.extra_items}
-    clean = [item for item in patterned if item.mode == "forbid" and item.id not in violated]
-    found += [_absent_as_wanted(item, evidence) for item in clean]
-    position = {item.id: index for index, item in enumerate(config.items)}
-    for entries in (found, missing, extra):
-        entries.sort(key=lambda one: position[one.id])
+    for item in with_patterns:
+        if item.mode == "forbid" and item.id not in violated:
+            found_items.append(_absent_as_wanted(item, evidence))
+    positions = {item.id: index for index, item in enumerate(config.items)}
+    for entries in (found_items, missing_items, extra_items):
+        entries.sort(key=lambda entry: positions[entry.id])
     return Outcome(
-        found_items=tuple(found),
-        missing_items=tuple(missing),
-        extra_items=tuple(extra),
-        sources=answered_by(config.items, evidence),
-        warnings=(*unasked, *contradictions(config.items, evidence)),
+        found_items=tuple(found_items),
+        missing_items=tuple(missing_items),
+        extra_items=tuple(extra_items),
+        sources=_sources(config.items, evidence),
+        warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
 
 
-def asked_items(
+def applicable_items(
     items: Sequence[ValidationItem], evidence: Evidence
 ) -> tuple[list[ValidationItem], tuple[Note, ...]]:
-    """The items that these files can be asked, and a warning for each other one; all of them where
-    none would be left.
+    """Return the items that these files can answer, and a warning for each other item.
 
-    A file whose name says no kind may be of any.
+    If none applies, all of them do. A file whose name reveals no kind may be of any kind.
     """
     kinds = {file.kind for file in evidence.files if file.given}
-    asked = [item for item in items if item.only_with is None or {item.only_with, None} & kinds]
-    if not asked:
+    applicable = []
+    warnings = []
+    for item in items:
+        if item.only_with is None or item.only_with in kinds or None in kinds:
+            applicable.append(item)
+        else:
+            message = f"{item.id} {item.name} was not asked: no {item.only_with} was given"
+            warnings.append(Note(message=message))
+    if not applicable:
         return list(items), ()
-    left = [item for item in items if item not in asked]
-    return asked, tuple(
-        Note(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left
-    )
+    return applicable, tuple(warnings)
 
 
-def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
-    """The items that this run compares with patterns.
-
-    Raises:
-        InputError: there are patterns but nothing to compare them with, or with `ordered` too many
-            of them.
-    """
-    count = len(config.requirements.pattern_items)
-    if config.requirements.value is None or not count:
-        return []
-    items = [item for item in config.items if item.check == "pattern"]
-    ordered = config.matching == "ordered"
-    if not items or (ordered and count > len(items)):
-        raise InputError(
-            f"{count} pattern_items for {len(items)} validation items that are compared with"
-            " patterns",
-            where=config.item_id,
-            hint=(
-                "write fewer, or requirements.value: N/A, or build the checker again from this item"
-            ),
-        )
-    return items[:count] if ordered else items
-
-
-# -- cases
+# -- the cases of an item
 
 
 def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
-    about = subjects(item, evidence)
-    if item.quantifier == "exists":
-        speaking = [subject for subject in about if subject.entries] or about
-        cases = [
-            _case(item, [entry for one in about for entry in one.entries], one)
-            for one in speaking[:1]
-        ]
-    elif item.quantifier == "each":
-        cases = [_case(item, [entry], one) for one in about for entry in one.entries or (None,)]
-    else:
-        cases = [_case(item, one.answers, one) for one in about]
-    # each entry that fulfils the item is a violation of its own; else it is found once
-    if item.mode == "forbid":
-        hits = [Case(item, (entry,), (), case.subject) for case in cases for entry in case.holding]
-        return hits or [Case(item)]
-    if item.quantifier == "per_file" and not item.count:
-        # A file holds by all of its entries. Each that does not is a violation of its own, which is
-        # waived by itself.
-        apart = (
-            [replace(case, holding=(), failing=(one,)) for one in case.failing] or [case]
-            for case in cases
-        )
-        cases = list(chain.from_iterable(apart))
+    """Return the judgements to make for an item, at least one."""
+    cases = []
+    for subject, entries in _questions(item, evidence):
+        case = _case(item, entries, subject)
+        if item.mode == "forbid":
+            # Each entry that fulfils the item is a violation of its own.
+            cases += [Case(item, (entry,), (), subject) for entry in case.holding]
+        elif item.quantifier == "per_file" and not item.count and case.failing:
+            # A file holds by all of its entries. Each entry that does not is a violation of its
+            # own, so that it can be waived by itself.
+            cases += [Case(item, (), (failing,), subject) for failing in case.failing]
+        else:
+            cases.append(case)
     return cases or [Case(item)]
 
 
-def _case(item: ValidationItem, entries: Sequence[Entry | None], subject: Subject) -> Case:
-    judged = [
-        (entry, shortfall(item, entry.parsed_fields)) for entry in entries if entry is not None
-    ]
-    holding = tuple(entry for entry, why in judged if why is None)
-    failing = tuple((entry, why) for entry, why in judged if why is not None)
-    return Case(item, holding, failing, subject)
+def _questions(item: ValidationItem, evidence: Evidence) -> list[tuple[Subject, Sequence[Entry]]]:
+    """Return the groups of entries that are judged together, each with the file that it is about.
+
+    A group is empty if the file should have had an entry and has none.
+    """
+    item_subjects = subjects(item, evidence)
+    if item.quantifier == "per_file":
+        return [(subject, subject.answers) for subject in item_subjects]
+    if item.quantifier == "each":
+        groups: list[tuple[Subject, Sequence[Entry]]] = []
+        for subject in item_subjects:
+            groups += [(subject, (entry,)) for entry in subject.entries] or [(subject, ())]
+        return groups
+    # "exists": one entry of any file suffices, so there is one group.
+    entries: list[Entry] = []
+    for subject in item_subjects:
+        entries += subject.entries
+    with_entries = [subject for subject in item_subjects if subject.entries]
+    return [(subject, entries) for subject in (with_entries or item_subjects)[:1]]
 
 
-# -- conclusions
+def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> Case:
+    holding = []
+    failing = []
+    for entry in entries:
+        reason = shortfall(item, entry.parsed_fields)
+        if reason is None:
+            holding.append(entry)
+        else:
+            failing.append((entry, reason))
+    return Case(item, tuple(holding), tuple(failing), subject)
+
+
+def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
+    """Return what is compared with the patterns: the entries of an item that decide.
+
+    A file that should have had an entry and has none is a candidate without an entry.
+    """
+    item_subjects = subjects(item, evidence)
+    candidates = []
+    for subject in item_subjects:
+        for entry in deciding_entries(item, subject):
+            reason = shortfall(item, entry.parsed_fields)
+            violation = _violation(item, entry, reason or "", evidence)
+            # A field that is present but empty says as little as no entry.
+            has_value = not is_empty(field_of(entry.parsed_fields, item.select))
+            candidates.append(Candidate(item, entry if has_value else None, reason, violation))
+        if not subject.entries and item.quantifier != "exists":
+            candidates.append(Candidate(item, None, None, nothing_seen(item, subject, evidence)))
+    if not candidates:
+        subject_or_none = item_subjects[0] if item_subjects else None
+        violation = nothing_seen(item, subject_or_none, evidence)
+        candidates.append(Candidate(item, None, None, violation))
+    if item.mode == "forbid":
+        return [candidate for candidate in candidates if candidate.entry is not None]
+    return candidates
+
+
+# -- the conclusion from a case
 
 
 def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
-    item = case.item
+    """Return the result of a case: a violation, or what was found.
+
+    Args:
+        case: the case.
+        answer: what atom C says of its holding entries.
+        evidence: the files and entries of the run.
+    """
+    item, holding = case.item, case.holding
     if item.mode == "forbid":
-        if answer.is_match:
-            entry = case.holding[0]
-            reason = f"must not appear: {achievement(item, entry.parsed_fields)}"
-            return _violation(item, entry, reason, evidence)
-        return _absent_as_wanted(item, evidence)
+        if not answer.is_match:
+            return _absent_as_wanted(item, evidence)
+        reason = f"must not appear: {achievement(item, holding[0].parsed_fields)}"
+        return _violation(item, holding[0], reason, evidence)
     if item.count:
-        return _counted(case, item.count, evidence)
+        return _conclude_count(case, item.count, evidence)
     if answer.is_match:
-        entry = case.holding[0]
-        reason = achievement(item, entry.parsed_fields)
-        if item.quantifier == "exists" or len(case.holding) == 1:
-            return CheckedItem(**_shown(item, entry, evidence), reason=reason)
-        return CheckedItem(
-            **_shown(item, entry, evidence),
-            reason=f"all {len(case.holding)} hold; the first: {reason}",
-            decided_by=_places(case.holding),
-        )
+        reason = achievement(item, holding[0].parsed_fields)
+        shown = _shown_fields(item, holding[0], evidence)
+        if item.quantifier == "exists" or len(holding) == 1:
+            return CheckedItem(**shown, reason=reason)
+        reason = f"all {len(holding)} hold; the first: {reason}"
+        return CheckedItem(**shown, reason=reason, decided_by=_decided_by(holding))
     if case.failing:
-        entry, why = case.failing[0]
-        if len(case.failing) == 1:
-            return _violation(item, entry, why, evidence)
-        decided_by = _places([one for one, _ in case.failing])
-        why = f"none of {len(case.failing)} holds; the first: {why}"
-        return _violation(item, entry, why, evidence).model_copy(update={"decided_by": decided_by})
-    if case.holding:
-        return _violation(item, case.holding[0], answer.reason, evidence)
+        entries = [entry for entry, _ in case.failing]
+        reason = case.failing[0][1]
+        if len(entries) == 1:
+            return _violation(item, entries[0], reason, evidence)
+        reason = f"none of {len(entries)} holds; the first: {reason}"
+        violation = _violation(item, entries[0], reason, evidence)
+        return violation.model_copy(update={"decided_by": _decided_by(entries)})
+    if holding:
+        return _violation(item, holding[0], answer.reason, evidence)
     return nothing_seen(item, case.subject, evidence)
 
 
-def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
-    """Number of entries that fulfil the item, in one file or in all. It is the value, so no
-    entry's waiver fits.
+def _conclude_count(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
+    """Return the result of an item that counts entries, in one file or in all.
+
+    The number is the value, so no entry's waiver fits.
     """
     item, counted = case.item, case.holding
     empty = nothing_seen(item, case.subject, evidence)
@@ -222,23 +266,19 @@ def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
         source_file=place.source_file,
         line_number=place.line_number,
         matched_content=place.matched_content,
-        decided_by=_places(counted),
+        decided_by=_decided_by(counted),
     )
-    return (
-        CheckedItem(**fields)
-        if holds
-        else Violation(**fields, nearest=None if counted else empty.nearest)
-    )
+    if holds:
+        return CheckedItem(**fields)
+    return Violation(**fields, nearest=None if counted else empty.nearest)
 
 
-def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
+def _decided_by(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
     return tuple(DecidedBy.model_validate(entry, from_attributes=True) for entry in entries)
 
 
-def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
-    """The fields of an entry as they are reported, with a file that cannot be had marked as
-    such.
-    """
+def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
+    """Return an entry as it is reported, with a file that could not be read marked as such."""
     fields = dict(entry.parsed_fields)
     subject = evidence.by_name.get(evidence.subject(entry))
     category = fields.get(item.category)
@@ -250,9 +290,11 @@ def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, 
 
 def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
     file = evidence.by_name.get(entry.source_file)
-    lost = file if entry.line_number is None else None
-    nearest = nearest_line(item, lost) if lost else line_of(entry, reason)
-    return Violation(**_shown(item, entry, evidence), reason=reason, nearest=nearest)
+    if entry.line_number is None and file is not None:
+        nearest = nearest_line(item, file)
+    else:
+        nearest = line_of(entry, reason)
+    return Violation(**_shown_fields(item, entry, evidence), reason=reason, nearest=nearest)
 
 
 def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
@@ -261,78 +303,121 @@ def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
 
 
 def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Evidence) -> Violation:
-    """A missing entry where the atoms emitted none: on the file that should have had one, else
-    on the first input.
+    """Return the violation of an item for which the atoms emitted no entry.
+
+    It stands at the file that should have had an entry, or else at the first input.
     """
-    file, fields = subject.file if subject else None, {"parsed_fields": _empty_fields(item)}
+    file = subject.file if subject else None
     if file is not None and file.absent is not None:
-        named = file.named_at
-        at = (
-            named.model_dump(include={"source_file", "line_number", "matched_content"})
-            if named
-            else {}
+        return _file_absent(item, file, file.absent)
+    if file is None and evidence.files:
+        file = evidence.files[0]
+    name = file.shown if file else None
+    reason = f"no {item.category} with {item.select} was seen"
+    nearest = nearest_line(item, file) if file else None
+    nearest = nearest or Nearest(source_file=name or "", why_not=reason)
+    fields = blank(item, reason, source_file=name, parsed_fields=_empty_fields(item))
+    return Violation(**fields, nearest=nearest)
+
+
+def _file_absent(item: ValidationItem, file: File, reason: str) -> Violation:
+    """Return the violation of an item about a file that could not be read."""
+    fields = blank(item, reason, value=file.shown, parsed_fields=_empty_fields(item))
+    if file.named_at is None:
+        nearest = Nearest(source_file=file.shown, why_not=reason)
+    else:
+        nearest = line_of(file.named_at, reason)
+        fields |= file.named_at.model_dump(
+            include={"source_file", "line_number", "matched_content"}
         )
-        nearest = (
-            line_of(named, file.absent)
-            if named
-            else Nearest(source_file=file.shown, why_not=file.absent)
-        )
-        return Violation(
-            **blank(item, file.absent, value=file.shown, **at, **fields), nearest=nearest
-        )
-    looked_at = file or (evidence.files[0] if evidence.files else None)
-    reason, source = (
-        f"no {item.category} with {item.select} was seen",
-        looked_at.shown if looked_at else None,
-    )
-    found = nearest_line(item, looked_at) if looked_at else None
-    nearest = found or Nearest(source_file=source or "", why_not=reason)
-    return Violation(**blank(item, reason, source_file=source, **fields), nearest=nearest)
+    return Violation(**fields, nearest=nearest)
 
 
 def _empty_fields(item: ValidationItem) -> dict[str, Json]:
-    """The item's fields as absent; one that should have been true (`loaded`) is false."""
-    names = [item.select, *item.required, *([item.condition.field] if item.condition else [])]
-    fields: dict[str, Json] = {
-        name.split(".", 1)[1]: None
-        for name in names
-        if name.count(".") == 1 and name.startswith(f"{item.category}.")
-    }
-    wanted = item.condition
-    if (
-        wanted is not None
-        and wanted.op is Operator.EQUALS
-        and wanted.value is True
-        and "." in wanted.field
-    ):
-        fields[wanted.field.split(".", 1)[1]] = False
+    """Return the item's fields as absent; a flag that had to be true is false."""
+    names = [item.select, *item.required]
+    if item.condition is not None:
+        names.append(item.condition.field)
+    fields: dict[str, Json] = {}
+    for name in names:
+        category, _, field = name.partition(".")
+        if category == item.category and field and "." not in field:
+            fields[field] = None
+    condition = item.condition
+    if condition is not None and condition.op is Operator.EQUALS and condition.value is True:
+        _, _, field = condition.field.partition(".")
+        if field:
+            fields[field] = False
     return {item.category: fields}
 
 
-# -- patterns
+# -- what a reader of the verdict must know about the files
 
 
-def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
-    """Candidates of a pattern item: one answer per file, or every entry; a silent file is a
-    candidate without one.
+def unreported_files(items: Iterable[ValidationItem], evidence: Evidence) -> list[tuple[File, str]]:
+    """Return the given files that do not report on a category as others of their kind do.
+
+    One run that reads a file proves nothing about another run that does not mention it, so a check
+    must not pass on the first alone.
+
+    Returns:
+        Each file with the category that it does not report on.
     """
-    found: list[Candidate] = []
-    about = subjects(item, evidence)
-    for subject in about:
-        for entry in subject.answers if item.quantifier == "per_file" else subject.entries:
-            why = shortfall(item, entry.parsed_fields)
-            violation = _violation(item, entry, why or "", evidence)
-            # A field that is there but empty is a file's way of being silent.
-            said = None if is_empty(field_of(entry.parsed_fields, item.select)) else entry
-            found.append(Candidate(item, said, why, violation))
-        if not subject.entries and item.quantifier != "exists":
-            found.append(Candidate(item, None, None, nothing_seen(item, subject, evidence)))
-    if not found:
-        found.append(
-            Candidate(item, None, None, nothing_seen(item, about[0] if about else None, evidence))
-        )
-    return (
-        found
-        if item.mode == "require"
-        else [candidate for candidate in found if candidate.entry is not None]
-    )
+    categories = set()
+    for item in items:
+        if item.condition is not None and not asks_for_contents(item):
+            categories.add(item.category)
+    reporting_files: dict[str, set[str]] = {}
+    for entry in evidence.entries:
+        reference = reference_of(entry)
+        if reference is not None and reference.kind in categories:
+            reporting_files.setdefault(reference.kind, set()).add(entry.source_file)
+    unreported = []
+    for category, names in reporting_files.items():
+        kinds = {evidence.by_name[name].kind for name in names if evidence.by_name[name].given}
+        for file in evidence.files:
+            if file.given and file.shown not in names and file.kind in kinds:
+                unreported.append((file, category))
+    return unreported
+
+
+def _sources(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[AnsweredBy, ...]:
+    """Return which files answered each item, with the rank of their answers."""
+    sources: dict[tuple[str, str], AnsweredBy] = {}
+    for item in items:
+        for subject in subjects(item, evidence):
+            for entry in deciding_entries(item, subject):
+                if (item.id, entry.source_file) not in sources:
+                    sources[item.id, entry.source_file] = AnsweredBy(
+                        item=item.id,
+                        answered_by=evidence.rank(entry),
+                        source_file=entry.source_file,
+                    )
+    return tuple(sources.values())
+
+
+def _contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Note, ...]:
+    """Return a note for each entry that contradicts the entry that counts."""
+    notes: dict[str, Note] = {}
+    for item in items:
+        # Entries that are judged one by one do not contradict each other.
+        if item.quantifier != "per_file":
+            continue
+        for subject in subjects(item, evidence):
+            for entry in subject.contradicting:
+                answer = subject.answers[0]
+                message = (
+                    f"{answer.source_file}:{answer.line_number} says {_statement(item, answer)} of"
+                    f" {subject.name} and counts; {entry.source_file}:{entry.line_number} says"
+                    f" {_statement(item, entry)} and is passed over"
+                )
+                note = Note(
+                    source_file=entry.source_file, line_number=entry.line_number, message=message
+                )
+                notes.setdefault(message, note)
+    return tuple(notes.values())
+
+
+def _statement(item: ValidationItem, entry: Entry) -> str:
+    names = dict.fromkeys([item.select, *item.required])
+    return ", ".join(f"{name} {field_of(entry.parsed_fields, name)!r}" for name in names)

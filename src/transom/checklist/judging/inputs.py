@@ -1,33 +1,37 @@
-"""From `input_files` to evidence: variables, compressed files, atom A, and the files that logs
-name in turn.
+"""Which files a run reads: `input_files` with their variables, globs and folders resolved, and the
+names under which reports show them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from glob import escape, glob
 from pathlib import Path
 
-from transom.checklist.atoms import Entry, Reference, Source
 from transom.checklist.item import InputName, Item
-from transom.checklist.judging.files import Evidence, File, classify, rank_of_kind, reference_of
-from transom.checklist.judging.roots import Names, Roots, real_path
-from transom.checklist.judging.runner import AtomWorker, Scope, extract
-from transom.checklist.judging.verdict import InputRead, Note, Outcome
-from transom.errors import AtomFailed, InputError
-from transom.formats.text_files import TextFile
-from transom.runs.recognising import lies_in_workspace
+from transom.errors import InputError
+from transom.runs.recognising import glob_root, lies_in_workspace
 
-_REFUSED = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<why>.+)")
-MAX_DEPTH = 4
-MAX_FILES = 1_000
+MOST_FILES = 1_000
+"""Most files that one entry of `input_files` may name."""
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+# The variables that are defined if `paths.search_root` is set, and their folders below it.
+_SEARCH_ROOT_VARIABLES = {"CHECKLIST_ROOT": "", "DESIGN_ROOT": "", "LOG_ROOT": "logs"}
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files that a run shall read."""
+    """The files that a run reads.
+
+    Attributes:
+        names: the entries of `input_files`, as written.
+        roots: the folders in which they are looked for.
+        where: the file that lists them, for error messages.
+    """
 
     names: tuple[InputName, ...]
     roots: Roots
@@ -35,214 +39,199 @@ class Inputs:
 
     @classmethod
     def of(cls, item: Item | None, roots: Roots) -> Inputs:
-        return cls(item.input_files, roots, str(item.path)) if item else cls((), roots)
+        """Return the inputs of an item, or no inputs if there is no item."""
+        if item is None:
+            return cls((), roots)
+        return cls(item.input_files, roots, str(item.path))
 
     @property
     def paths(self) -> list[tuple[str, Path]]:
-        """Each file with its name as written; a glob or a folder is as many as it has."""
-        return [
-            one
-            for name in self.names
-            for one in self.roots.spread(name.written, f"{self.where}:{name.line}")
-        ]
+        """Return each file with its name as written; a glob or a folder may name several.
 
-
-async def gather(
-    inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
-) -> tuple[Evidence, Outcome]:
-    """Read every input, run atom A on it, and do the same with each file that an entry refers to.
-
-    Returns:
-        The evidence, and what was read and went wrong; with errors the evidence is not complete.
-
-    Raises:
-        InputError: an undefined variable. Whatever is wrong with a file is recorded, not raised.
-    """
-    done = _Gatherer(inputs, worker, scope, sources)
-    await done.run()
-    outcome = Outcome(
-        errors=tuple(done.errors), warnings=tuple(done.warnings), inputs=tuple(done.read)
-    )
-    return Evidence(tuple(done.files.values()), tuple(done.entries), done.targets), outcome
-
-
-class _Gatherer:
-    def __init__(
-        self, inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
-    ) -> None:
-        self.inputs, self.worker, self.scope, self.sources = inputs, worker, scope, sources
-        self.roots = inputs.roots
-        self.files: dict[str, File] = {}
-        self.texts: dict[str, TextFile] = {}
-        self.entries: list[Entry] = []
-        self.targets: dict[tuple[str, str, str], str] = {}
-        self.read: list[InputRead] = []
-        self.errors: list[Note] = []
-        self.warnings: list[Note] = []
-        self.names = Names(inputs.roots)
-        self.queue: list[tuple[Path, str, int]] = []
-        self.folders: list[Path] = []  # what references may point into
-
-    async def run(self) -> None:
-        if not self.inputs.names:
-            self.trouble(None, "input_files is empty: there is nothing to read")
-        found = self.inputs.paths
-        around = [
-            folder
-            for _, path in found
-            for folder in (real_path(path).parent, real_path(path.parent))
-        ]
-        self.folders = [*self.roots.readable(), *around]
-        for written, path in found:
-            shown = self.names.of(path, written)
-            if shown in self.files:
-                continue
-            blank = self.open(path, shown)
-            if blank:
-                self.trouble(shown, "is empty")
-            elif blank is not None:
-                kind, rank = classify(path.name, self.sources)
-                self.files[shown] = File(shown, kind, rank, self.texts[shown].pieces)
-                self.queue.append((path, shown, 0))
-        while self.queue and not self.errors:
-            await self.extract(*self.queue.pop(0))
-
-    async def extract(self, path: Path, shown: str, depth: int) -> None:
-        """Run atom A on one file, and follow its references."""
-        text = self.texts[shown]
-        try:
-            entries = await extract(self.worker, self.scope, text, shown)
-        except InputError as error:
-            self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
-            return
-        except AtomFailed as error:
-            line, message = _refusal(error)
-            self.trouble(shown, message, line)
-            return
-        self.record(text, shown)
-        self.entries += entries
-        for entry in entries:
-            reference = reference_of(entry)
-            if (
-                reference
-                and (entry.source_file, reference.kind, reference.path) not in self.targets
-            ):
-                self.follow(entry, reference, path, depth)
-
-    def follow(self, entry: Entry, reference: Reference, log: Path, depth: int) -> None:
-        key = (entry.source_file, reference.kind, reference.path)
-        path, why = self.resolve(reference, log)
-        if path is None:
-            self.targets[key] = self.unavailable(entry, reference, why)
-            return
-        shown = self.targets[key] = self.names.of(path, reference.path)
-        if shown in self.files:
-            return
-        if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
-            self.trouble(
-                shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files"
-            )
-            return
-        blank = self.open(path, shown)
-        if blank is None:
-            return
-        absent = f"{shown} is empty" if blank else None
-        self.files[shown] = replace(
-            self.referenced(entry, reference, shown, absent), pieces=self.texts[shown].pieces
-        )
-        self.queue += [] if blank else [(path, shown, depth + 1)]
-
-    def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
-        """Return the file that a reference means, or None and the reason why there is none.
-
-        It is looked for beside the log and under the roots, then compressed. It must lie in the
-        folder of an input or of the item, or under a root.
+        Raises:
+            InputError: a variable is not defined, or there are too many files.
         """
-        try:
-            written = self.roots.expand(reference.path, "")
-        except InputError as error:
-            return None, error.what
-        relative = Path(reference.path.strip())
-        fixed = relative.is_absolute() or "${" in reference.path
-        places = (
-            [written]
-            if fixed
-            else [folder / relative for folder in (log.parent, *self.roots.folders())]
-        )
-        ways = [Path(f"{place}{ending}") for ending in ("", ".gz") for place in places]
-        there = [path for path in ways if os.path.isfile(path)]  # noqa: PTH113  unlike Path.is_file it never raises
-        above = {
-            path: [folder for folder in self.folders if real_path(path).is_relative_to(folder)]
-            for path in there
-        }
-        for path, folders in above.items():
-            if not all(lies_in_workspace(real_path(path), folder) for folder in folders):
-                return path, ""
-        if any(above.values()):
-            return None, "it lies in a workspace of Transom, so it is not read"
-        if there:
-            return (
-                None,
-                (
-                    "it lies outside of the input's folder and of the roots, so it is not read (add"
-                    " --root)"
-                ),
-            )
-        return None, "it cannot be found beside the file that names it, nor under the roots"
-
-    def unavailable(self, entry: Entry, reference: Reference, why: str) -> str:
-        shown = reference.path.strip()
-        if shown in self.files and self.files[shown].absent is None:
-            # a file of that name is there, but it is not this one
-            shown = f"{shown} (of {entry.source_file})"
-        if shown not in self.files:
-            absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {why}"
-            self.files[shown] = self.referenced(entry, reference, shown, absent)
-            self.warn(f"{shown} is named here, but {why}", entry.source_file, entry.line_number)
-        return shown
-
-    def referenced(
-        self, entry: Entry, reference: Reference, shown: str, absent: str | None
-    ) -> File:
-        rank = rank_of_kind(reference.kind, self.sources)
-        return File(shown, reference.kind, rank, given=False, absent=absent, named_at=entry)
-
-    def open(self, path: Path, shown: str) -> bool | None:
-        """Open a file; whether it is blank, or None, with the reason recorded, where it cannot
-        be had.
-        """
-        text = self.texts[shown] = self.scope.open(path)
-        try:
-            blank = text.is_blank()
-        except InputError as error:
-            self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
-            return None
-        if blank:
-            self.record(text, shown)
-        return blank
-
-    def record(self, text: TextFile, shown: str) -> None:
-        """Facts and notes of the pass that came to the end of a file."""
-        facts = text.facts
-        if facts is not None:
-            self.read.append(
-                InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines)
-            )
-            if facts.note:
-                self.warn(facts.note, shown)
-
-    def trouble(self, source: str | None, message: str, line: int | None = None) -> None:
-        self.errors.append(Note(source_file=source, line_number=line, message=message))
-
-    def warn(self, message: str, source: str | None = None, line: int | None = None) -> None:
-        self.warnings.append(Note(source_file=source, line_number=line, message=message))
+        paths = []
+        for name in self.names:
+            paths += self.roots.spread(name.written, f"{self.where}:{name.line}")
+        return paths
 
 
-def _refusal(error: AtomFailed) -> tuple[int | None, str]:
-    """The line and the words of an atom that will not judge a file: it says so with a
-    ValueError. Else it failed.
+@dataclass(frozen=True)
+class Roots:
+    """The folders that variables stand for, and those in which files are looked for.
+
+    Attributes:
+        given: `--var NAME=PATH`.
+        defaults: variables from the settings; `given` wins.
+        base: the item's folder, in which relative paths start.
+        others: `--root DIR`: more folders that may hold the files that a log names.
     """
-    said = _REFUSED.fullmatch(error.what) if error.kind == "crash" else None
-    if said is None:
-        return None, f"atom A failed ({error.kind}): {error}"
-    return int(said["line"]) if said["line"] else None, f"cannot be judged: {said['why']}"
+
+    given: Mapping[str, Path] = field(default_factory=dict)
+    defaults: Mapping[str, Path] = field(default_factory=dict)
+    base: Path = Path()
+    others: tuple[Path, ...] = ()
+
+    @classmethod
+    def with_defaults(
+        cls,
+        given: Mapping[str, Path],
+        search_root: Path | None,
+        base: Path,
+        others: tuple[Path, ...] = (),
+    ) -> Roots:
+        """Return the roots with the usual variables below `paths.search_root`, if that is set."""
+        defaults: dict[str, Path] = {}
+        if search_root:
+            for name, folder in _SEARCH_ROOT_VARIABLES.items():
+                defaults[name] = search_root / folder
+        return cls(given, defaults, base, others)
+
+    def expand(self, written: str, where: str) -> Path:
+        """Return a path with its variables replaced.
+
+        Raises:
+            InputError: a variable is not defined.
+        """
+        return self.base / self._with_values(written, where, str)
+
+    def spread(self, written: str, where: str) -> list[tuple[str, Path]]:
+        """Return name and path of each file that an entry of `input_files` names.
+
+        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, and `[` is a
+        plain character. A folder is read with the folders in it. Hidden files and workspaces are
+        left out. If nothing matches, the result is the path as written, which does not exist. If
+        only a compressed file exists, the result is that file.
+
+        Raises:
+            InputError: a variable is not defined, or there are too many files.
+        """
+        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
+        path = self.expand(home, where)
+        matches: set[str] = set()
+        folder = path
+        if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
+            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
+        elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
+            folder = glob_root(path)
+            expanded = self._with_values(home.replace("[", "[[]"), where, escape)
+            pattern = Path(escape(str(self.base)), expanded)
+            matches = set(glob(str(pattern), recursive=True))  # noqa: PTH207  as above
+            matches.update(glob(f"{pattern}.gz", recursive=True))  # noqa: PTH207  as above
+        files = []
+        for name in sorted(matches):
+            has_plain_twin = name.endswith(".gz") and name.removesuffix(".gz") in matches
+            # A dangling link stays, and is an error when it is read.
+            is_folder = os.path.isdir(name)  # noqa: PTH112  as above
+            if not has_plain_twin and not is_folder and not lies_in_workspace(Path(name), folder):
+                files.append((name, Path(name)))
+        if len(files) > MOST_FILES:
+            raise InputError(
+                f"{written} names {len(files)} files, more than {MOST_FILES}", where=where
+            )
+        if files:
+            return files
+        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
+        return [(written, Path(f"{path}.gz") if is_compressed else path)]
+
+    def _with_values(self, written: str, where: str, quote: Callable[[str], str]) -> str:
+        """Return a path with the value of each variable, quoted, in its place."""
+
+        def value(variable: re.Match[str]) -> str:
+            name = variable.group(1)
+            root = self.given.get(name, self.defaults.get(name))
+            if root is None:
+                raise InputError(
+                    f"the variable ${{{name}}} is not defined",
+                    where=where,
+                    hint=f"add --var {name}=PATH",
+                )
+            return quote(str(root))
+
+        if "\0" in written:
+            raise InputError("a path holds a null character", where=where)
+        return _VARIABLE.sub(value, written.strip())
+
+    def folders(self) -> list[Path]:
+        """Return the folders in which a name in a log is looked for: `--root`, then variables."""
+        defaults = [path for name, path in self.defaults.items() if name not in self.given]
+        return _existing([*self.others, *self.given.values(), *defaults])
+
+    def readable(self) -> list[Path]:
+        """Return the folders whose files may be read: those of `folders`, and the item's own.
+
+        A relative name in a log is not looked for in the item's folder, since a file of that name
+        there need not be the file that the tool read.
+        """
+        return _existing([*self.folders(), self.base])
+
+    def shown(self, path: Path, written: str) -> str:
+        """Return a path for reports.
+
+        It is relative to the outermost root above it, `--var` before the settings, else relative to
+        the item's folder, else as written.
+        """
+        # A link is shown under the root that it stands in, or else under the root that it leads to.
+        places = (absolute_path(path), real_path(path))
+        for place in places:
+            for roots in (self.given, self.defaults):
+                folders = {absolute_path(root) for root in roots.values()}
+                folders.update(real_path(root) for root in roots.values())
+                above = [folder for folder in folders if place.is_relative_to(folder)]
+                if above:
+                    outermost = min(above, key=lambda folder: len(folder.parts))
+                    return place.relative_to(outermost).as_posix()
+        bases = (absolute_path(self.base), real_path(self.base))
+        for place, base in zip(places, bases, strict=True):
+            if place.is_relative_to(base):
+                return place.relative_to(base).as_posix()
+        return written
+
+    def qualified(self, path: Path) -> list[str]:
+        """Return names with a variable in them.
+
+        They are for a file whose plain name is taken by a file under another root.
+        """
+        real = real_path(path)
+        names = []
+        for variable, root in {**self.defaults, **self.given}.items():
+            real_root = real_path(root)
+            if real.is_relative_to(real_root):
+                names.append(f"${{{variable}}}/{real.relative_to(real_root).as_posix()}")
+        return names
+
+
+class Names:
+    """The names of a run's files in entries and reports; two files never share a name."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+        self._names: dict[Path, str] = {}
+
+    def of(self, path: Path, written: str) -> str:
+        """Return the name of a file, by the roots or as it was written."""
+        real = real_path(path)
+        if real not in self._names:
+            names = [self._roots.shown(path, written), *self._roots.qualified(path), str(path)]
+            self._names[real] = next(name for name in names if name not in self._names.values())
+        return self._names[real]
+
+
+def _existing(folders: Iterable[Path]) -> list[Path]:
+    """Return the real paths of the folders that exist, each once."""
+    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112  Path.is_dir may raise
+    return list(dict.fromkeys(real_path(folder) for folder in existing))
+
+
+def absolute_path(path: Path) -> Path:
+    """Return a path without `..`; links are not followed."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow the links
+
+
+def real_path(path: Path) -> Path:
+    """Return a path with its links followed.
+
+    Unlike `Path.resolve` this raises neither for a loop of links nor for a name that is too long.
+    """
+    return Path(os.path.realpath(path))

@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterable, Iterator
 
 from transom.checklist.atoms import CheckerConfig, Operator
-from transom.checklist.judging.files import Evidence
-from transom.checklist.judging.judge import field_of, show
+from transom.checklist.judging.entries import field_of, show
+from transom.checklist.judging.gather import Evidence
 from transom.checklist.judging.runner import AtomRunner
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.errors import AtomFailed, RegexFailed

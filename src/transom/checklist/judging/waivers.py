@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem, Waiver, Waivers
-from transom.checklist.judging.files import Evidence
+from transom.checklist.judging.gather import Evidence
 from transom.checklist.judging.verdict import (
     CheckedItem,
     Note,

@@ -50,15 +50,19 @@ _WORD = re.compile(
 _BREAK = re.compile(r"(?<=[.!?])\s+|[.!?]\s*$|;|\n+|\s[-–—]+\s|[–—]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", re.MULTILINE)
 # A line that goes on in small letters is not a new sentence.
-_WRAPPED = re.compile(r"(?<![.!?;:])[ \t]*\n[ \t]*(?=[a-z(])")
+_WRAPPED = re.compile(
+    r"(?:(?<![.!?;: \t])[ \t]++|(?<=[.!?;:][ \t])[ \t]*+|(?<![.!?;: \t]))\n[ \t]*+(?=[a-z(])"
+)
 # What explains is a clause like any other.
-_THAT_IS = re.compile(r"[,:]?\s*\b(?:i\.\s?e\.|that is,|namely,?),?\s+", re.IGNORECASE)
+_THAT_IS = re.compile(
+    r"(?:[,:]\s*+|(?<![,:\s])\s++|)\b(?:i\.\s?e\.|that is,|namely,?),?\s+", re.IGNORECASE
+)
 # The dot of a shortened word ends no sentence.
 _SHORTENED = re.compile(r"\b(vs|max|min|incl|excl|approx)\.(?=\s)", re.IGNORECASE)
 _DROPPED = str.maketrans(dict.fromkeys('"“”„‟«»`*', " ") | {"’": "'", "‘": "'", "′": "'"})
 # In small letters it would be a thousandth.
 _MEGA = re.compile(r"(?<=\d)\s*M(?=[A-Za-z]\b)")
-_ARROW = re.compile(r"[-=]+>|→|⇒|:=|==")
+_ARROW = re.compile(r"(?:(?<![-=])|(?<=:=))[-=]++>|→|⇒|:=|==")
 _PAIRS = {"[": "]", "(": ")"}
 
 

@@ -45,6 +45,12 @@ class Knowledge:
     def domain(self, name: str) -> Domain | None:
         return next((d for d in self.domains if d.domain == name), None)
 
+    def is_shipped(self, name: str) -> bool:
+        """Return whether the file of a domain is Transom's own."""
+        file = self.files[name]
+        shipped = SHIPPED / file
+        return shipped.is_file() and digest(read_text(shipped)) == self.digests[file]
+
     @cached_property
     def languages(self) -> tuple[Language, ...]:
         """Language of each domain, in the order of `domains`; compiled once and only when it is

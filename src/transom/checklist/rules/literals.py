@@ -42,8 +42,8 @@ def gate(regexes: Iterable[str]) -> list[str]:
     """One or two expressions, of which one is found wherever one of these matches a line; none
     where some has no word.
 
-    The first is for a text in small letters and with spaces for blanks, the second for the text as
-    it is, with a line feed in front of it.
+    The first is searched for in a text in small letters and with spaces for blanks, the second is
+    matched at the beginning of each line of the text as it is.
     """
     return list(_gate(tuple(dict.fromkeys(regexes))))
 
@@ -62,7 +62,7 @@ def _gate(regexes: tuple[str, ...]) -> tuple[str, ...]:
             return ()
         else:
             words += found
-    return (_search_for(words), *([rf"(?m)\n(?:{'|'.join(heads)})"] if heads else []))
+    return (_search_for(words), *([f"(?m)(?:{'|'.join(heads)})"] if heads else []))
 
 
 def _search_for(words: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from transom.checklist.rules.reading_rules import Made, Read, Rows
-from transom.checklist.rules.saying import Key, Regex
+from transom.checklist.rules.saying import Key, Regex, WholeRegex
 
 
 class MessageTarget(Made):
@@ -74,7 +74,7 @@ class Messages(Read):
     spoken: Regex | None = None
     quoted: tuple[Regex, ...] = ()
     counts: dict[Key, tuple[Regex, ...]] = Field(default_factory=dict)
-    severities: dict[Key, Regex] = Field(default_factory=dict)
+    severities: dict[Key, WholeRegex] = Field(default_factory=dict)
     row: Regex | None = None
     hidden: Regex | None = None
 

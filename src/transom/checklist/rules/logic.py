@@ -5,12 +5,12 @@ hints.
 from __future__ import annotations
 
 from transom.canonical import Json
+from transom.checklist.atoms import ValidationItem
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, named_item, reply
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.writing.document import parse_section2, parse_section3
-from transom.checklist.writing.shapes import SpecItem, WaiverSection
-from transom.checklist.writing.words import is_none
+from transom.checklist.writing.shapes import UNSPECIFIED, DescribedItem, WaiverSection
 from transom.errors import NeedsModel, NotUnderstood
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request
@@ -43,21 +43,25 @@ def answer_logic(request: Request, knowledge: Knowledge) -> Reply:
     return reply(knowledge, f"<checker>\n```yaml\n{dump_yaml(data)}```\n</checker>\n", *domains)
 
 
-def _unread(item: SpecItem) -> list[NotUnderstood]:
+def _unread(item: DescribedItem) -> list[NotUnderstood]:
     where = f"section 2, item {item.id}"
-    missing = {
-        "validation type": item.validation,
-        "mode": item.mode,
-        "quantifier": item.quantifier,
-        "required fields": item.select,
-    }
-    found = [NotUnderstood(f"no {name}", where) for name, value in missing.items() if value is None]
-    if item.condition is None and item.condition_text and not is_none(item.condition_text):
-        found.append(NotUnderstood(item.condition_text, where))
-    return found
+    unread = []
+    for part, name in (
+        ("check", "validation type"),
+        ("mode", "mode"),
+        ("quantifier", "quantifier"),
+    ):
+        if part in item.problems:
+            unread.append(NotUnderstood(f"no {name}", where))
+    if item.rule.select == UNSPECIFIED:
+        unread.append(NotUnderstood("no required fields", where))
+    if "condition" in item.problems and item.condition_text:
+        unread.append(NotUnderstood(item.condition_text, where))
+    return unread
 
 
-def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[str, Json]:
+def _item(item: DescribedItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[str, Json]:
+    rule = item.rule
     # Without waivers in the spec nothing was decided: an item that names some later is judged by
     # its own words.
     barred = waiver.supported is not False and any(
@@ -65,29 +69,33 @@ def _item(item: SpecItem, waiver: WaiverSection, knowledge: Knowledge) -> dict[s
     )
     domain = _domain(item, knowledge)
     known = named_item(domain, item.name) if domain else None
-    hints = known[0].hints if known else ()
-    # The condition's own field need not be listed as required: an absent or empty one never holds.
-    required = [
-        name for name in item.required if not (item.condition and name == item.condition.field)
-    ]
-    return {
-        "id": item.id,
-        "name": item.name,
-        "check": item.validation,
-        "select": item.select,
-        "condition": item.condition.model_dump(mode="json") if item.condition else None,
-        "required": list(required),
-        "mode": item.mode,
-        "quantifier": item.quantifier,
-        **({"take": item.take} if item.take else {}),
-        **({"only_with": item.only_with} if item.only_with else {}),
-        **({"count": item.count.model_dump(mode="json")} if item.count else {}),
-        "waivable": not barred,
-        "keywords": [] if barred else list(waiver.keywords_of(item.id)),
-        "stages": [] if barred else list(waiver.stages_of(item.id)),
-        "hints": list(hints),
+    data: dict[str, Json] = {
+        "id": rule.id,
+        "name": rule.name,
+        "check": rule.check,
+        "select": rule.select,
+        "condition": rule.condition.model_dump(mode="json") if rule.condition else None,
+        # An absent or empty field never fulfils a condition, so it need not be required as well.
+        "required": [name for name in rule.required if not _is_condition_field(rule, name)],
+        "mode": rule.mode,
+        "quantifier": rule.quantifier,
     }
+    if rule.take:
+        data["take"] = rule.take
+    if rule.only_with:
+        data["only_with"] = rule.only_with
+    if rule.count:
+        data["count"] = rule.count.model_dump(mode="json")
+    data["waivable"] = not barred
+    data["keywords"] = [] if barred else list(waiver.keywords_of(item.id))
+    data["stages"] = [] if barred else list(waiver.stages_of(item.id))
+    data["hints"] = list(known[0].hints) if known else []
+    return data
 
 
-def _domain(item: SpecItem, knowledge: Knowledge) -> Domain | None:
+def _is_condition_field(rule: ValidationItem, name: str) -> bool:
+    return rule.condition is not None and name == rule.condition.field
+
+
+def _domain(item: DescribedItem, knowledge: Knowledge) -> Domain | None:
     return next((d for d in knowledge.domains if named_item(d, item.name) is not None), None)

@@ -281,7 +281,7 @@ def _words(told: Iterable[str]) -> set[str]:
     found = {
         word
         for text in told
-        for word in normal(re.sub(r"\{[^}]*\}|[\[\]()|]", " ", text))
+        for word in normal(re.sub(r"\{[^{}]*\}|[\[\]()|]", " ", text))
         if word.isalpha()
     }
     return found | {word[:-1] for word in found if word.endswith("s") and len(word) > _LONG}

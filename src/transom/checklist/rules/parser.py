@@ -78,14 +78,10 @@ def read_views(text: str) -> list[View]:
 def _sources(domain: Domain, guide: GuideSection) -> list[Source]:
     """The spec's sources, by the knowledge's kinds: a person may have changed names and ranks."""
     kinds = {source.kind for source in domain.sources}
-    told = [source for source in guide.sources if source.kind]
-    strange = (
-        [str(source.kind) for source in told if source.kind not in kinds]
-        if told
-        else ["no kind of file"]
-    )
-    _known(strange, "section 4.1, data sources")
-    return [Source(kind=str(source.kind), rank=source.rank, files=source.files) for source in told]
+    sources = [described.source for described in guide.sources if described.source.kind]
+    strange = [source.kind for source in sources if source.kind not in kinds]
+    _known(strange if sources else ["no kind of file"], "section 4.1, data sources")
+    return sources
 
 
 def _check_patterns(domain: Domain, guide: GuideSection) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Shape
-from transom.checklist.rules.saying import Key, Line, Regex
+from transom.checklist.rules.saying import Key, Line, Regex, WholeRegex
 
 
 class Made(Shape):
@@ -182,7 +182,7 @@ class Rows(Made, Read):
     rows: tuple[Row, ...] = ()
     block: Block | None = None
     table: Table | None = None
-    keys: tuple[Regex, ...] = ()
+    keys: tuple[WholeRegex, ...] = ()
     interim: dict[Regex, str] = Field(default_factory=dict)
     inside: Stretch | None = None
     above: tuple[Regex, ...] = ()

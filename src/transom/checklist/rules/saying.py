@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
 
 from transom.checklist.atoms import Shape
 from transom.checklist.rules.forms import flat, words_in
+from transom.evidence.regex_fields import MatchedBy
 
 TRIED: Final = "tried"
 """The context in which a shipped file is validated: its regexes are compiled by the tests, and
@@ -30,7 +31,11 @@ def _regex(text: str, info: ValidationInfo) -> str:
     return text
 
 
-Regex = Annotated[Line, AfterValidator(_regex)]
+Regex = Annotated[Line, AfterValidator(_regex), MatchedBy("search")]
+HeadRegex = Annotated[Line, AfterValidator(_regex), MatchedBy("match")]
+"""An expression that is matched at the beginning of a line."""
+WholeRegex = Annotated[Line, AfterValidator(_regex), MatchedBy("fullmatch")]
+"""An expression that must fit a whole word or key."""
 Lists: TypeAlias = dict[Key, tuple[Template, ...] | dict[Key, tuple[Template, ...]]]
 SentenceKind = Literal["claim", "unit", "text", "marker", "waive", "note"]
 

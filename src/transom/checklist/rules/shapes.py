@@ -15,6 +15,7 @@ from transom.checklist.rules.log_rules import Extraction
 from transom.checklist.rules.saying import (
     Entity,
     Form,
+    HeadRegex,
     Key,
     KnownClaim,
     Line,
@@ -192,7 +193,7 @@ class KnownSource(Shape):
     rank: Rank
     entity: Key | None = None
     files: Annotated[tuple[Line, ...], Field(min_length=1)]
-    signs: Regex | None = None
+    signs: HeadRegex | None = None
     must_be_read: tuple[Regex, ...] = ()
     may_be_skipped: tuple[Regex, ...] = ()
     counts: dict[Key, tuple[Regex, ...]] = Field(default_factory=dict)

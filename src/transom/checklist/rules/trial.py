@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from transom.canonical import Json
 from transom.checklist.atoms import Source, ValidationItem
-from transom.checklist.judging.judge import field_of, has_field, shortfall
+from transom.checklist.judging.entries import field_of, has_field, shortfall
 from transom.checklist.rules.examples import examples_of
 from transom.checklist.rules.extract import Wanted, reader_of
 from transom.checklist.rules.plan import PlannedItem, asked, categories_for, item_name

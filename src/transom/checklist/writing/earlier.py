@@ -164,18 +164,12 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
         return parsing.keys(), own
     if tag == "section2":
         check = parse_section2(text)
-        items = [
-            (
-                one.id,
-                one.name,
-                one.required,
-                one.condition_text,
-                one.validation,
-                one.mode,
-                one.quantifier,
-            )
-            for one in check.items
-        ]
+        items: list[object] = []
+        for item in check.items:
+            rule = item.rule
+            choices = {"check": rule.check, "mode": rule.mode, "quantifier": rule.quantifier}
+            readable = [value for part, value in choices.items() if part not in item.problems]
+            items.append((rule.id, rule.name, rule.required, item.condition_text, readable))
         return check.capability_type, items
     waiver = parse_section3(text)
     scenarios = [(one.id, one.name, one.items, one.stages) for one in waiver.scenarios]

@@ -4,51 +4,42 @@ must yield.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from transom.canonical import Json
 from transom.checklist.writing import words
 from transom.checklist.writing.shapes import SpecExample
 from transom.errors import InputError
 from transom.formats.markdown import Part, fences, iter_lines
 from transom.formats.yaml_files import parse_yaml
 
-
-class _Written(BaseModel):
-    """One example as it stands in the YAML; `fields` is a mapping, or one for each entry."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    item: Annotated[str, BeforeValidator(str)]
-    outcome: Literal["holds", "fails", "none"]
-    text: str
-    fields: dict[str, Any] | list[dict[str, Any]] | None = None
-    file: str | None = None
+_EXAMPLES = TypeAdapter(list[SpecExample])
 
 
-_WRITTEN = TypeAdapter(list[_Written])
+def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], int | None, str]:
+    """Read the examples under the heading `Examples`.
 
-
-def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], str]:
-    """The examples under the heading `Examples`, and why they cannot be read, "" where they can
-    or are not there.
+    Returns:
+        The examples, the line of the fence that holds them, and why they cannot be read, "" if
+        they can or there are none.
     """
     part = _part(parts)
-    fence = next(iter(fences(part.blocks)), None) if part else None
+    if part is None:
+        return (), None, ""
+    fence = next(iter(fences(part.blocks)), None)
     if fence is None:
-        return (), "Examples holds no fenced YAML list" if part and not left_out(parts) else ""
+        return (), None, "" if left_out(parts) else "Examples holds no fenced YAML list"
     try:
-        written = _WRITTEN.validate_python(parse_yaml(fence.text, Path("examples")).data)
+        data = parse_yaml(fence.text, Path("examples")).data
+        return tuple(_EXAMPLES.validate_python(data)), fence.line, ""
     except InputError as error:
-        return (), f"Examples cannot be read as YAML: {error.what}"
+        return (), fence.line, f"Examples cannot be read as YAML: {error.what}"
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return (), f"Examples {'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return tuple(_example(one, fence.line) for one in written), ""
+        place = ".".join(map(str, first["loc"]))
+        return (), fence.line, f"Examples {place}: {first['msg']}"
 
 
 def left_out(parts: Sequence[Part]) -> tuple[str, ...]:
@@ -62,22 +53,3 @@ def left_out(parts: Sequence[Part]) -> tuple[str, ...]:
 
 def _part(parts: Sequence[Part]) -> Part | None:
     return next((one for one in parts if one.title.strip(" :").casefold() == "examples"), None)
-
-
-def _example(written: _Written, line: int) -> SpecExample:
-    told = written.fields or {}
-    fields = tuple(
-        dict(_dotted(one)) for one in (told if isinstance(told, list) else [told]) if one
-    )
-    return SpecExample(
-        written.item, written.outcome, written.text.strip("\n"), fields, written.file, line
-    )
-
-
-def _dotted(fields: dict[str, Any], above: str = "") -> Iterator[tuple[str, Json]]:
-    """`{lvs: {unique: true}}` says the same as `{lvs.unique: true}`."""
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            yield from _dotted(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value

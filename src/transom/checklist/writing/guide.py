@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from transom.checklist.atoms import Rank
+from transom.checklist.atoms import Rank, Source
 from transom.checklist.writing import words
 from transom.checklist.writing.examples import left_out, read_examples
 from transom.checklist.writing.readers import body, entries, is_sub
 from transom.checklist.writing.shapes import (
+    DescribedSource,
     Extraction,
     GuideSection,
     MatrixRow,
     SpecialScenario,
     SpecPattern,
-    SpecSource,
 )
 from transom.formats.labels import Label, find, labels, normal
 from transom.formats.markdown import Part, Table, iter_nodes, region
@@ -30,7 +30,10 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
     """Section 4. `known` are the item ids of Section 2: what `all items` means."""
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
     found = labels(points)
-    examples, problem = read_examples(points)
+    examples, examples_line, problem = read_examples(points)
+    lines = {sub[0].number: sub[0].line for sub in (points, special, testing) if sub}
+    if examples_line is not None:
+        lines["examples"] = examples_line
     return GuideSection(
         sources=tuple(_sources(found)),
         extractions=tuple(_extractions(points)),
@@ -45,7 +48,7 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
         scenarios=tuple(_scenarios(special, known)),
         matrix=tuple(_matrix(testing)),
         line=parts[0].line if parts else 1,
-        lines={sub[0].number: sub[0].line for sub in (points, special, testing) if sub},
+        lines=lines,
     )
 
 
@@ -63,7 +66,7 @@ def subregion(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
     return ()
 
 
-def _sources(found: Sequence[Label]) -> Iterator[SpecSource]:
+def _sources(found: Sequence[Label]) -> Iterator[DescribedSource]:
     for label in found:
         rank = next(
             (
@@ -82,9 +85,8 @@ def _sources(found: Sequence[Label]) -> Iterator[SpecSource]:
             for code in label.codes()
             if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code)
         )
-        yield SpecSource(
-            rank, kind[1] if kind else None, tuple(dict.fromkeys(files)), text, label.line
-        )
+        source = Source(kind=kind[1] if kind else "", rank=rank, files=tuple(dict.fromkeys(files)))
+        yield DescribedSource(source, text, label.line)
 
 
 def _extractions(parts: Sequence[Part]) -> Iterator[Extraction]:

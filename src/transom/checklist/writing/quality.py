@@ -49,7 +49,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
                 regex_problem(p.regex) is None for e in guide.extractions for p in e.patterns
             ),
             "sources with names of files": (
-                bool(source.files or source.note) for source in guide.sources
+                bool(described.source.files or described.note) for described in guide.sources
             ),
         },
         "generality": {

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from transom.checklist.atoms import Condition
+from transom.checklist.atoms import Condition, ValidationItem, selection_problem
 from transom.checklist.writing import words
 from transom.checklist.writing.shapes import (
+    UNSPECIFIED,
     Category,
     CheckSection,
+    DescribedItem,
     ParsingSection,
     SpecField,
-    SpecItem,
     WaiverDecision,
     WaiverScenario,
     WaiverSection,
@@ -201,38 +202,92 @@ def _field(match: re.Match[str], key: str | None, line: int) -> SpecField:
     return SpecField(name, words.field_type(kind) or kind.strip(), rest, line)
 
 
-def _item(parts: Sequence[Part]) -> SpecItem:
+def _item(parts: Sequence[Part]) -> DescribedItem:
     found = labels(parts)[1:]
-    required = find(found, "Required fields", "Required field")
-    completeness = find(found, "Completeness definition", "Completeness")
-    condition = find(found, "Condition")
-    take, count = body(find(found, "Take")), find(found, "Count")
-    only_with = find(found, "Only with")
-    return SpecItem(
-        id=parts[0].number,
-        name=parts[0].title,
+    completeness = body(find(found, "Completeness definition", "Completeness"))
+    condition_label = find(found, "Condition")
+    rule, problems = _rule(
+        parts[0],
+        _required(find(found, "Required fields", "Required field"), completeness),
+        _condition(condition_label),
+        found,
+    )
+    condition_text = body(condition_label)
+    if not condition_text or not (rule.condition or words.is_none(condition_text)):
+        problems["condition"] = (
+            "Condition must be one comparison in backticks such as `category.field == True`, or:"
+            " none"
+        )
+    return DescribedItem(
+        rule=rule,
+        problems=problems,
         purpose=body(find(found, "Purpose")),
-        required=_required(required) if required else words.dotted_fields([body(completeness)]),
-        completeness=body(completeness),
-        validation=words.choice(
-            body(find(found, "Validation type", "Validation")), words.VALIDATIONS
-        ),
-        condition=_condition(condition),
-        condition_text=body(condition),
-        mode=words.choice(body(find(found, "Mode")), words.MODES),
-        quantifier=words.choice(body(find(found, "Quantifier")), words.QUANTIFIERS),
+        completeness=completeness,
+        condition_text=condition_text,
         passes=body(find(found, "PASS condition", "PASS")),
         fails=body(find(found, "FAIL condition", "FAIL")),
         line=parts[0].line,
-        take=words.choice(take, words.TAKES),
-        take_text=take,
-        count=words.count(next(iter(count.codes()), body(count))) if count else None,
-        count_text=body(count),
-        only_with=next(iter(only_with.codes()), None) if only_with else None,
     )
 
 
-def _required(label: Label) -> tuple[str, ...]:
+def _rule(
+    heading: Part, required: tuple[str, ...], condition: Condition | None, found: Sequence[Label]
+) -> tuple[ValidationItem, dict[str, str]]:
+    """Return the validation item that the labels describe, and what cannot be read of it."""
+    problems: dict[str, str] = {}
+    if not required:
+        problems["required"] = "Required fields names no field"
+    check = words.choice(body(find(found, "Validation type", "Validation")), words.VALIDATIONS)
+    if check is None:
+        problems["check"] = "Validation type must be existence check or pattern match"
+    mode = words.choice(body(find(found, "Mode")), words.MODES)
+    if mode is None:
+        problems["mode"] = "Mode must be require or forbid"
+    quantifier = words.choice(body(find(found, "Quantifier")), words.QUANTIFIERS)
+    if quantifier is None:
+        problems["quantifier"] = "Quantifier must be exists, each or per file"
+    take_text = body(find(found, "Take"))
+    take = words.choice(take_text, words.TAKES)
+    if take is None and _says_something(take_text):
+        problems["take"] = "Take must be first or last, or left out"
+    count_label = find(found, "Count")
+    count = None
+    if count_label:
+        count = words.count(next(iter(count_label.codes()), body(count_label)))
+        if count is None and _says_something(body(count_label)):
+            problems["count"] = (
+                "Count must be a comparison with a number such as `<= 5`, or left out"
+            )
+    selection = selection_problem(take, count, quantifier, mode, check)
+    if selection:
+        problems["selection"] = selection
+        take = count = None
+    only_with = find(found, "Only with")
+    rule = ValidationItem(
+        id=heading.number,
+        name=heading.title,
+        check=check or "existence",
+        select=condition.field if condition else next(iter(required), UNSPECIFIED),
+        condition=condition,
+        required=required,
+        mode=mode or "require",
+        quantifier=quantifier or "per_file",
+        take=take,
+        count=count,
+        only_with=next(iter(only_with.codes()), None) if only_with else None,
+    )
+    return rule, problems
+
+
+def _says_something(text: str) -> bool:
+    """Return whether the text of Take or Count asks for something else than all entries."""
+    return bool(text) and not words.is_none(text) and text.strip(" `.").casefold() != "all"
+
+
+def _required(label: Label | None, completeness: str) -> tuple[str, ...]:
+    """Return the required fields; without the label, those that the completeness names."""
+    if label is None:
+        return words.dotted_fields([completeness])
     text = body(label)
     dotted = words.dotted_fields([text])
     if dotted or words.is_none(text):
@@ -241,11 +296,16 @@ def _required(label: Label) -> tuple[str, ...]:
 
 
 def _condition(label: Label | None) -> Condition | None:
-    """Several comparisons cannot be one condition; the gate says so, since the text is not
-    "none".
+    """Return the condition of a label, or None if it has none.
+
+    Several comparisons cannot be one condition; then the text is not "none", and the gate says so.
     """
-    codes = label.codes() if label else ()
-    return words.condition(codes[0] if codes else body(label)) if len(codes) < 2 else None
+    if label is None:
+        return None
+    codes = label.codes()
+    if len(codes) > 1:
+        return None
+    return words.condition(codes[0] if codes else body(label))
 
 
 def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
@@ -256,7 +316,9 @@ def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
     )
     return WaiverScenario(
         id=parts[0].number,
-        name=re.sub(r"\s*\((?:all )?items?\b[^)]*\)\s*$", "", title, flags=re.IGNORECASE),
+        name=re.sub(
+            r"(?:(?<!\s)\s++)?\((?:all )?items?\b[^)]{0,200}\)\s*+$", "", title, flags=re.IGNORECASE
+        ),
         items=listed,
         scenario=body(find(found, "Waiver scenario", "Scenario")),
         reason=body(find(found, "Typical reason", "Typical waiver reason", "Reason")).strip('"“”'),

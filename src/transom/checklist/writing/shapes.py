@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, Count, Rank
+from transom.checklist.atoms import Shape, Source, ValidationItem
 
 
 @dataclass(frozen=True)
@@ -70,46 +72,45 @@ class ParsingSection:
         return tuple(category.key for category in self.categories if category.key)
 
 
+UNSPECIFIED: Final = "unspecified"
+"""What `select` of an item holds if its text names no field."""
+
+
 @dataclass(frozen=True)
-class SpecItem:
-    """Section 2: one validation item.
+class DescribedItem:
+    """Section 2: one validation item, and what the section says of it in words.
 
     Attributes:
-        validation: None where the label is missing or cannot be read.
-        condition: None where there is none, or `condition_text` cannot be read as one comparison.
-        condition_text: as written, "" where the label is missing.
-        take, count: None where the label is missing or says none; `take_text` and `count_text` are
-            as written.
-        only_with: the kind of file without which the item is not asked.
+        rule: the item as the runtime evaluates it. What the text leaves open has its default, and
+            `select` is the field of the condition, or else the first required one.
+        problems: for each part of `rule` that is missing or cannot be read, what it must be.
+        condition_text: the condition as written, "" if the label is missing.
     """
 
-    id: str
-    name: str
+    rule: ValidationItem
+    problems: Mapping[str, str]
     purpose: str
-    required: tuple[str, ...]
     completeness: str
-    validation: Literal["existence", "pattern"] | None
-    condition: Condition | None
     condition_text: str
-    mode: Literal["require", "forbid"] | None
-    quantifier: Literal["exists", "each", "per_file"] | None
     passes: str
     fails: str
     line: int
-    take: Literal["first", "last"] | None = None
-    take_text: str = ""
-    count: Count | None = None
-    count_text: str = ""
-    only_with: str | None = None
 
     @property
-    def select(self) -> str | None:
-        """The field that an entry of this item carries: the condition's, else the first required
-        one.
-        """
-        if self.condition:
-            return self.condition.field
-        return self.required[0] if self.required else None
+    def id(self) -> str:
+        """Return the number of its heading."""
+        return self.rule.id
+
+    @property
+    def name(self) -> str:
+        """Return the text of its heading."""
+        return self.rule.name
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields that the item looks at, each once."""
+        condition_field = [self.rule.condition.field] if self.rule.condition else []
+        return tuple(dict.fromkeys([*self.rule.required, *condition_field]))
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class CheckSection:
 
     interpretation: str = ""
     capability_type: int | None = None
-    items: tuple[SpecItem, ...] = ()
+    items: tuple[DescribedItem, ...] = ()
     pattern_ids: tuple[str, ...] | None = None
     existence_ids: tuple[str, ...] | None = None
     correspondence: tuple[str, ...] | None = None
@@ -136,7 +137,13 @@ class CheckSection:
     pattern_line: int = 1
 
     def item_ids(self) -> tuple[str, ...]:
+        """Return the ids of the items, in order."""
         return tuple(item.id for item in self.items)
+
+    def ids_of(self, check: Literal["existence", "pattern"]) -> list[str]:
+        """Return the ids of the items whose text asks for this kind of check."""
+        items = [item for item in self.items if "check" not in item.problems]
+        return [item.id for item in items if item.rule.check == check]
 
 
 @dataclass(frozen=True)
@@ -192,14 +199,16 @@ class WaiverSection:
 
 
 @dataclass(frozen=True)
-class SpecSource:
-    """Section 4.1: where data comes from. A fallback may have no kind of its own; then `note`
-    says what is read.
+class DescribedSource:
+    """Section 4.1: where data comes from.
+
+    Attributes:
+        source: the source as atom A declares it. A fallback may have no kind of its own; then
+            `kind` is empty.
+        note: what the text says of it.
     """
 
-    rank: Rank
-    kind: str | None
-    files: tuple[str, ...]
+    source: Source
     note: str
     line: int
 
@@ -228,22 +237,46 @@ class Extraction:
     line: int
 
 
-@dataclass(frozen=True)
-class SpecExample:
-    """Section 4.1: a text and what must come of it when it is all that a file holds.
+def _as_list(fields: object) -> object:
+    if fields is None:
+        return []
+    return [fields] if isinstance(fields, dict) else fields
+
+
+def _dotted_names(fields: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
+    """Return the fields with dotted names: `{lvs: {unique: true}}` means `{lvs.unique: true}`."""
+    return tuple(dict(_dotted(mapping)) for mapping in fields if mapping)
+
+
+def _dotted(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Json]]:
+    for name, value in mapping.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+class SpecExample(Shape):
+    """Section 4.1: a text, and the result that it must have if it is all that a file holds.
 
     Attributes:
+        item: the id of the validation item.
         outcome: the item holds, it fails, or the text is none of its entries.
-        fields: of each entry, in order, dotted names and the values that it must yield.
-        file: a name for the file, where its kind matters.
+        text: the text.
+        fields: for each entry, in order, dotted names and the values that it must yield. The text
+            may write one mapping instead of a list, and nested mappings instead of dotted names.
+        file: a name for the file, if its kind matters.
     """
 
-    item: str
+    item: Annotated[str, BeforeValidator(str)]
     outcome: Literal["holds", "fails", "none"]
-    text: str
-    fields: tuple[Mapping[str, Json], ...]
-    file: str | None
-    line: int
+    text: Annotated[str, AfterValidator(lambda text: text.strip("\n"))]
+    fields: Annotated[
+        tuple[Mapping[str, Any], ...],
+        BeforeValidator(_as_list),
+        AfterValidator(_dotted_names),
+    ] = ()
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -275,13 +308,16 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class GuideSection:
-    """Section 4. `lines` has the lines of the headings 4.1, 4.2 and 4.3 as far as they are there.
+    """Section 4.
 
-    `examples_problem` says why examples that are there cannot be read, `no_examples` of which items
-    there are none.
+    Attributes:
+        examples_problem: why the examples cannot be read, "" if they can or there are none.
+        no_examples: the items of which the text says that it has no example.
+        lines: the lines of the headings 4.1, 4.2 and 4.3 and of the fence with the examples, as far
+            as they are there.
     """
 
-    sources: tuple[SpecSource, ...] = ()
+    sources: tuple[DescribedSource, ...] = ()
     extractions: tuple[Extraction, ...] = ()
     examples: tuple[SpecExample, ...] = ()
     examples_problem: str = ""

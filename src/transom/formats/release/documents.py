@@ -17,7 +17,7 @@ from transom.formats.text_files import TextFile
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _RISKS = re.compile(
@@ -33,10 +33,10 @@ _MITIGATED = re.compile(
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>\S.*)")
 _STAGE = re.compile(
     r"\b(?:status|stage|phase|current"
-    r" stage)\b\s*(?:\*\*)?\s*[:|]\s*(?:\*\*)?\s*(?P<stage>[^|*\n]{2,60})",
+    r" stage)\b\s*+(?:\*\*)?\s*+[:|]\s*+(?:\*\*)?\s*+(?P<stage>[^|*\s][^|*\n]{0,59})",
     re.IGNORECASE,
 )
-_KINDS_OF_COVERAGE = r"(?:test |code |line |statement |unit )*coverage\b"
+_KINDS_OF_COVERAGE = r"(?:test |code |line |statement |unit ){0,5}coverage\b"
 _CLAIMS = tuple(
     (measure, unit, re.compile(pattern, re.IGNORECASE))
     for measure, unit, pattern in (
@@ -184,15 +184,16 @@ class _Reader:
             return
         text = self._visible(text)
         if heading := _HEADING.match(text):
+            title = heading[1].rstrip().rstrip("#").rstrip()
             level = len(heading[0].strip()) - len(heading[0].strip().lstrip("#"))
             if self._parts and level > self._parts:
-                self._name("document.component", heading[1])
+                self._name("document.component", title)
             elif level <= self._parts or not self._parts:
-                self._parts = level if _COMPONENTS.search(heading[1]) else 0
-            self._section = heading[1]
-            self._depends = _DEPENDENCIES.search(heading[1]) is not None
-            self._risky = _RISKS.search(heading[1]) is not None
-            self.title = self.title or heading[1]
+                self._parts = level if _COMPONENTS.search(title) else 0
+            self._section = title
+            self._depends = _DEPENDENCIES.search(title) is not None
+            self._risky = _RISKS.search(title) is not None
+            self.title = self.title or title
             return
         self._depend(text)
         self._weigh(text)
@@ -262,12 +263,12 @@ class _Reader:
         """Record a dependency from a table row or a bullet below a heading on dependencies."""
         if not self._depends:
             return
-        row = re.match(r"\s*\|\s*([^|]+?)\s*\|", text)
+        row = re.match(r"\s*+\|([^|]+)\|", text)
         bullet = _BULLET.match(text)
         name = (
             row[1] if row else re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0] if bullet else ""
         )
-        name = name.strip("`* ")
+        name = name.strip().strip("`* ")
         if name and not re.fullmatch(r"[-: ]+", name) and not _DEPENDENCIES.search(name):
             self._name("document.depends", name)
 

@@ -26,9 +26,9 @@ _LIMIT_KEYS = word_list(
     " max min maximum minimum"
 )
 _AMOUNT = re.compile(
-    r"\s*(?P<sign><=|>=|<|>|≤|≥|under|below|over|above|at least|at most|max\.?|min\.?)?\s*"
-    r"(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|ms|milliseconds?|s|sec|seconds?|us|µs|min|minutes?|rps|tps|qps|"
-    r"(?:req|requests?|transactions?)(?:/s(?:ec)?| per second)|/s|mb|gb)?\s*(?:\(.*\))?\s*",
+    r"\s*+(?P<sign><=|>=|<|>|≤|≥|under|below|over|above|at least|at most|max\.?|min\.?)?\s*+"
+    r"(?P<number>\d[\d,]*(?:\.\d+)?)\s*+(?P<unit>%|ms|milliseconds?|s|sec|seconds?|us|µs|min|minutes?|rps|tps|qps|"
+    r"(?:req|requests?|transactions?)(?:/s(?:ec)?| per second)|/s|mb|gb)?\s*+(?:\(.*\))?\s*+",
     re.IGNORECASE,
 )
 _MILLISECONDS = {

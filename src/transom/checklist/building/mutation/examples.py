@@ -14,9 +14,9 @@ from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
 from transom.checklist.building.mutation.alterations import places
 from transom.checklist.building.prober import Prober, RealFile
+from transom.checklist.judging.entries import field_of, has_field, is_empty, shortfall, show
 from transom.checklist.judging.evaluate import evaluate
-from transom.checklist.judging.files import Evidence, File, classify
-from transom.checklist.judging.judge import field_of, has_field, is_empty, shortfall, show
+from transom.checklist.judging.gather import Evidence, File, classify
 from transom.checklist.judging.logic import Logic
 from transom.checklist.judging.verdict import Outcome
 from transom.checklist.writing.shapes import SpecExample

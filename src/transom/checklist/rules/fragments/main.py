@@ -127,27 +127,49 @@ class Guards:
 
 
 class Gate:
-    """Where in a text the next line stands that holds a word of interest, or begins as lines of
-    interest do.
+    """The next line in a text that holds a word of interest, or begins as lines of interest do.
+
+    Args:
+        text: whole lines.
+        words: an expression for the words, in small letters.
+        heads: expressions of lines from their beginnings on.
     """
 
     def __init__(self, text: str, words: re.Pattern[str], *heads: re.Pattern[str]) -> None:
-        # such lines are of interest
-        text = text if text.isascii() else re.sub(r"[^\x00-\x7f]", "\x1b", text)
-        strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")  # each is of interest
-        small = text.lower().translate(strange | {9: " "})
-        self.told = [(words, "\n" + small), *((one, "\n" + text) for one in heads)]
-        self.begins = [-1] * len(self.told)
+        # Characters that are no text stand for "of interest", as an expression for ASCII text
+        # cannot tell what they are.
+        self.text = text if text.isascii() else re.sub(r"[^\x00-\x7f]", "\x1b", text)
+        strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")
+        self.small = "\n" + self.text.lower().translate(strange | {9: " "})
+        self.words, self.heads = words, heads
+        self.word_line = self.head_line = -1
 
     def next(self, at: int) -> int:
-        """Where the line before it begins, with which it may go on; the end of a piece may be
-        one.
+        """Return where the line before that line begins, with which it may go on; the end of a
+        piece may be one.
         """
-        for n, (regex, text) in enumerate(self.told):
-            if self.begins[n] < at:
-                found = regex.search(text, at)
-                self.begins[n] = text.rfind("\n", at, found.start() + 1) if found else len(text) - 1
-        return max(at, self.told[0][1].rfind("\n", at, min(self.begins)))
+        if self.word_line < at:
+            found = self.words.search(self.small, at)
+            end = len(self.small) - 1
+            self.word_line = self.small.rfind("\n", at, found.start() + 1) if found else end
+        if self.head_line < at:
+            self.head_line = self.next_head(at)
+        return max(at, self.small.rfind("\n", at, min(self.word_line, self.head_line)))
+
+    def next_head(self, at: int) -> int:
+        """Return where the next line begins that one of `heads` fits.
+
+        Each line is tried by itself: an expression that may go on into the next lines would try
+        all blank lines with each of them.
+        """
+        begin = at if self.heads else len(self.text)
+        while begin < len(self.text):
+            end = self.text.find("\n", begin)
+            end = len(self.text) if end < 0 else end
+            if any(head.match(self.text, begin, end) for head in self.heads):
+                break
+            begin = end + 1
+        return min(begin, len(self.text))
 
 
 class File:

@@ -120,7 +120,9 @@ class MessageReader:
             raise ValueError(f"line {number}: not understood: {line.strip()}")
         if not target["fields"]:
             return []
-        for code in dict.fromkeys(["", *re.findall(r"[A-Z][A-Z0-9_]*-\d+|[A-Z]\w* \d+-\d+", text)]):
+        for code in dict.fromkeys(
+            ["", *re.findall(r"[A-Z][A-Z0-9_]{0,60}-\d+|[A-Z]\w{0,60} \d+-\d+", text)]
+        ):
             self.total[category, code] = self.total.get((category, code), 0) + 1
         return [self.made(target, number, line, fields)]
 

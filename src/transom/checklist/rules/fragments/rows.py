@@ -183,8 +183,11 @@ class RowReader:
         if self.text or line.lstrip()[:1] in ("{", "["):
             self.text.append(line)
             return []
-        found = re.match(r'\s*"?([\w./ -]+?)"?\s*[:=]\s*(.*?),?\s*$', line)
-        return self.key(number, line, found[1], found[2].strip('"')) if found else []
+        found = re.match(r'\s*+"?((?>[\w./ -]*[\w./-])) *+"?\s*+[:=]\s*+', line)
+        if found is None:
+            return []
+        said = line[found.end() :].rstrip().removesuffix(",").strip('"')
+        return self.key(number, line, found[1], said)
 
     def key(self, number: int, line: str, path: str, said: Any) -> list[dict[str, Any]]:
         """The entry of a key that is asked for."""
@@ -290,7 +293,7 @@ class RowReader:
     def number(self, number: int, line: str, said: str, *, flagged: bool) -> float:
         """A number; of `-0.00` nobody can tell whether it is below zero, if no flag says it."""
         told = said.replace(",", "").strip()
-        if not re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", told):
+        if not re.fullmatch(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", told):
             raise ValueError(f"line {number}: {said!r} is no number: {line.strip()}")
         if told[0] == "-" and float(told) == 0 and not flagged:
             raise ValueError(f"line {number}: {said} may be below zero, or not: {line.strip()}")

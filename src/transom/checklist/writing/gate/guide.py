@@ -10,11 +10,11 @@ from transom.checklist.patterns import regex_problem
 from transom.checklist.writing.gate.problems import Problems, comma_list, is_thin
 from transom.checklist.writing.shapes import (
     CheckSection,
+    DescribedSource,
     Extraction,
     GuideSection,
     MatrixRow,
     ParsingSection,
-    SpecSource,
 )
 
 MIN_SCENARIOS: Final = 4
@@ -66,22 +66,27 @@ def _line(section: GuideSection, number: str) -> int:
 
 
 def _sources(found: Problems, section: GuideSection) -> None:
-    primary = any(source.rank == "primary" for source in section.sources)
+    primary = any(described.source.rank == "primary" for described in section.sources)
     found.unless(
         primary, "spec.sources", _line(section, "4.1"), "Data Sources has no primary source"
     )
-    for source in section.sources:
-        if source.rank == "primary" or source.kind or len(source.note.split()) < 4:
-            _source(found, source)
+    for described in section.sources:
+        source = described.source
+        if source.rank == "primary" or source.kind or len(described.note.split()) < 4:
+            _source(found, described)
 
 
-def _source(found: Problems, source: SpecSource) -> None:
-    needed = "a kind in backticks" if source.kind is None else "a name pattern in backticks"
-    whole = source.kind and source.files
-    found.unless(whole, "spec.sources", source.line, f"the {source.rank} source needs {needed}")
+def _source(found: Problems, described: DescribedSource) -> None:
+    source, line = described.source, described.line
+    if not source.kind:
+        message = f"the {source.rank} source needs a kind in backticks"
+        found.add("spec.sources", line, message)
+    elif not source.files:
+        message = f"the {source.rank} source needs a name pattern in backticks"
+        found.add("spec.sources", line, message)
     for name in source.files:
-        what = f"name pattern {name} must be a file name without a folder"
-        found.unless("/" not in name and "\\" not in name, "spec.sources", source.line, what)
+        message = f"name pattern {name} must be a file name without a folder"
+        found.unless("/" not in name and "\\" not in name, "spec.sources", line, message)
 
 
 def _extractions(found: Problems, section: GuideSection, parsing: ParsingSection) -> None:
@@ -124,10 +129,11 @@ def _extraction(found: Problems, one: Extraction) -> None:
 
 def _examples(found: Problems, section: GuideSection, check: CheckSection) -> None:
     line = _line(section, "4.1")
+    examples_line = section.lines.get("examples", line)
     found.unless(not section.examples_problem, "spec.examples", line, section.examples_problem)
     for example in section.examples:
         what = f"an example is of item {example.item}, which Section 2 does not have"
-        found.unless(example.item in check.item_ids(), "spec.cross.items", example.line, what)
+        found.unless(example.item in check.item_ids(), "spec.cross.items", examples_line, what)
 
 
 def _scenarios(found: Problems, section: GuideSection, check: CheckSection) -> None:

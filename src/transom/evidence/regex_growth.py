@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
-from transom.checklist.regex_parts import Branch, PartReader, RegexPart
+from transom.evidence.regex_parts import Branch, PartReader, RegexPart
 
 Method: TypeAlias = Literal["search", "match", "fullmatch"]
 
@@ -23,12 +23,29 @@ _ALPHABET: Final = " \t0a_A-.,:/|=#*()[]{}<>\"'%+;@!?&~\\é\0\x1b\x01"
 _MOST_KINDS_OF_CHARACTERS: Final = 6
 _SHORT: Final = (8, 16, 24, 32, 64)
 """Lengths at which an expression whose time doubles with each character is noticed in time."""
-_LONG: Final = (256, 1024, 4096)
 _SHORT_SECONDS: Final = 0.0004
-_LONG_SECONDS: Final = 0.002
+_LONG: Final = {256: 0.002, 1024: 0.002, 4096: 0.002, 16384: 0.01}
+"""Length -> the seconds that make an expression suspicious: far more than a linear one takes."""
+_LONGEST_RUN: Final = 4096
+"""A run of one character shows everything at this length, a repeated word at four times of it."""
+_MARGIN: Final = 3
+_MAY_BE_STEEP: Final = 5.5
 _TOO_STEEP: Final = 7.0
 """For four times the length a linear expression takes 4 times the time, a quadratic one 16."""
 _ROUNDS: Final = 3  # the least time of some rounds counts: others use the processor, too
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line in which `repeated` stands many times."""
+
+    beginning: str
+    repeated: str
+    end: str
+
+    def text(self, length: int) -> str:
+        """Return the line with about as many repeated characters."""
+        return self.beginning + self.repeated * max(1, length // len(self.repeated)) + self.end
 
 
 @dataclass(frozen=True)
@@ -36,22 +53,19 @@ class Growth:
     """A line for which an expression takes too long.
 
     Attributes:
-        beginning, repeated, end: the line: `repeated` stands in it many times.
-        length: number of characters that it took to see it.
+        length: number of characters at which it shows.
         seconds: CPU time for that line.
     """
 
-    beginning: str
-    repeated: str
-    end: str
+    line: Line
     length: int
     seconds: float
 
     def __str__(self) -> str:
-        begins = f" after {self.beginning!r}" if self.beginning else ""
+        begins = f" after {self.line.beginning!r}" if self.line.beginning else ""
         return (
             f"takes more than linear time, for example {self.seconds * 1000:.1f} ms for"
-            f" {self.length} characters of {self.repeated!r}{begins}"
+            f" {self.length} characters of {self.line.repeated!r}{begins}"
         )
 
 
@@ -63,38 +77,42 @@ def growth_of(pattern: re.Pattern[str], method: Method = "search") -> Growth | N
         method: the method by which it is used.
     """
     call: Callable[[str], object] = getattr(pattern, method)
-    for beginning, repeated, end in _Hostile(pattern).lines():
-
-        def seconds(
-            length: int, rounds: int, line: tuple[str, str, str] = (beginning, repeated, end)
-        ) -> float:
-            first, unit, last = line
-            text = first + unit * max(1, length // len(unit)) + last
-            return min(_cpu_time(call, text) for _ in range(rounds))
-
-        length = _slow_length(seconds)
+    for line in _Hostile(pattern).lines():
+        length = _slow_length(call, line)
         if length is not None:
-            return Growth(beginning, repeated, end, length, seconds(length, 1))
+            return Growth(line, length, _seconds(call, line, length))
     return None
 
 
-def _slow_length(seconds: Callable[[int, int], float]) -> int | None:
+def _slow_length(call: Callable[[str], object], line: Line) -> int | None:
     """Return the length at which time proves to grow faster than length, or None."""
     for length in _SHORT:
-        if seconds(length, 1) > _SHORT_SECONDS and seconds(length, _ROUNDS) > _SHORT_SECONDS:
+        first = _seconds(call, line, length)
+        if first > _SHORT_SECONDS and _seconds(call, line, length, _ROUNDS) > _SHORT_SECONDS:
             return length
-    for length in _LONG:
-        if seconds(length, 1) > _LONG_SECONDS:
-            long = seconds(length, _ROUNDS)
-            is_steep = long > _TOO_STEEP * seconds(length // 4, _ROUNDS)
-            return length if is_steep and long > _LONG_SECONDS else None
+    longest = _LONGEST_RUN if len(line.repeated) == 1 else max(_LONG)
+    before = _seconds(call, line, _SHORT[-1])
+    for length, limit in _LONG.items():
+        first = _seconds(call, line, length)
+        # A quadratic expression that took long for the longest line would take this much here.
+        if length > longest or first < _LONG[longest] * (length / longest) ** 2 / _MARGIN:
+            return None
+        if first > limit and first > _MAY_BE_STEEP * before:
+            long = _seconds(call, line, length, _ROUNDS)
+            if long > limit and long > _TOO_STEEP * _seconds(call, line, length // 4, _ROUNDS):
+                return length
+        before = first
     return None
 
 
-def _cpu_time(call: Callable[[str], object], text: str) -> float:
-    begin = time.thread_time()
-    call(text)
-    return time.thread_time() - begin
+def _seconds(call: Callable[[str], object], line: Line, length: int, rounds: int = 1) -> float:
+    """Return the CPU time of a call for a line."""
+    text, least = line.text(length), float("inf")
+    for _ in range(rounds):
+        begin = time.thread_time()
+        call(text)
+        least = min(least, time.thread_time() - begin)
+    return least
 
 
 class _Hostile:
@@ -103,7 +121,9 @@ class _Hostile:
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._parts = PartReader(pattern)
         letters = dict.fromkeys(letter for letter in pattern.pattern if letter.isalnum())
-        alphabet = dict.fromkeys(chain(_ALPHABET, letters))
+        # A line holds no line end, but some expressions are for texts of several lines.
+        is_for_texts = pattern.flags & re.MULTILINE or "\\n" in pattern.pattern
+        alphabet = dict.fromkeys(chain(_ALPHABET, "\n" if is_for_texts else "", letters))
         sources = dict.fromkeys(part.source for part in self._parts.characters())
         self._fitting: dict[str, list[str]] = {}
         for source in sources:
@@ -116,18 +136,18 @@ class _Hostile:
         }
         self._misfit = min(alphabet, key=lambda sign: (len(self._kind_of[sign]), sign != "\x01"))
 
-    def lines(self) -> Iterator[tuple[str, str, str]]:
-        """Yield beginning, repeated text and end of each line, none twice."""
-        lines: dict[tuple[str, str, str], None] = {}
+    def lines(self) -> list[Line]:
+        """Return the lines, none twice."""
+        lines: dict[Line, None] = {}
         for beginning, repeated in self._repeats(self._parts.branches, ""):
-            for head in dict.fromkeys((beginning, "")):
+            for head in (beginning, ""):
                 for end in ("", self._misfit):
-                    lines[head, repeated, end] = None
+                    lines[Line(head, repeated, end)] = None
             if beginning:
                 # An expression that is found at many places may go on from each.
-                lines["", beginning, self._misfit] = None
-                lines["", beginning + repeated, self._misfit] = None
-        return iter(lines)
+                for unit in (beginning, f"{beginning} ", beginning + repeated):
+                    lines[Line("", unit, self._misfit)] = None
+        return list(lines)
 
     def _repeats(self, branches: tuple[Branch, ...], beginning: str) -> Iterator[tuple[str, str]]:
         """Yield what leads up to each part that may be repeated, and texts for that part."""
@@ -145,14 +165,18 @@ class _Hostile:
             kinds: dict[frozenset[str], str] = {}
             for sign in self._fitting[part.source]:
                 kinds.setdefault(self._kind_of[sign], sign)
-            # What fits many parts is the most hostile: each of them may take it.
-            by_use = sorted(kinds, key=len, reverse=True)[:_MOST_KINDS_OF_CHARACTERS]
+            # What fits many classes is the most hostile: each of them may take it.
+            by_use = sorted(kinds, key=self._number_of_classes, reverse=True)
+            by_use = by_use[:_MOST_KINDS_OF_CHARACTERS]
             yield from (kinds[kind] for kind in by_use)
             return
         for branch in part.branches:
             for sample in (self._shortest_of(branch), "".join(map(self._once, branch))):
                 if sample:
                     yield sample
+
+    def _number_of_classes(self, sources: frozenset[str]) -> int:
+        return sum(len(self._fitting[source]) > 1 for source in sources)
 
     def _shortest_of(self, branch: Branch) -> str:
         return "".join(map(self._shortest, branch))

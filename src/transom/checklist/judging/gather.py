@@ -1,0 +1,336 @@
+"""Gather the evidence of a run: read each input, run atom A on it, and follow the references to
+other files that its entries carry.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from transom.checklist.atoms import REFERENCE_FIELD, Entry, Rank, Reference, Source
+from transom.checklist.file_kinds import kind_by_name
+from transom.checklist.judging.inputs import Inputs, Names, real_path
+from transom.checklist.judging.runner import AtomWorker, Scope, extract
+from transom.checklist.judging.verdict import InputRead, Note, Outcome
+from transom.errors import AtomFailed, InputError
+from transom.formats.text_files import TextFile
+from transom.runs.recognising import lies_in_workspace
+
+RANKS: tuple[Rank, ...] = ("primary", "secondary", "fallback")
+MAX_DEPTH = 4
+MAX_FILES = 1_000
+# How an atom says that it will not judge a file, as a ValueError.
+_REFUSAL = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<reason>.+)")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file that was given, or that another file names.
+
+    Attributes:
+        shown: its name in entries and reports, unique in a run.
+        kind: its kind by `SOURCES`, or None if no glob fits.
+        rank: its rank by `SOURCES`; a file that no glob fits is a fallback.
+        pieces: returns its text as the atom got it, in pieces of whole lines, read anew at each
+            call; nothing if the file is not available.
+        given: whether it stands in `input_files`; otherwise a reference led to it.
+        absent: why its contents are not available, or None if they are.
+        named_at: the entry that names it, for a file that is only referenced.
+    """
+
+    shown: str
+    kind: str | None = None
+    rank: Rank = "fallback"
+    pieces: Callable[[], Iterable[str]] = tuple
+    given: bool = True
+    absent: str | None = None
+    named_at: Entry | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines without their line ends."""
+        for piece in self.pieces():
+            yield from piece.removesuffix("\n").split("\n")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that the evaluation may look at.
+
+    Attributes:
+        files: the files, given ones first.
+        entries: the entries, in the order of atom A.
+        targets: for each reference, as `(source_file, kind, path as written)`, the `File.shown` of
+            the file that it means.
+    """
+
+    files: tuple[File, ...]
+    entries: tuple[Entry, ...]
+    targets: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+
+    @cached_property
+    def by_name(self) -> dict[str, File]:
+        """Return the files by their names."""
+        return {file.shown: file for file in self.files}
+
+    def subject(self, entry: Entry) -> str:
+        """Return the name of the file that an entry reports on: its reference, or its own."""
+        reference = reference_of(entry)
+        if reference is None:
+            return entry.source_file
+        return self.targets.get(_key(entry, reference), entry.source_file)
+
+    def rank(self, entry: Entry) -> Rank:
+        """Return the rank of the file that an entry stands in."""
+        file = self.by_name.get(entry.source_file)
+        return file.rank if file else "fallback"
+
+
+def reference_of(entry: Entry) -> Reference | None:
+    """Return the reference that an entry carries, or None if it has none of the right shape."""
+    value = entry.parsed_fields.get(REFERENCE_FIELD)
+    if not isinstance(value, dict):
+        return None
+    try:
+        reference = Reference.model_validate(value)
+    except ValidationError:
+        return None
+    return reference if reference.path.strip() else None
+
+
+def _key(entry: Entry, reference: Reference) -> tuple[str, str, str]:
+    return (entry.source_file, reference.kind, reference.path)
+
+
+def classify(name: str, sources: Sequence[Source]) -> tuple[str | None, Rank]:
+    """Return kind and rank of a file by its base name; the best rank whose glob fits counts."""
+    by_rank = sorted(sources, key=lambda source: RANKS.index(source.rank))
+    kind = kind_by_name(name, [source.model_dump(mode="json") for source in by_rank])
+    if kind is None:
+        return None, "fallback"
+    return kind, rank_of_kind(kind, by_rank)
+
+
+def rank_of_kind(kind: str, sources: Sequence[Source]) -> Rank:
+    """Return the rank of the files of a kind; an undeclared kind is a fallback."""
+    for source in sources:
+        if source.kind == kind:
+            return source.rank
+    return "fallback"
+
+
+async def gather(
+    inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
+) -> tuple[Evidence, Outcome]:
+    """Read every input, run atom A on it, and do the same with each file that an entry refers to.
+
+    Returns:
+        The evidence, and what was read and went wrong; with errors the evidence is not complete.
+
+    Raises:
+        InputError: a variable is not defined. Problems of a file are recorded, not raised.
+    """
+    gatherer = _Gatherer(inputs, worker, scope, sources)
+    await gatherer.run()
+    evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
+    outcome = Outcome(
+        errors=tuple(gatherer.errors),
+        warnings=tuple(gatherer.warnings),
+        inputs=tuple(gatherer.inputs_read),
+    )
+    return evidence, outcome
+
+
+class _Gatherer:
+    """The state of gathering: files still to read, and what was seen in the others."""
+
+    def __init__(
+        self, inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
+    ) -> None:
+        self.inputs = inputs
+        self.worker = worker
+        self.scope = scope
+        self.sources = sources
+        self.roots = inputs.roots
+        self.names = Names(inputs.roots)
+        self.files: dict[str, File] = {}
+        self.texts: dict[str, TextFile] = {}
+        self.entries: list[Entry] = []
+        self.targets: dict[tuple[str, str, str], str] = {}
+        self.inputs_read: list[InputRead] = []
+        self.errors: list[Note] = []
+        self.warnings: list[Note] = []
+        # Files to extract: path, shown name, and how many references led to it.
+        self.queue: list[tuple[Path, str, int]] = []
+        # The folders that references may point into.
+        self.folders: list[Path] = []
+
+    async def run(self) -> None:
+        """Read the inputs, then the files that they refer to, breadth first."""
+        if not self.inputs.names:
+            self.add_error(None, "input_files is empty: there is nothing to read")
+        paths = self.inputs.paths
+        self.folders = self.roots.readable()
+        for _, path in paths:
+            self.folders += [real_path(path).parent, real_path(path.parent)]
+        for written, path in paths:
+            shown = self.names.of(path, written)
+            if shown in self.files:
+                continue
+            is_blank = self.open(path, shown)
+            if is_blank:
+                self.add_error(shown, "is empty")
+            elif is_blank is not None:
+                kind, rank = classify(path.name, self.sources)
+                self.files[shown] = File(shown, kind, rank, self.texts[shown].pieces)
+                self.queue.append((path, shown, 0))
+        while self.queue and not self.errors:
+            await self.extract(*self.queue.pop(0))
+
+    async def extract(self, path: Path, shown: str, depth: int) -> None:
+        """Run atom A on one file, and follow its references."""
+        text = self.texts[shown]
+        try:
+            entries = await extract(self.worker, self.scope, text, shown)
+        except InputError as error:
+            self.add_input_error(shown, error)
+            return
+        except AtomFailed as error:
+            line, message = _failure(error)
+            self.add_error(shown, message, line)
+            return
+        self.record(text, shown)
+        self.entries += entries
+        for entry in entries:
+            reference = reference_of(entry)
+            if reference and _key(entry, reference) not in self.targets:
+                self.follow(entry, reference, path, depth)
+
+    def follow(self, entry: Entry, reference: Reference, log: Path, depth: int) -> None:
+        """Find the file that an entry refers to, and queue it unless it is known."""
+        key = _key(entry, reference)
+        path, reason = self.resolve(reference, log)
+        if path is None:
+            self.targets[key] = self.add_unavailable(entry, reference, reason)
+            return
+        shown = self.targets[key] = self.names.of(path, reference.path)
+        if shown in self.files:
+            return
+        if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
+            message = f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files"
+            self.add_error(shown, message)
+            return
+        is_blank = self.open(path, shown)
+        if is_blank is None:
+            return
+        absent = f"{shown} is empty" if is_blank else None
+        file = self.referenced_file(entry, reference, shown, absent)
+        self.files[shown] = replace(file, pieces=self.texts[shown].pieces)
+        if not is_blank:
+            self.queue.append((path, shown, depth + 1))
+
+    def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
+        """Return the file that a reference means, or None and the reason why it is not read.
+
+        The file is looked for in the log's folder and under the roots, then compressed in the same
+        places. It must lie in the folder of an input or of the item, or under a root.
+        """
+        try:
+            expanded = self.roots.expand(reference.path, "")
+        except InputError as error:
+            return None, error.what
+        relative = Path(reference.path.strip())
+        if relative.is_absolute() or "${" in reference.path:
+            places = [expanded]
+        else:
+            places = [folder / relative for folder in (log.parent, *self.roots.folders())]
+        existing = []
+        for ending in ("", ".gz"):
+            for place in places:
+                path = Path(f"{place}{ending}")
+                if os.path.isfile(path):  # noqa: PTH113  unlike Path.is_file it never raises
+                    existing.append(path)
+        lies_in_some_workspace = False
+        for path in existing:
+            real = real_path(path)
+            folders = [folder for folder in self.folders if real.is_relative_to(folder)]
+            if not all(lies_in_workspace(real, folder) for folder in folders):
+                return path, ""
+            lies_in_some_workspace = lies_in_some_workspace or bool(folders)
+        if lies_in_some_workspace:
+            return None, "it lies in a workspace of Transom, so it is not read"
+        if existing:
+            reason = "it lies outside of the input's folder and of the roots, so it is not read"
+            return None, f"{reason} (add --root)"
+        return None, "it cannot be found beside the file that names it, nor under the roots"
+
+    def add_unavailable(self, entry: Entry, reference: Reference, reason: str) -> str:
+        """Record a referenced file that is not available, and return the name it is shown by."""
+        shown = reference.path.strip()
+        if shown in self.files and self.files[shown].absent is None:
+            # A file of this name exists, but it is not the file that is meant.
+            shown = f"{shown} (of {entry.source_file})"
+        if shown not in self.files:
+            absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {reason}"
+            self.files[shown] = self.referenced_file(entry, reference, shown, absent)
+            message = f"{shown} is named here, but {reason}"
+            self.add_warning(message, entry.source_file, entry.line_number)
+        return shown
+
+    def referenced_file(
+        self, entry: Entry, reference: Reference, shown: str, absent: str | None
+    ) -> File:
+        """Return a file that an entry refers to; its kind is the reference's."""
+        rank = rank_of_kind(reference.kind, self.sources)
+        return File(shown, reference.kind, rank, given=False, absent=absent, named_at=entry)
+
+    def open(self, path: Path, shown: str) -> bool | None:
+        """Open a file, and return whether it is blank.
+
+        If it cannot be read, the reason is recorded and the result is None.
+        """
+        text = self.texts[shown] = self.scope.open(path)
+        try:
+            is_blank = text.is_blank()
+        except InputError as error:
+            self.add_input_error(shown, error)
+            return None
+        if is_blank:
+            self.record(text, shown)
+        return is_blank
+
+    def record(self, text: TextFile, shown: str) -> None:
+        """Record the facts and notes of a file that was read to its end."""
+        facts = text.facts
+        if facts is None:
+            return
+        read = InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines)
+        self.inputs_read.append(read)
+        if facts.note:
+            self.add_warning(facts.note, shown)
+
+    def add_input_error(self, shown: str, error: InputError) -> None:
+        """Record an error on a file, with its hint."""
+        self.add_error(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
+
+    def add_error(self, source: str | None, message: str, line: int | None = None) -> None:
+        """Record an error; with any the check has no answer."""
+        self.errors.append(Note(source_file=source, line_number=line, message=message))
+
+    def add_warning(self, message: str, source: str | None = None, line: int | None = None) -> None:
+        """Record a warning."""
+        self.warnings.append(Note(source_file=source, line_number=line, message=message))
+
+
+def _failure(error: AtomFailed) -> tuple[int | None, str]:
+    """Return line and message for an atom that failed, or that refused to judge a file."""
+    refusal = _REFUSAL.fullmatch(error.what) if error.kind == "crash" else None
+    if refusal is None:
+        return None, f"atom A failed ({error.kind}): {error}"
+    line = int(refusal["line"]) if refusal["line"] else None
+    return line, f"cannot be judged: {refusal['reason']}"
