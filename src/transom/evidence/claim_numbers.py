@@ -46,6 +46,8 @@ _SECONDS = {
 }
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
+_KEY_BEFORE = re.compile(r"(?<!\w)([A-Za-z]\w{0,40})\W{1,4}$")
+_LONGEST_KEY = 48
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ def _numbers_of(support: Support) -> tuple[_RowNumber, ...]:
         # A limit is of the entry's own quantity, any other number of the row only of its subject.
         if beside[LIMIT]:
             rows = [words or others for words, others in zip(beside, about, strict=True)]
-        key = re.search(r"([A-Za-z]\w*)\W{1,4}$", text[: fact.start])
+        key = _KEY_BEFORE.search(text[max(0, fact.start - _LONGEST_KEY) : fact.start])
         by_key = unit_of_key(key[1]) if key else None
         unit = unit_behind(fact, text) or (by_key.unit if by_key else "") or support.unit
         value = fact.value
