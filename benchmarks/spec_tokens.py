@@ -21,7 +21,7 @@ from transom.cli.options import Options, manner_of, places_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import estimate_tokens
-from transom.store import SqliteStore
+from transom.store import Store
 
 CHECKS = Path(__file__).resolve().parents[1] / "examples" / "checks"
 
@@ -45,7 +45,7 @@ async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
         return rows, [_configuration(store, row) for row in rows]
 
 
-def _configuration(store: SqliteStore, row: Any) -> int:
+def _configuration(store: Store, row: Any) -> int:
     blocks = json.loads(store.get_blob(row["window"]["request"]))["blocks"]
     return sum(
         estimate_tokens(block["text"]) for block in blocks if block["name"] == "configuration"

@@ -125,7 +125,9 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
     """
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
-    settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
+    settings = session.settings.model_copy(
+        update={"workspace": folder, "state_dir": None, "store": None}
+    )
     quiet = replace(session, settings=settings, chains=[], verbosity=-1)
     standings: list[float] = []
 
@@ -243,6 +245,7 @@ def _apart(session: Session) -> Session:
     apart = {
         "workspace": session.workspace_root / "demo",
         "state_dir": settings.state_dir / "demo" if settings.state_dir else None,
+        "store": None,
         "paths": Paths(),
         "model": settings.model if told else "rules",
     }
