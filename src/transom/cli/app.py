@@ -321,8 +321,8 @@ def _damage(begun: list[Any]) -> str:
     from transom.store import RECOVERY, find_damage
 
     try:
-        path = begun[0].known_database if begun else None
-        damage = find_damage(path, limit=1) if path else []
+        path = begun[0].known_store if begun else None
+        damage = find_damage(path, limit=1) if isinstance(path, Path) else []
     except TransomError as error:
         return str(error)
     return f"{path}: the database is damaged: {damage[0]}; {RECOVERY}" if damage else ""

@@ -29,7 +29,7 @@ from transom.llm.hosted.server import NO_KEY
 from transom.llm.retrying import RetryingProvider
 from transom.memory import SqliteMemory
 from transom.sandbox import Level, probe
-from transom.store import RECOVERY, filesystem_of, find_damage, is_network
+from transom.store import RECOVERY, StoreLocation, filesystem_of, find_damage, is_network
 from transom.telemetry.redact import Redactor
 
 _PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz")
@@ -165,7 +165,7 @@ def _sandbox(session: Session) -> dict[str, Any]:
 def _workspace(session: Session) -> dict[str, Any]:
     root = session.workspace_root.absolute()
     exists, network = root.is_dir(), is_network(root)
-    database = str(session.known_workspace.database) if exists else None
+    database = str(session.known_workspace.store_location) if exists else None
     document = {
         "path": str(root),
         "exists": exists,
@@ -180,27 +180,28 @@ def _workspace(session: Session) -> dict[str, Any]:
 
 async def _database(session: Session) -> dict[str, Any]:
     """Report the damage in the workspace's database."""
-    path = session.known_database
-    if path is None:
+    location = session.known_store
+    if location is None:
         return {"bytes": 0, "damage": []}
-    size = path.stat().st_size
-    if size > _LONG_CHECK_BYTES:
-        session.progress(f"checking {path} ({size // 1_000_000} MB)")
-    damage = await _damage_in(path)
+    # PostgreSQL checks its own files.
+    size = location.stat().st_size if isinstance(location, Path) else None
+    if size and size > _LONG_CHECK_BYTES:
+        session.progress(f"checking {location} ({size // 1_000_000} MB)")
+    damage = await _damage_in(location)
     document: dict[str, Any] = {"bytes": size, "damage": damage}
     return {**document, "advice": RECOVERY} if damage else document
 
 
-async def _damage_in(path: Path) -> list[str]:
+async def _damage_in(location: StoreLocation) -> list[str]:
     try:
-        damage = find_damage(path)
+        damage = find_damage(location) if isinstance(location, Path) else []
         if damage:
             return damage
         # The rooms' own tables are intact for SQLite. Only their room can read what is in them.
-        with Playbook(path, read_only=True) as playbook:
+        with Playbook(location, read_only=True) as playbook:
             playbook.ledger.insights()
             playbook.events()
-        async with SqliteMemory.open(path, read_only=True) as memory:
+        async with SqliteMemory.open(location, read_only=True) as memory:
             await memory.retrieve("", sys.maxsize)
     except (StoreError, MemoryUnavailable) as error:
         return [error.what]

@@ -79,7 +79,7 @@ def store_error(error: BaseException, path: Path) -> StoreError:
     return _caused(StoreError(f"{what} ({error})", where=str(path), hint=hint), error)
 
 
-def damaged(path: Path, damage: str) -> StoreError:
+def damaged(path: Path | str, damage: str) -> StoreError:
     """Return the error of a database that can be read, but not trusted."""
     return StoreError(f"the database is damaged: {damage}", where=str(path), hint=RECOVERY)
 

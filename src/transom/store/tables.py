@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 
 from transom.errors import StoreError
+from transom.store.protocol import Connection, MigrationStep, Value
 from transom.store.reading import connect_for_reading
 from transom.store.sqlite import IN_MEMORY, connect_for_writing
-from transom.store.sqlite_errors import damaged, is_read_only, typed_errors
+from transom.store.sqlite_errors import is_read_only, typed_errors
+from transom.store.sqlite_words import SqliteWordIndex, creation_of
 
 T = TypeVar("T")
-Connection: TypeAlias = sqlite3.Connection
-"""The argument of a transaction's function."""
-Value: TypeAlias = str | int | float | bytes | None
 _BUSY_SECONDS = 30.0
 
 
@@ -30,19 +29,21 @@ class Tables:
 
     Attributes:
         read_only: whether every write is refused.
+        where: the database, for errors.
     """
 
     def __init__(
         self, path: Path, connection: sqlite3.Connection, *, read_only: bool = False
     ) -> None:
         self.read_only = read_only
+        self.where = str(path)
         self._path = path
         self._connection = connection
         self._lock = RLock()
         self._closed = False
 
     @classmethod
-    def open(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
+    def open(cls, path: Path | None, room: str, steps: Sequence[MigrationStep]) -> Self:
         """Open the database, creating it if missing, and bring the room's tables up to date.
 
         Args:
@@ -70,7 +71,7 @@ class Tables:
         return tables
 
     @classmethod
-    def open_for_reading(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
+    def open_for_reading(cls, path: Path | None, room: str, steps: Sequence[MigrationStep]) -> Self:
         """Open a database that is only read. It may lie where nothing can be written.
 
         Args:
@@ -107,7 +108,7 @@ class Tables:
         return cls.open(path, room, steps)
 
     @classmethod
-    def _empty(cls, room: str, steps: Sequence[Sequence[str]]) -> Self:
+    def _empty(cls, room: str, steps: Sequence[MigrationStep]) -> Self:
         tables = cls.open(None, room, steps)
         tables._connection.execute("PRAGMA query_only = ON")
         tables.read_only = True
@@ -118,25 +119,8 @@ class Tables:
         tables are closed.
         """
         with self._using() as connection:
-            return connection.execute(sql, values).fetchall()
-
-    def read(
-        self, shape: Callable[[Any], T], sql: str, values: Sequence[Value] = (), *, noun: str
-    ) -> list[T]:
-        """Return all rows of a statement in another shape.
-
-        Args:
-            shape: makes a value of a row.
-            noun: what a row is, for errors.
-
-        Raises:
-            StoreError: as `query`; or a row is damaged, so that `shape` refused it.
-        """
-        rows = self.query(sql, values)
-        try:
-            return [shape(row) for row in rows]
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise damaged(self._path, noun) from error
+            rows: list[Any] = connection.execute(sql, values).fetchall()
+            return rows
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction without other writers; its result after the commit, or a
@@ -153,6 +137,19 @@ class Tables:
                 raise
             return result
 
+    def word_index(self, name: str) -> SqliteWordIndex:
+        """Return a full-text index; see `RoomTables`."""
+        return SqliteWordIndex(self.query, name)
+
+    def json_is_among(self, column: str, count: int) -> str:
+        """Return a condition; see `RoomTables`."""
+        # `->` returns JSON, so that true and "1" differ from 1.
+        return f"{column} -> ('$.\"' || ? || '\"') IN ({','.join('?' * count)})"
+
+    def json_compares(self, column: str, sign: str, *, numeric: bool) -> str:  # noqa: ARG002
+        """Return a condition; see `RoomTables`. SQLite knows the types of the values."""
+        return f"{column} ->> ('$.\"' || ? || '\"') {sign} ?"
+
     def close(self) -> None:
         """Close the connection; closing twice is allowed."""
         with self._lock:
@@ -166,19 +163,19 @@ class Tables:
                 raise StoreError("the tables are closed", where=str(self._path))
             yield self._connection
 
-    def _upgrade(
-        self, connection: sqlite3.Connection, room: str, steps: Sequence[Sequence[str]]
-    ) -> None:
+    def _upgrade(self, connection: Connection, room: str, steps: Sequence[MigrationStep]) -> None:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS rooms (room TEXT PRIMARY KEY, version INTEGER) WITHOUT"
             " ROWID"
         )
         for step in steps[self._version(connection, room, len(steps)) :]:
             for statement in step:
-                connection.execute(statement)
+                parts = (statement,) if isinstance(statement, str) else creation_of(statement.name)
+                for part in parts:
+                    connection.execute(part)
         connection.execute("INSERT OR REPLACE INTO rooms VALUES (?, ?)", (room, len(steps)))
 
-    def _version(self, connection: sqlite3.Connection, room: str, newest: int) -> int:
+    def _version(self, connection: Connection, room: str, newest: int) -> int:
         """Return the version of the room's tables; 0 if there are none."""
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'rooms'").fetchone():
             return 0
