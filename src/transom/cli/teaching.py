@@ -15,10 +15,11 @@ from typing import Annotated, Final, TypeAlias, cast, get_args
 import typer
 
 from transom.canonical import Json
+from transom.checklist.interpreting import write_interpretation
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import own_files
 from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
-from transom.cli.answers import on_terminal, write_reads_as
+from transom.cli.answers import on_terminal
 from transom.cli.checking import all_
 from transom.cli.command import command
 from transom.cli.options import MARKS, Options, check_app, places_of
@@ -88,7 +89,7 @@ async def teach(
     write_file(kept, domain_text(name, item.description, [*globs], lesson).encode())
     session.progress(f"kept as {kept}")
     if not item.reads_as:
-        write_reads_as(item, {"domain": name, "item": "all_good"}, os.environ.get("USER", ""))
+        write_interpretation(item, {"domain": name, "item": "all_good"}, os.environ.get("USER", ""))
     session = session.begun_as("check all", items=[str(path.absolute())])
     return await all_(session.again(session.entry), [path], options)
 
