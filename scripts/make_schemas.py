@@ -83,6 +83,11 @@ SHAPES = (
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
     Shape("transom.trouble/1", "transom.evidence.vocabulary:Vocabulary", mode="validation"),
+    Shape(
+        "transom.report_format/1",
+        "transom.formats.reports.report_format:ReportFormat",
+        mode="validation",
+    ),
     Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"

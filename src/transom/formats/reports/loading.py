@@ -1,0 +1,63 @@
+"""Loads report formats from YAML files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from transom.errors import InputError
+from transom.formats.reports.report_format import ReportFormat
+from transom.formats.reports.rules import CompiledFormat, compile_format
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+
+SHIPPED: Final = Path(__file__).parent
+
+
+def load_format(path: Path) -> CompiledFormat:
+    """Return the report format of a YAML file.
+
+    Raises:
+        InputError: the file cannot be read, or does not fit the schema; with file:line.
+    """
+    file = load_yaml(path)
+    model = validate_yaml(ReportFormat, file)
+    try:
+        return compile_format(model)
+    except ValueError as error:
+        raise InputError(
+            str(error), where=str(path), hint="write the pattern without it"
+        ) from error
+
+
+def load_formats(folders: Sequence[Path]) -> tuple[CompiledFormat, ...]:
+    """Return the report formats of folders; a later file takes the place of one of the same name.
+
+    Raises:
+        InputError: as `load_format`; or two files describe one format.
+    """
+    paths = dict[str, Path]()
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError("is not a folder", where=str(folder), hint="name a folder of formats")
+        for path in sorted(folder.glob("*.yaml")):
+            paths[path.name] = path
+    formats = dict[str, CompiledFormat]()
+    for path in paths.values():
+        report_format = load_format(path)
+        if report_format.name in formats:
+            raise InputError(
+                f"the format {report_format.name} is described twice",
+                where=str(path),
+                hint="give one of the files another format name",
+            )
+        formats[report_format.name] = report_format
+    return tuple(formats.values())
+
+
+@lru_cache(maxsize=1)
+def shipped_formats() -> tuple[CompiledFormat, ...]:
+    """Return the report formats that Transom ships."""
+    return load_formats([SHIPPED])

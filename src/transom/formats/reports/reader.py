@@ -1,0 +1,480 @@
+"""Reads a report in one pass: sections, measurements and unexplained lines.
+
+A format may begin in any line. If several formats begin with the same line, the lines that follow
+are held until one of the formats is confirmed, and are read then. A log holds the sections of other
+formats; a section in it that meets a line that only the log knows ends there.
+
+Most lines of a long report repeat apart from their digits. Each shape of a line (the line with
+zeros for its digits) is tried against the rules once for each state of the pass. A shape that can
+have no effect in a state is skipped from then on, without regard to its digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from transom.evidence.identity import Identity, IdentityFact
+from transom.evidence.trouble import TroubleFinder
+from transom.formats.reports.readings import FileReading, SectionReading, UnexplainedLines
+from transom.formats.reports.rules import CompiledFormat, LineRule
+from transom.formats.reports.section import (
+    SectionPass,
+    explained_spans,
+    holds_in_part,
+    without_spans,
+)
+from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
+
+LONGEST_LINE: Final = 20_000
+"""Characters of a line, at most; a longer line is not read, and is listed as unexplained."""
+
+_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+_MOST_SHAPES: Final = 100_000
+_MOST_HELD: Final = 100
+_SHOWN_OF_LONG_LINE: Final = 200
+# Rules, underlines and empty rows of tables belong to any report.
+_FRAME: Final = re.compile(r"[-+=|*#_.~/:<>\s]*")
+
+
+def read_report(path: Path, formats: Sequence[CompiledFormat]) -> FileReading:
+    """Recognise and read a file.
+
+    Raises:
+        InputError: missing, a folder, unreadable, cut short, too large, or changed.
+    """
+    file = TextFile(path, limit=STREAMED_BYTES)
+    reading = _read(file.pieces(), str(path), formats)
+    reading.facts = file.facts
+    return reading
+
+
+def read_report_text(
+    text: str, formats: Sequence[CompiledFormat], path: str = "report"
+) -> FileReading:
+    """Recognise and read a report that is held in memory."""
+    return _read([clean(text)] if text else [], path, formats)
+
+
+def _read(pieces: Iterable[str], path: str, formats: Sequence[CompiledFormat]) -> FileReading:
+    file_pass = FilePass(path, [each for each in formats if not each.model.tree])
+    for piece in pieces:
+        file_pass.take_piece(piece)
+    return file_pass.finish()
+
+
+@dataclass(eq=False)
+class _LinePlan:
+    """What may happen to lines of one shape in one state of the pass.
+
+    Attributes:
+        rules: rules of the current section that may match.
+        outer_rules: rules of the log that holds the current section.
+        begins: formats that may begin with the line.
+        has_effect: false if such a line can be skipped.
+        may_restart: the current section may begin anew with the line.
+        may_change_state: another state of the pass may follow.
+        rest_is_quiet: what the rules leave of the line has no word of trouble.
+    """
+
+    rules: tuple[LineRule, ...] = ()
+    outer_rules: tuple[LineRule, ...] = ()
+    begins: tuple[CompiledFormat, ...] = ()
+    has_effect: bool = True
+    rest_is_quiet: bool = False
+    may_restart: bool = False
+    may_change_state: bool = False
+
+    def __post_init__(self) -> None:
+        kinds = {rule.kind for rule in self.rules}
+        # Some tools print the line of their beginning again at the end, which is then explained.
+        self.may_restart = "begin" in kinds and "explained" not in kinds
+        self.may_change_state = bool(
+            self.begins or self.outer_rules or kinds & {"begin", "end", "part_begin", "part_end"}
+        )
+
+
+@dataclass(eq=False)
+class _PassState:
+    """The shapes of lines seen in one state of the pass.
+
+    Attributes:
+        skipped: shapes without an effect.
+        plans: plans of the others.
+    """
+
+    skipped: set[str] = field(default_factory=set)
+    plans: dict[str, _LinePlan] = field(default_factory=dict)
+
+    def keep(self, shape: str, plan: _LinePlan) -> None:
+        """Remember the plan of a shape, in bounded memory."""
+        if len(self.plans) + len(self.skipped) > _MOST_SHAPES:
+            self.plans.clear()
+            self.skipped.clear()
+        if plan.has_effect:
+            self.plans[shape] = plan
+        else:
+            self.skipped.add(shape)
+
+
+@dataclass(eq=False)
+class _HeldLines:
+    """Lines that wait until one of several formats is confirmed.
+
+    Attributes:
+        unconfirmed: for each candidate, the patterns that have not been seen yet.
+        lines: the 1-based numbers, lines and shapes.
+    """
+
+    unconfirmed: dict[CompiledFormat, list[re.Pattern[str]]]
+    lines: list[tuple[int, str, str]] = field(default_factory=list)
+
+    def take(self, number: int, line: str, shape: str) -> None:
+        """Hold a line."""
+        self.lines.append((number, line, shape))
+        for report_format, patterns in self.unconfirmed.items():
+            self.unconfirmed[report_format] = [
+                pattern for pattern in patterns if not pattern.search(line)
+            ]
+
+    def confirmed(self) -> list[CompiledFormat]:
+        """Return the candidates that are confirmed by all of their patterns."""
+        chosen = list[CompiledFormat]()
+        for report_format, patterns in self.unconfirmed.items():
+            if report_format.confirmed_by and not patterns:
+                chosen.append(report_format)
+        return chosen
+
+    def undemanding(self) -> list[CompiledFormat]:
+        """Return the candidates that need no confirmation."""
+        return [each for each in self.unconfirmed if not each.confirmed_by]
+
+
+class FilePass:
+    """The state of the pass over one file.
+
+    Args:
+        path: the path, for the reading.
+        formats: the formats that a section may have.
+    """
+
+    def __init__(self, path: str, formats: Sequence[CompiledFormat]) -> None:
+        self._reading = FileReading(path)
+        self._formats = tuple(formats)
+        self._any_begin = _any_begin(formats)
+        self._number = 0
+        # `log` may hold `report`; either may be missing.
+        self._log: SectionPass | None = None
+        self._report: SectionPass | None = None
+        self._repeated: dict[tuple[CompiledFormat, SectionPass | None], SectionPass] = {}
+        self._held: _HeldLines | None = None
+        # Line in which no section may begin, since no format was confirmed there.
+        self._refused_line = 0
+        self._unexplained = UnexplainedLines()
+        self._outside = UnexplainedLines()
+        self._finder = TroubleFinder("eda")
+        self._states: dict[object, _PassState] = {}
+        self._state = self._state_now()
+
+    def take_piece(self, piece: str) -> None:
+        """Read a piece of whole lines."""
+        text = piece.removesuffix("\n")
+        zeroed = text.encode("utf-8", "surrogatepass").translate(_ZEROS)
+        shapes = zeroed.decode("utf-8", "surrogatepass").split("\n")
+        lines = text.split("\n")
+        first = self._number
+        skipped = self._state.skipped
+        for index, shape in enumerate(shapes):
+            if shape in skipped:
+                continue
+            self._number = first + index + 1
+            self._take(self._number, lines[index], shape)
+            # While lines are held, each one is wanted.
+            skipped = self._state.skipped if self._held is None else set()
+        self._number = first + len(shapes)
+
+    def finish(self) -> FileReading:
+        """Return the reading of the whole file."""
+        # Lines that are read at last may be held anew.
+        while self._held is not None:
+            self._resolve(self._held.undemanding())
+        self._close_report(self._number)
+        if self._log is not None:
+            self._log.close(self._number)
+        reading = self._reading
+        reading.sections.sort(key=lambda section: section.first_line)
+        reading.unexplained = self._unexplained.shapes
+        has_log = any(section.is_log for section in reading.sections)
+        for shape in self._outside.shapes:
+            # In front of a log anything may stand, but around other reports each line counts.
+            if shape.reason == "trouble" or (reading.sections and not has_log):
+                reading.unexplained.append(shape)
+        reading.unexplained.sort(key=lambda shape: shape.lines[0])
+        return reading
+
+    def _take(self, number: int, line: str, shape: str) -> None:
+        """Read one line."""
+        if len(line) > LONGEST_LINE:
+            # The rest of the line is not searched, so nobody may rely on it.
+            self._unexplained.add(number, line[:_SHOWN_OF_LONG_LINE], "unknown")
+            return
+        line = line.rstrip()
+        if self._held is not None:
+            self._hold(number, line, shape)
+            return
+        plan = self._plan_of(shape)
+        if not plan.has_effect:
+            return
+        self._take_by(plan, number, line, shape)
+        if plan.may_change_state:
+            self._state = self._state_now()
+
+    def _take_by(self, plan: _LinePlan, number: int, line: str, shape: str) -> None:
+        """Read a line by its plan."""
+        current = self._report or self._log
+        command = line
+        if current is not None:
+            if current.format.prompt is not None:
+                command = current.format.prompt.sub("", line)
+            if plan.may_restart and _matches_begin(current.format, command):
+                self._begin(current.format, number)
+                current = self._report or self._log
+                assert current is not None
+            is_known = current.take(number, command, plan.rules, rest_is_quiet=plan.rest_is_quiet)
+            if is_known:
+                return
+            if current is self._report and current.is_finished:
+                # What follows the end of a report belongs to what holds it.
+                self._close_report(number - 1)
+                self._state = self._state_now()
+                self._take(number, line, shape)
+                return
+        if plan.outer_rules and self._log is not None and current is not self._log:
+            is_known = self._log.take(number, command, plan.outer_rules, rest_is_quiet=False)
+            if is_known:
+                self._close_report(number - 1)
+                return
+        if plan.begins and number != self._refused_line:
+            beginning = [each for each in plan.begins if _matches_begin(each, command)]
+            if beginning:
+                self._hold_from(beginning, number, line, shape)
+                return
+        if current is not None:
+            current.take_unknown(number, command)
+        else:
+            self._take_outside(number, line)
+
+    def _take_outside(self, number: int, line: str) -> None:
+        """Note a line that belongs to no section."""
+        troubles = self._finder.in_line(line)
+        if troubles:
+            words = [trouble.word for trouble in troubles]
+            self._outside.add(number, line, "trouble", words)
+        else:
+            self._outside.add(number, line, "unknown")
+
+    def _plan_of(self, shape: str) -> _LinePlan:
+        """Return what may happen to lines of a shape in the present state, made once."""
+        plan = self._state.plans.get(shape)
+        if plan is None:
+            plan = self._plan(shape.rstrip())
+            self._state.keep(shape, plan)
+        return plan
+
+    def _plan(self, shape: str) -> _LinePlan:
+        """Return what may happen to lines of a shape in the present state."""
+        current = self._report or self._log
+        rules = outer_rules = tuple[LineRule, ...]()
+        if current is not None:
+            if current.format.prompt is not None:
+                shape = current.format.prompt.sub("", shape)
+            rules = _candidates(current, shape)
+            if self._report is not None and self._log is not None:
+                outer_rules = _candidates(self._log, shape)
+        begins = tuple[CompiledFormat, ...]()
+        if self._any_begin.search(shape):
+            begins = tuple(each for each in self._formats if _may_begin(each, shape))
+        if not rules and not outer_rules and not begins and _FRAME.fullmatch(shape):
+            return _LinePlan(has_effect=False)
+        rest = _rest_of_shape(rules, shape)
+        if rules and rest is not None:
+            is_quiet = self._never_speaks(rest)
+            yields = any(rule.kind != "explained" for rule in rules)
+            return _LinePlan(rules, outer_rules, begins, yields or not is_quiet, is_quiet)
+        has_effect = bool(rules or outer_rules or begins) or self._is_noted(current, shape)
+        return _LinePlan(rules, outer_rules, begins, has_effect)
+
+    def _is_noted(self, current: SectionPass | None, shape: str) -> bool:
+        """Return whether an unknown line of a shape may be listed."""
+        if not self._never_speaks(shape):
+            return True
+        if current is None:
+            # One line of each shape outside of all sections is enough.
+            self._outside.add(self._number, shape, "unknown")
+            return False
+        if current.needs_each_line:
+            return True
+        topic = current.format.topic
+        return topic is not None and topic.search(shape.lower()) is not None
+
+    def _never_speaks(self, shape: str) -> bool:
+        """Return whether no line of a shape has words of trouble, whatever its digits are.
+
+        Only a zero makes a number harmless, so a shape is tried with zeros and without.
+        """
+        ones = shape.replace("0", "1")
+        return not self._finder.in_line(shape) and not self._finder.in_line(ones)
+
+    def _state_now(self) -> _PassState:
+        """Return the shapes seen in the present state."""
+        key = tuple(
+            None if section is None else (section.format, section.part, section.needs_each_line)
+            for section in (self._log, self._report)
+        )
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _PassState()
+        return state
+
+    def _hold_from(
+        self, beginning: list[CompiledFormat], number: int, line: str, shape: str
+    ) -> None:
+        """Begin a section, or hold the lines until it is clear of which format it is."""
+        if len(beginning) == 1 and not beginning[0].confirmed_by:
+            self._begin(beginning[0], number)
+            self._take_first(number, line, shape)
+            return
+        self._held = _HeldLines({each: list(each.confirmed_by) for each in beginning})
+        self._hold(number, line, shape)
+
+    def _hold(self, number: int, line: str, shape: str) -> None:
+        """Hold a line until a format is confirmed, but not for ever."""
+        assert self._held is not None
+        self._held.take(number, line, shape)
+        confirmed = self._held.confirmed()
+        if confirmed:
+            self._resolve(confirmed)
+        elif len(self._held.lines) >= _MOST_HELD:
+            self._resolve(self._held.undemanding())
+
+    def _resolve(self, chosen: list[CompiledFormat]) -> None:
+        """Read the held lines as a section of the chosen format, if there is one."""
+        assert self._held is not None
+        lines = self._held.lines
+        self._held = None
+        first = lines[0][0]
+        if len(chosen) == 1:
+            self._begin(chosen[0], first)
+            self._take_first(*lines[0])
+            self._state = self._state_now()
+            lines = lines[1:]
+        else:
+            self._refused_line = first
+            if chosen:
+                self._reading.ambiguous[first] = tuple(each.name for each in chosen)
+        for held_line in lines:
+            self._take(*held_line)
+
+    def _take_first(self, number: int, line: str, shape: str) -> None:
+        """Read the first line of a section, which is known since the section begins with it."""
+        current = self._report or self._log
+        assert current is not None
+        if current.format.prompt is not None:
+            line = current.format.prompt.sub("", line)
+        self._state = self._state_now()
+        plan = self._plan_of(shape)
+        current.take(number, line, plan.rules, rest_is_quiet=plan.rest_is_quiet)
+
+    def _begin(self, report_format: CompiledFormat, number: int) -> None:
+        """Begin a section; a report that repeats goes on in its earlier section."""
+        self._close_report(number - 1)
+        model = report_format.model
+        if model.is_log and self._log is not None:
+            self._log.close(number - 1)
+            self._log = None
+        repeated = self._repeated.get((report_format, self._log))
+        if model.repeats and repeated is not None:
+            repeated.begin_again(number)
+            self._report = repeated
+            return
+        reading = self._new_reading(report_format, number)
+        section = SectionPass(report_format, reading, self._reading.path, self._unexplained)
+        if model.is_log:
+            self._log = section
+        else:
+            self._report = section
+            self._repeated[report_format, self._log] = section
+
+    def _new_reading(self, report_format: CompiledFormat, number: int) -> SectionReading:
+        """Return the reading of a new section, which has the identity of its log."""
+        model = report_format.model
+        reading = SectionReading(
+            model.name,
+            model.tool,
+            model.title,
+            model.seen,
+            number,
+            is_log=model.is_log,
+            has_end=report_format.ends > 0,
+            end_is_last=model.is_log and model.end_is_last,
+        )
+        if self._log is not None:
+            log = self._log.reading
+            reading.inside = log.format
+            reading.tool = log.tool
+            reading.identity = self._log.identity_for_report()
+        else:
+            tool = IdentityFact("tool", model.tool, self._reading.path)
+            reading.identity = Identity((tool,))
+        self._reading.sections.append(reading)
+        return reading
+
+    def _close_report(self, last_line: int) -> None:
+        """Go back to the log that holds the present report."""
+        if self._report is not None:
+            self._report.close(last_line)
+            self._report = None
+
+
+def _any_begin(formats: Sequence[CompiledFormat]) -> re.Pattern[str]:
+    """Return a pattern that finds the shapes with which some section may begin."""
+    # Named groups of two formats may have the same name.
+    loose = [
+        re.sub(r"\(\?P<\w+>", "(?:", rule.loose.pattern) for each in formats for rule in each.begins
+    ]
+    return re.compile("|".join(loose) if loose else r"(?!)")
+
+
+def _may_begin(report_format: CompiledFormat, shape: str) -> bool:
+    return any(rule.loose.search(shape) for rule in report_format.begins)
+
+
+def _matches_begin(report_format: CompiledFormat, line: str) -> bool:
+    return any(rule.exact.search(line) for rule in report_format.begins)
+
+
+def _candidates(section: SectionPass, shape: str) -> tuple[LineRule, ...]:
+    """Return the rules of a section that may match a line of a shape."""
+    candidates = list[LineRule]()
+    for rule in section.format.rules:
+        if holds_in_part(rule, section.part) and rule.loose.search(shape):
+            candidates.append(rule)
+    return tuple(candidates)
+
+
+def _rest_of_shape(rules: Sequence[LineRule], shape: str) -> str | None:
+    """Return what rules leave of each line of a shape, or None if that depends on its digits."""
+    spans = list[tuple[int, int]]()
+    has_row = False
+    for rule in rules:
+        if rule.depends_on_digits:
+            return None
+        if rule.kind == "explained" or (rule.kind == "row" and not has_row):
+            match = rule.exact.search(shape)
+            assert match is not None
+            spans += explained_spans(rule, match)
+            has_row = has_row or rule.kind == "row"
+    return without_spans(shape, spans)

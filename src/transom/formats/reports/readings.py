@@ -1,0 +1,213 @@
+"""What a pass over a report yields: sections with their facts, and unexplained lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from transom.evidence.account import shape_of
+from transom.evidence.identity import Identity
+from transom.evidence.numbers import PrintedNumber, UnknownNumber, read_number
+from transom.evidence.units import UnitSource
+from transom.formats.reports.report_format import Provenance
+from transom.formats.text_files import Facts
+
+Completeness = Literal["complete", "cut", "no_end"]
+"""`complete`: the end was seen, and nothing of the report follows it; `cut`: the end is missing;
+`no_end`: the tool prints no end, so nobody can tell.
+"""
+UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number"]
+"""Why an unexplained line is listed: it has words of trouble; each line must be known and this one
+is not; it speaks of the matter; or a value in it is no number.
+"""
+
+_MOST_SHAPES = 2_000
+_MOST_LINES = 50
+
+
+class NumberRule(NamedTuple):
+    """How the value of a measurement is printed; see `NumberForm`."""
+
+    units: tuple[UnitSource, ...] = ()
+    is_count: bool = False
+    is_share: bool = False
+    sentinels: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=65_536)
+def _printed(value: str, rule: NumberRule) -> PrintedNumber | UnknownNumber:
+    """Return the number that a value prints."""
+    return read_number(
+        value,
+        units=rule.units,
+        decimal_mark=".",
+        sentinels=rule.sentinels,
+        is_count=rule.is_count,
+        is_share=rule.is_share,
+    )
+
+
+class Measurement(NamedTuple):
+    """One fact of a report: a number or a status, what it belongs to, and its line.
+
+    Attributes:
+        name: such as `worst_slack`; each format uses the same name for the same thing.
+        line: 1-based line of the file.
+        scope: what it belongs to: check, group, corner, mode, layer, object, ...
+        value: the printed value, or None if the row has none.
+        text: the printed status or message.
+        is_trouble: a message of trouble, which caps each claim that does not judge it.
+        rule: how the value is printed.
+    """
+
+    name: str
+    line: int
+    scope: Mapping[str, str]
+    value: str | None = None
+    text: str = ""
+    is_trouble: bool = False
+    rule: NumberRule = NumberRule()
+
+    @property
+    def number(self) -> PrintedNumber | UnknownNumber | None:
+        """The number, the reason why there is none, or None for a row without a value."""
+        return None if self.value is None else _printed(self.value, self.rule)
+
+    @property
+    def is_not_measured(self) -> bool:
+        """Whether a value stands there that is no number, such as INF or N/A."""
+        number = self.number
+        return isinstance(number, UnknownNumber) and number.reason == "not_measured"
+
+
+@dataclass
+class UnexplainedShape:
+    """Unexplained lines that differ in numbers, quoted texts and paths only.
+
+    Attributes:
+        shape: the line without its numbers, quoted texts and paths (see `account.shape_of`).
+        reason: why the lines are listed.
+        words: the words of trouble or of the matter.
+        text: the first such line.
+        count: how many there are.
+        lines: their 1-based numbers; the first fifty.
+    """
+
+    shape: str
+    reason: UnexplainedReason
+    words: tuple[str, ...]
+    text: str
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+
+
+class UnexplainedLines:
+    """Collects unexplained lines by their shape, in bounded memory.
+
+    Attributes:
+        shapes: the shapes, in the order of their first lines.
+        dropped: number of lines whose shape is not kept, since there are too many shapes.
+    """
+
+    def __init__(self) -> None:
+        self._by_key: dict[tuple[str, UnexplainedReason], UnexplainedShape] = {}
+        self.dropped = 0
+
+    @property
+    def shapes(self) -> list[UnexplainedShape]:
+        return list(self._by_key.values())
+
+    def add(
+        self, number: int, text: str, reason: UnexplainedReason, words: Iterable[str] = ()
+    ) -> None:
+        """Add a line with its 1-based number."""
+        shape = shape_of(text)
+        entry = self._by_key.get((shape, reason))
+        if entry is None:
+            if len(self._by_key) >= _MOST_SHAPES:
+                self.dropped += 1
+                return
+            entry = UnexplainedShape(shape, reason, tuple(dict.fromkeys(words)), text.strip())
+            self._by_key[shape, reason] = entry
+        entry.count += 1
+        if len(entry.lines) < _MOST_LINES:
+            entry.lines.append(number)
+
+
+@dataclass
+class SectionReading:
+    """One report inside a file.
+
+    Attributes:
+        format: name of its format.
+        tool, title, seen: see `ReportFormat`.
+        first_line, last_line: its 1-based lines.
+        inside: the format of the log that holds it, or "".
+        is_log: whether it is a log, in which most lines may be unknown.
+        identity: what it says of its subject, and what the log that holds it says.
+        measurements: its facts, in the order of the lines.
+        completed_at: line of its end, or 0.
+        has_end: whether the tool prints an end.
+        end_is_last: no fact may follow the end.
+        cut_at: first lines of parts of the section that were never ended.
+    """
+
+    format: str
+    tool: str
+    title: str
+    seen: Provenance
+    first_line: int
+    last_line: int = 0
+    inside: str = ""
+    is_log: bool = False
+    identity: Identity = field(default_factory=Identity)
+    measurements: list[Measurement] = field(default_factory=list)
+    completed_at: int = 0
+    has_end: bool = True
+    end_is_last: bool = False
+    cut_at: list[int] = field(default_factory=list)
+
+    @property
+    def completeness(self) -> Completeness:
+        if self.cut_at:
+            return "cut"
+        if not self.has_end:
+            return "no_end"
+        last_fact = self.measurements[-1].line if self.measurements else 0
+        if not self.completed_at or (self.end_is_last and self.completed_at < last_fact):
+            return "cut"
+        return "complete"
+
+
+@dataclass
+class FileReading:
+    """Everything that a pass over one file yields.
+
+    Attributes:
+        path: the file.
+        sections: the reports in it, in the order of their first lines; none if no format is
+            recognised.
+        unexplained: lines that no rule explains, by shape.
+        ambiguous: for the first line of a section that several formats claim, their names.
+        facts: digest, size, number of lines and encoding.
+    """
+
+    path: str
+    sections: list[SectionReading] = field(default_factory=list)
+    unexplained: list[UnexplainedShape] = field(default_factory=list)
+    ambiguous: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    facts: Facts | None = None
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of the sections that lie in no other section."""
+        return list(
+            dict.fromkeys(section.format for section in self.sections if not section.inside)
+        )
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        """The facts of all sections."""
+        return [fact for section in self.sections for fact in section.measurements]
