@@ -52,7 +52,7 @@ async def test_a_provider_of_ones_own_may_nest_as_it_likes(tmp_path: Path, level
         view = agent.conversation()
         (call,) = agent.history()[1].tool_calls
         assert (
-            (call.arguments == nested(levels))
+            (call.model_dump()["arguments"] == nested(levels))
             if levels <= LEVELS
             else isinstance(call.arguments, str)
         )

@@ -89,7 +89,7 @@ async def test_a_provider_of_ones_own_is_named_by_its_class(own: str) -> None:
             assert (await agent.send("hi")).text == "heard"
             assert (await agent.send("hi again")).text == "heard"
             view = agent.conversation()
-            assert view and (agent.context().provider, view.metadata["by"]) == (
+            assert view and (agent.context().provider, view.model_dump()["metadata"]["by"]) == (
                 name.lower(),
                 [name.lower()],
             )

@@ -349,7 +349,7 @@ async def test_an_unanswered_message_is_answered_from_the_blocks_that_it_came_wi
 async def test_what_is_no_text_is_refused_before_it_is_kept(tmp_path: Path, content: Any) -> None:
     async with Agent(SEAT, provider=scripted("1"), at=Home(tmp_path, "x")) as agent:
         with pytest.raises(
-            InputError, match=f"a message is of type {type(content).__name__}; say it in text"
+            InputError, match=f"a message is of type {type(content).__name__}; pass a text"
         ):
             await agent.send(content)
         assert agent.history() == []

@@ -157,15 +157,14 @@ def test_nothing_inside_them_changes_either(attempt: str, made: str) -> None:
         view = Message.model_validate_json(view.model_dump_json())
     if made == "copied":
         view = copy.deepcopy(pickle.loads(pickle.dumps(view)))
-    with pytest.raises(
-        TypeError, match=r"this never changes; dict\(\.\.\.\) and list\(\.\.\.\) make a copy"
-    ):
+    with pytest.raises((TypeError, AttributeError)):
         ATTEMPTS[attempt](view)
     given["tool_calls"].clear()
-    assert view.metadata == inside, "nor does what it was made of change it"
-    assert (
-        json.loads(json.dumps(view.metadata)) == view.model_dump(mode="json")["metadata"] == inside
-    )
+    dumped = view.model_dump(mode="json")["metadata"]
+    assert dumped == inside, "nor does what it was made of change it"
+    assert json.loads(view.model_dump_json())["metadata"] == inside
+    inner: Any = view.metadata["tool_calls"]
+    assert inner == ({"id": "1", "arguments": {"x": (1, {"y": 2})}},)
 
 
 def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
@@ -175,7 +174,8 @@ def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
         call.arguments["by"] = 5  # type: ignore[index,call-overload]  # what is refused
     with pytest.raises(TypeError):
         Message(role="user", content="a", timestamp=now).metadata["by"] = 5  # type: ignore[index]  # what is refused
-    assert dict(call.arguments) | {"by": 5} != inside == call.arguments, "a copy does"  # type: ignore[arg-type]  # what is refused
+    assert dict(call.arguments) | {"by": 5} != call.arguments, "a copy does"  # type: ignore[arg-type]  # it is a mapping
+    assert call.model_dump()["arguments"] == inside
 
 
 def test_a_tool_is_defined_by_its_four_fields() -> None:

@@ -58,7 +58,7 @@ async def test_a_blank_message_is_not_said(
     """
     provider = scripted("ok")
     async with Agent(SEAT, provider=provider, at=Home(tmp_path, "t")) as agent:
-        with pytest.raises(InputError, match="the message is blank; say what is to be done"):
+        with pytest.raises(InputError, match="the message is blank; write what is to be done"):
             await agent.send(content, *beside)
         assert agent.history() == []
         assert (await agent.send("go")).text == "ok"

@@ -169,9 +169,9 @@ async def test_two_scripted_providers_answer_each_its_role(tmp_path: Path) -> No
         ) as agent:
             assert (await agent.send("go")).text == "done"
             view = agent.conversation()
-            assert view is not None and view.metadata["by"] == ["big"]
+            assert view is not None and view.model_dump()["metadata"]["by"] == ["big"]
             inner = agent.conversation(view.sub_conversations[0])
-            assert inner is not None and inner.metadata["by"] == ["small"]
+            assert inner is not None and inner.model_dump()["metadata"]["by"] == ["small"]
         return first, second
 
     delegate = asks(ToolCall("1", "delegate", {"purpose": "Look."}))

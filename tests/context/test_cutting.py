@@ -16,7 +16,7 @@ from tests.fuzzing import examples
 from transom.context import TokenCorrection
 from transom.context.cutting import cut, parts
 from transom.context.outline import LONGEST_LINE, lines_of
-from transom.context.summary import STRUCK, Summary, extract, hold, summarised
+from transom.context.summary import STRUCK, Summary, extract, summarised, without_unsupported
 from transom.evidence.facts import Source, facts_of
 
 PLAIN = TokenCorrection()
@@ -57,7 +57,7 @@ def test_lines_are_kept_whole_where_that_does_not_lose_the_half() -> None:
 def test_what_has_no_spaces_is_cut_all_the_same(said: str) -> None:
     text = shown(said, 200, said)
     assert said.startswith(text) and PLAIN.count(text) > 80
-    assert hold(text, said)[1] == ()
+    assert without_unsupported(text, said)[1] == ()
 
 
 def test_what_was_struck_is_cut_as_a_whole() -> None:

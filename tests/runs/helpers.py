@@ -9,7 +9,7 @@ from pathlib import Path
 from transom.agent import call
 from transom.llm import Block, Chain, Provider, Reply, Request, Role, ScriptedProvider, Tier
 from transom.runs import Artifact, Run, Stage, Workspace, text_file
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 from transom.store import SqliteStore
 from transom.telemetry import Telemetry
 
@@ -28,12 +28,12 @@ async def ask(stage: Stage, role: Role, name: str, text: str) -> str:
 async def put(stage: Stage, request: Request, role: Role) -> Reply:
     """Ask with a request as it is, behind a message of its own."""
     await stage.append("user_message", "main", {"text": None, "fingerprint": request.digest})
-    return (await stage.ask(request, role))[0]
+    return (await stage.ask(request, role)).reply
 
 
-def journal_of(store: SqliteStore, folder: Path) -> Host:
+def journal_of(store: SqliteStore, folder: Path) -> RunHost:
     """A run's journal, without all that a run has beside it."""
-    return Host("x", folder, store, Chain((ScriptedProvider({}),)), Telemetry())
+    return RunHost("x", folder, store, Chain((ScriptedProvider({}),)), Telemetry())
 
 
 async def first(stage: Stage, source: str) -> str:

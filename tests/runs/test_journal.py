@@ -14,7 +14,7 @@ from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.llm import Reply, Text, ToolCall, ToolResult, Usage
 from transom.runs.conversation import ConversationKey
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 from transom.runs.journal import RunState, apply
 from transom.store import SqliteStore
 
@@ -118,15 +118,15 @@ async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Pat
         assert [record.kind for record in store.read("run/x")] == ["opened", "user_message"]
 
 
-async def say_more(ledger: Host) -> None:
+async def say_more(ledger: RunHost) -> None:
     await ledger.append("user_message", said(1, "small"))
 
 
 @pytest.mark.parametrize(
-    ("wait", "kept"), [(say_more, ["large", "small"]), (Host.settle, ["large"])]
+    ("wait", "kept"), [(say_more, ["large", "small"]), (RunHost.settle, ["large"])]
 )
 async def test_what_could_not_be_written_is_written_before_what_comes_next(
-    wait: Callable[[Host], Awaitable[None]], kept: list[str], tmp_path: Path
+    wait: Callable[[RunHost], Awaitable[None]], kept: list[str], tmp_path: Path
 ) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
         ledger = journal_of(store, tmp_path)

@@ -14,7 +14,7 @@ import pytest
 from tests.runs.helpers import journal_of
 from transom.errors import StoreError
 from transom.runs.conversation import key_of
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 from transom.runs.journal import fold
 from transom.store import Record, SqliteStore
 
@@ -64,8 +64,8 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 
 async def in_one_commit(
-    folder: Path, work: Callable[[Host], list[Coroutine[Any, Any, None]]]
-) -> tuple[list[Record], Host]:
+    folder: Path, work: Callable[[RunHost], list[Coroutine[Any, Any, None]]]
+) -> tuple[list[Record], RunHost]:
     """Appends that are committed together by the store's thread, so that all are in the journal
     before one is told.
 
@@ -95,7 +95,7 @@ async def in_one_commit(
 async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(
     tmp_path: Path,
 ) -> None:
-    def work(ledger: Host) -> Work:
+    def work(ledger: RunHost) -> Work:
         return [ledger.append("user_message", {**WHERE, "text": "cancelled"})] + [
             ledger.append(kind, data) for kind, data in BESIDE.items()
         ]

@@ -117,10 +117,10 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     two = ScriptedProvider({SEAT.name: down[2:]}, name="two")
     async with Agent(SEAT, provider=Chain((one, two)), at=Home(tmp_path / "w", "t")) as agent:
         talk = await agent._open()
-        talk.stage.host.log_calls = told
+        talk.log.host.log_calls = told
         with pytest.raises(NetworkFailed):
             await agent.send(words)
-        trace = talk.stage.host.telemetry.trace_id
+        trace = talk.log.host.telemetry.trace_id
     text = (tmp_path / "log").read_text()
     again, fallback, failed = [json.loads(line) for line in text.splitlines()]
     assert words not in text
@@ -150,7 +150,7 @@ async def test_answers_that_cannot_be_read_are_a_call_that_failed(tmp_path: Path
     else:
         role = SEAT if how == "read once" else replace(SEAT, sees=SEAT.sees | {RETRY})
         async with Agent(SEAT, provider=chain) as agent:
-            stage = (await agent._open()).stage
+            stage = (await agent._open()).log.stage
 
             def read(text: str) -> str:
                 raise ReplyError(f"cannot be read: {text}")
@@ -295,7 +295,7 @@ async def test_an_error_of_a_reader_quotes_no_reply_that_was_answered_from_local
     words = "the words of an answer"
     for local, told in ((True, "cannot be read: [local]"), (False, f"cannot be read: {words}")):
         async with Agent(SEAT, provider=ScriptedProvider({SEAT.name: [words]})) as agent:
-            stage = (await agent._open()).stage
+            stage = (await agent._open()).log.stage
 
             def read(text: str) -> str:
                 raise ReplyError(f"cannot be read: {text}")

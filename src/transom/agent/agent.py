@@ -1,17 +1,17 @@
-"""An agent: a role that one can talk with, and that loses nothing of what was said."""
+"""An agent: a role with a conversation that survives a kill of the process."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
 import logging
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from transom.agent.messages import again, checked_text, keep_answer, say
+from transom.agent.messages import answer_again, checked_text, keep_answer, send_message
 from transom.agent.meter import Meter
 from transom.agent.models import Budget, OnEvent, Response
-from transom.agent.session import Session
+from transom.agent.session import AgentSession, ConversationLog, Listener, RoleWindow
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
@@ -23,7 +23,7 @@ from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
 from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
-from transom.runs import Named
+from transom.runs import Named, Stage
 from transom.runs.stage import MAIN
 from transom.runs.tool_calls import mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
@@ -35,27 +35,27 @@ _log = logging.getLogger(__name__)
 class Agent:
     """A conversation with a role.
 
-    Its replies and tool results are journaled before they are used. Code that is run again, after a
-    kill too, is answered from the journal and goes on where it stopped: nothing is asked or done
-    twice.
+    Its replies and tool results are journaled before they are used. If the code runs again, also
+    after a kill, it is answered from the journal and goes on where it stopped: no model is asked
+    and no tool is run twice.
 
     Args:
-        role: who is talked with; a text is the prompt of a role `agent`. Tools that it names itself
-            must be given.
-        provider: who answers, as in `Setup`: a name, a provider, a chain; or a `Setup` with
-            settings of its own.
-        tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may
-            hand tasks to.
-        at: where it lives: a stage of a run, whose function runs again; a run, which keeps it
-            beside its stages; either under a name (`stage.named("q0")`); a `Home` of its own; or
-            None for one that is gone when it is closed.
-        budget: how much it and its sub-conversations may use.
-        sources: what each message is looked up in; what is recalled stands in the message's event.
-        on_event: hears what happens while it happens.
+        role: the role that answers; a text is the prompt of a role named `agent`. Tools that the
+            role declares must be in `tools`.
+        provider: the model, as in `Setup`: a name, a provider, a chain; or a `Setup` with settings
+            of its own.
+        tools: what the role may call: plain functions (see `tool`), tools, and `SubAgent`s that it
+            may hand tasks to.
+        at: where the conversation is kept: in a stage of a run, whose function runs again; in a
+            run, beside its stages; in either under a name (`stage.named("q0")`); in a `Home` of its
+            own; or, if None, nowhere: it is gone when the agent is closed.
+        budget: how much the agent and its sub-conversations may use.
+        sources: looked up for each message; what they return is kept with the message.
+        on_event: receives events as they happen.
 
     Raises:
-        InputError, ToolError, RunError, SettingsError: something cannot be used as it is given, or
-            a tool handler of its own run makes it.
+        InputError, ToolError, RunError, SettingsError: an argument cannot be used, or a tool
+            handler of the same run makes the agent.
     """
 
     def __init__(
@@ -70,24 +70,31 @@ class Agent:
         on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
-        given = _checked(role, tools)
+        definitions = _checked_tools(role, tools)
         self._place = AgentPlace(role.name, provider, at)
-        self._role = self._place.setup.role(
-            role, memory=any(isinstance(one, KeepsAnswers) for one in sources)
-        )
-        self._toolbox = Toolbox(given, redact=Redactor(secrets=self._place.chain.secrets))
-        self._meter, self._sources = Meter(), tuple(sources)
-        self.budget, self._on_event = budget or Budget(), on_event
-        self._begin()
+        has_memory = any(isinstance(source, KeepsAnswers) for source in sources)
+        self._role = self._place.setup.role(role, memory=has_memory)
+        # Keys of the providers must not reach a model in the result of a tool.
+        self._toolbox = Toolbox(definitions, redact=Redactor(secrets=self._place.chain.secrets))
+        self._meter = Meter()
+        self._sources = tuple(sources)
+        self._on_event = on_event
+        self.budget = budget or Budget()
+        self._start()
+        # In a run the name is taken at once, so that the second agent of a stage is refused where
+        # it is made; an agent with a run of its own is opened by its first message.
         if stage := self._place.stage:
             refuse_in_tool_call(stage.host, stage.place)
             self._name = stage.claim(at.name if isinstance(at, Named) else MAIN)
 
-    def _begin(self, session: Session | None = None, parent: Agent | None = None) -> None:
-        self._name = MAIN if session is None else session.id
-        self._session, self._parent = session, parent
+    def _start(self, session: AgentSession | None = None, parent: Agent | None = None) -> None:
+        """Set what an agent and each of its sub-conversations have of their own."""
+        self._name = MAIN if session is None else session.log.id
+        self._session = session
+        self._parent = parent
         self._subs: dict[str, Self] = {}
-        self._lock, self._opening = asyncio.Lock(), asyncio.Lock()
+        self._lock = asyncio.Lock()  # one message at a time
+        self._opening = asyncio.Lock()
 
     # -- messages ----------------------------------------------------------------------------------
 
@@ -97,118 +104,143 @@ class Agent:
         *blocks: Block,
         id: str = "",  # noqa: A002  the program's word
     ) -> Response:
-        """Say something, and have the role answer, whatever it calls on the way.
+        """Send a message and return the response, after all tool calls that it takes.
 
-        When the program runs again, it says the same again and gets the same answer; what has none
-        yet is gone on with.
+        When the program runs again, it sends the same message and gets the same response. A message
+        without an answer is gone on with.
 
         Args:
             content: the message.
-            blocks: what this one message is to be answered from; not kept in the conversation.
-            id: of the message: one that was sent before is answered from the journal, whatever was
-                said since. A program that begins with `resume` gives its messages ids.
+            blocks: blocks that only this message is answered from; the conversation does not keep
+                them.
+            id: an id of the message. A message that was sent before under this id is answered from
+                the journal, even if others followed. A program that begins with `resume` gives its
+                messages ids.
 
         Raises:
-            InputError: it is no text, or a blank one; nothing was said.
-            RunError: it is kept, and something else was said here before; or a tool handler of its
-                own run says it.
-            Unanswered: it failed when the program ran before, and something else was said then.
-            Paused: a person has to say something first; see `decide`.
-            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could
-                be had; the conversation is whole, and `resume` tries again.
+            InputError: the message is not a text, or blank; nothing was sent.
+            RunError: the conversation is kept, and had another message at this position; or a tool
+                handler of the same run sends it.
+            Unanswered: the message failed when the program ran before, and another one followed.
+            Paused: a person has to decide something first; see `decide`.
+            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: there is no
+                answer. The conversation is intact, and `resume` tries again.
         """
         self._refuse()
         async with self._lock:
             session = await self._open()
-            text = checked_text(content, session.id, blocks)
-            closed = session.state.sub is not None and session.state.sub.closed is not None
-            if closed and not id and session.next >= len(session.state.messages):
+            state = session.log.state
+            text = checked_text(content, session.log.id, blocks)
+            # A program that runs again sends its old messages to a closed sub-conversation, and
+            # gets the old answers.
+            is_closed = state.sub is not None and state.sub.closed is not None
+            if is_closed and not id and session.next_message >= len(state.messages):
                 raise RunError(
                     "it is completed, and nothing more is said in it",
-                    where=session.id,
+                    where=session.log.id,
                     hint="open another",
                 )
-            return await self._heard(session, say(session, text, blocks, id=id))
+            try:
+                response = await send_message(session, text, blocks, id=id)
+            finally:
+                # A tool handler that talks with this agent now knows of all that it saw.
+                mark_calls(state.egress)
+            await self._keep_answer(session)
+            return response
 
     async def resume(self) -> Response | None:
-        """Go on from the end of what was said, and finish what is open; None where nothing was said
-        yet.
+        """Go on from the end of the conversation and return the response to its last message.
 
-        Use it to go on after a kill, an error, a pause, or at a cap once the budget is raised. For
-        errors see `send`.
+        Use it after a kill, an error or a pause, or at a cap once the budget is raised. For errors
+        see `send`.
+
+        Returns:
+            The response, or None if the conversation has no message yet.
         """
         self._refuse()
         async with self._lock:
             session = await self._open()
-            messages = session.state.messages
+            messages = session.log.state.messages
             for number in range(len(messages)):
-                session.take_in(number)
-            session.next = len(messages)
+                session.replay(number)
+            session.next_message = len(messages)
             if not messages:
                 return None
-            return await self._heard(session, again(session, len(messages) - 1))
+            try:
+                response = await answer_again(session, len(messages) - 1)
+            finally:
+                mark_calls(session.log.state.egress)
+            await self._keep_answer(session)
+            return response
 
-    async def _heard(self, session: Session, work: Coroutine[Any, Any, Response]) -> Response:
-        try:
-            response = await work
-        finally:
-            mark_calls(session.state.egress)
+    async def _keep_answer(self, session: AgentSession) -> None:
         if self._role.strategy == "memory":
             await keep_answer(session)
-        return response
 
     async def decide(
         self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""
     ) -> None:
-        """Record what a person says to a tool call that waits, see `Run.decide`; then `resume`,
-        or run it all again.
+        """Record a person's decision about a tool call that waits; see `Run.decide`.
+
+        Then call `resume`, or run the program again.
         """
-        await (await self._open()).stage.host.decide(answer, question, reason, by=by)
+        session = await self._open()
+        await session.log.host.decide(answer, question, reason, by=by)
 
     # -- sub-conversations -------------------------------------------------------------------------
 
     async def open_sub(self, purpose: str, background: str = "", *, name: str = "") -> Self:
-        """An agent with a window of its own that looks into one thing; it has this one's tools and
-        budget.
+        """Open a sub-conversation: an agent with a window of its own, which shares this one's tools
+        and budget.
 
-        Run again, the program finds it by its name, or by its purpose and background.
+        When the program runs again, the sub-conversation is found by its name, or by its purpose
+        and background.
 
         Raises:
-            InputError: no purpose.
-            RunError: it was opened already.
+            InputError: the purpose is blank, or the name contains `/`.
+            RunError: the sub-conversation was opened already.
         """
         session = await self._open()
-        for field, given in (("purpose", purpose), ("background", background), ("name", name)):
-            check_kind(given, str, field, session.id)
+        conversation = session.log.id
+        for field, text in (("purpose", purpose), ("background", background), ("name", name)):
+            check_kind(text, str, field, conversation)
         if not purpose.strip() or "/" in name:
             hint = 'say open_sub("What of it?"), and leave / out of a name'
-            raise InputError("it has no purpose, or a name with /", where=session.id, hint=hint)
-        opened = await open_program_sub(session, whole_text(purpose), whole_text(background), name)
-        if opened.id in self._subs:
+            problem = "it has no purpose, or a name with /"
+            raise InputError(problem, where=conversation, hint=hint)
+        sub_session = await open_program_sub(
+            session, whole_text(purpose), whole_text(background), name
+        )
+        sub_id = sub_session.log.id
+        if sub_id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
-            raise RunError(
-                f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint
-            )
+            problem = f"a sub-conversation {sub_id} was opened already"
+            raise RunError(problem, where=conversation, hint=hint)
+        # Only what is set in `_start` is its own: it shares role, place, budget and listener.
         sub = copy.copy(self)  # of the same role, place and budget
-        sub._begin(opened, parent=self)
-        self._subs[opened.id] = sub
+        sub._start(sub_session, parent=self)
+        self._subs[sub_id] = sub
         return sub
 
     async def close_sub(self, sub: Agent) -> Summary:
-        """Have a sub-conversation sum up, tell this conversation, and archive it.
+        """Have a sub-conversation sum up, tell this conversation the summary, and archive it.
 
-        Numbers and ids of the summary are struck that it was not given and that did not come back
-        to it. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
-        InputError where it is not open here.
+        Numbers and ids that the sub-conversation neither was given nor got back are removed from
+        the summary. If it cannot sum up, lines chosen by rule stand in, and the summary says so.
+
+        Raises:
+            InputError: it is not an open sub-conversation of this agent.
         """
         session = await self._open()
         if sub not in self._subs.values():
-            what = "that is no open sub-conversation of this one"
-            raise InputError(what, where=session.id, hint="open it again with open_sub")
+            problem = "that is no open sub-conversation of this one"
+            hint = "open it again with open_sub"
+            raise InputError(problem, where=session.log.id, hint=hint)
+        # In this order: the sub-conversation's last message may still be under way.
         async with sub._lock:
-            inner = await sub._open()
+            sub_session = await sub._open()
             async with self._lock:
-                summary = await close_program_sub(session, inner)
+                summary = await close_program_sub(session, sub_session)
         del self._subs[sub.id]
         return summary
 
@@ -216,65 +248,71 @@ class Agent:
 
     @property
     def id(self) -> str:
-        """The conversation's."""
+        """The name of the conversation."""
         return self._name
 
     @property
     def budget(self) -> Budget:
-        """The bounds of it and its sub-conversations together; may be raised at any time."""
+        """The limits of the agent and its sub-conversations together. You can raise them at any
+        time.
+        """
         return self._meter.budget
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        self._meter.hold(
-            budget, self._place.chain.everyone, self._place.setup.settings.paths.prices
-        )
+        place = self._place
+        self._meter.hold(budget, place.chain.everyone, place.setup.settings.paths.prices)
 
     def register_tool(self, tool: ToolDefinition | Function) -> None:
-        """Add a tool, from the next call on; a program registers it again before it goes on with
-        a conversation.
+        """Add a tool; the next model call can use it.
+
+        A program that goes on with a conversation registers the tool again first.
         """
         (tool,) = as_tools([tool])
-        box = self._session.toolbox if self._session else self._toolbox
-        if tool.spec in box.specs:
-            box.offer(tool)  # a handler whose call is tried again registers the same again
+        toolbox = self._session.window.toolbox if self._session else self._toolbox
+        if tool.spec in toolbox.specs:
+            toolbox.offer(tool)  # a handler whose call is tried again registers the same again
         else:
-            box.register(tool)
+            toolbox.register(tool)
+        # Open sub-conversations have toolboxes of their own.
         for sub in self._subs.values():
             sub.register_tool(tool)
 
     def history(self, limit: int | None = None) -> list[Message]:
-        """The messages so far, the last `limit` of them."""
+        """Return the messages so far, or the last `limit` of them."""
         view = self.conversation()
         messages = list(view.messages) if view else []
-        return messages if limit is None else messages[-limit:] if limit > 0 else []
+        if limit is None:
+            return messages
+        return messages[-limit:] if limit > 0 else []
 
     def conversation(
         self,
         id: str | None = None,  # noqa: A002  the model's field
     ) -> ConversationView | SubConversation | None:
-        """The conversation as data, or one of its sub-conversations; None where nothing was said
-        yet.
+        """Return the conversation as data, or one of its sub-conversations.
+
+        None if it has no message yet.
         """
-        session = self._session
-        if session is None:
+        if self._session is None:
             return None
-        mark_calls(session.state.egress)  # a handler of a tool may read it
-        host = session.stage.host
-        return view_of(host.store, host.records(), session.stage.key(id or session.id))
+        log = self._session.log
+        mark_calls(log.state.egress)  # a handler of a tool may read it
+        return view_of(log.host.store, log.host.records(), log.stage.key(id or log.id))
 
     def context(self) -> ConversationContext:
-        """The facts about the conversation beside its words."""
+        """Return the facts about the conversation: provider, usage, cost, ids."""
         if self._session is None:
             return ConversationContext(provider=self._place.chain.name)
-        host, state, messages = self._session.stage.host, self._session.state, self.history()
+        log = self._session.log
+        host, state, messages = log.host, log.state, self.history()
         return ConversationContext(
             provider=host.chain.name,
             id=self.id,
             run_id=host.id,
             message_count=len(messages),
             usage=state.spent.usage,
-            usd=self._meter.usd(self._session.account, state.spent),
+            usd=self._meter.usd(log.account, state.spent),
             trace_id=host.telemetry.trace_id,
             tool_calls=sum(len(message.tool_calls) for message in messages),
         )
@@ -283,49 +321,54 @@ class Agent:
 
     def _refuse(self) -> None:
         if self._session:
-            self._session.refuse()
+            self._session.log.refuse()
 
-    async def _open(self) -> Session:
+    async def _open(self) -> AgentSession:
+        """Return the open session; the first call opens it."""
         self._refuse()
+        # Two messages sent at the same time must not open the conversation twice.
         async with self._opening:
             if self._session is None:
-                stage, seat = (
-                    await self._place.open(),
-                    self._place.setup.settings.llm.sub_conversation,
-                )
-                given = (
-                    stage,
-                    self._name,
-                    self._role,
-                    self._toolbox,
-                    self._meter,
-                    seat,
-                    self._on_event,
-                )
-                session = Session(*given, sources=self._sources)
-                session.refuse()
-                self._session = equip(session)
-                if stage.kept:
+                stage = await self._place.open()
+                self._session = self._new_session(stage)
+                # A stage that is done never repeats a call, whatever it declares.
+                if stage.is_kept:
                     self._place.closing.callback(stage.release, self._name)
-                    if undeclared := [
-                        tool.name for tool in self._toolbox.tools if tool.effect == "unknown"
-                    ]:
-                        what = "%s: tools without a declared effect are never repeated: %s"
-                        _log.info(what, self._name, ", ".join(undeclared))
+                    self._log_unknown_effects()
         return self._session
 
-    async def close(self) -> None:
-        """Let go of what the agent holds, once messages under way in other tasks have come to their
-        end.
+    def _new_session(self, stage: Stage) -> AgentSession:
+        log = ConversationLog(stage, self._name)
+        log.refuse()
+        session = AgentSession(
+            log,
+            RoleWindow(stage, self._role, self._toolbox),
+            self._meter,
+            self._place.setup.settings.llm.sub_conversation,
+            Listener(self._on_event, self._name) if self._on_event else None,
+            self._sources,
+        )
+        return equip(session)
 
-        A kept conversation can be gone on with, another one is gone; a sub-conversation is there as
-        long as its parent.
+    def _log_unknown_effects(self) -> None:
+        tools = [tool.name for tool in self._toolbox.tools if tool.effect == "unknown"]
+        if tools:
+            line = "%s: tools without a declared effect are never repeated: %s"
+            _log.info(line, self._name, ", ".join(tools))
+
+    async def close(self) -> None:
+        """Close the agent, once messages under way in other tasks have ended.
+
+        A kept conversation can be opened again; any other one is gone. A sub-conversation stays
+        open as long as its parent.
         """
         self._refuse()
+        # A sub-conversation belongs to its parent, which closes the place.
         if self._parent is None:
-            for lock in [self._lock, *[sub._lock for sub in self._subs.values()]]:
+            locks = [self._lock, *[sub._lock for sub in self._subs.values()]]
+            for lock in locks:
                 async with lock:
-                    pass
+                    pass  # a message that is under way holds its lock
             self._session = None
             self._subs.clear()
             await self._place.close()
@@ -337,22 +380,18 @@ class Agent:
         await self.close()
 
 
-def _checked(role: Role, tools: Iterable[Any]) -> list[ToolDefinition]:
-    """The tools that are given, held against the role, as no type checker may have done."""
-    check_kind(
-        role,
-        Role,
-        "role",
-        "Agent",
-        'say "You know the stock.", or Role("clerk", "You know the stock.")',
-    )
+def _checked_tools(role: Role, tools: Iterable[Any]) -> list[ToolDefinition]:
+    """Return the tools as definitions; check them and the role, as a type checker would have."""
+    hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
+    check_kind(role, Role, "role", "Agent", hint)
     if role.schema is not None:
         schema_check(role.schema)
     check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
-    given = as_tools(list(tools))
-    if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in given]]:
-        what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-        raise ToolError(
-            what, where=role.name, hint="give the agent tools=[...]; the role need name none"
-        )
-    return given
+    definitions = as_tools(list(tools))
+    specs = [tool.spec for tool in definitions]
+    missing = [spec.name for spec in role.tools if spec not in specs]
+    if missing:
+        problem = f"it names {', '.join(missing)} among its tools, and no such tool is given"
+        hint = "give the agent tools=[...]; the role need name none"
+        raise ToolError(problem, where=role.name, hint=hint)
+    return definitions

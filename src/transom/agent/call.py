@@ -1,5 +1,5 @@
-"""One call: assemble the window, ask, read the answer strictly, and ask once more where it
-cannot be read.
+"""One call: assemble the window, ask, read the answer strictly, and ask once more if it cannot be
+read.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from transom.agent.messages import request_asked, say
+from transom.agent.messages import last_request, send_message
 from transom.agent.meter import Meter
 from transom.agent.models import Budget
-from transom.agent.session import Session
+from transom.agent.session import AgentSession, ConversationLog, RoleWindow
 from transom.agent.sub_agents import equip
 from transom.canonical import whole_text
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role
 from transom.llm.egress import unquote
 from transom.runs import Stage
-from transom.runs.observe import tell_unread
+from transom.runs.observe import log_unreadable
 from transom.telemetry import child_span, keys
 from transom.tools import Toolbox
 
@@ -36,9 +36,9 @@ class Answer(Generic[T]):
     """The outcome of a call.
 
     Attributes:
-        value: the reply, read.
+        value: the value that was read from the reply.
         reply: the reply as it came.
-        request: the request that it answers, the last one where there were several.
+        request: the request that it answers, the last one if there were several.
     """
 
     value: T
@@ -56,23 +56,22 @@ async def call(
     tools: Toolbox | None = None,
     budget: Budget | None = None,
 ) -> Answer[T]:
-    """Ask a role once, and a second time where the reply cannot be read or a gate holds something
-    against it.
+    """Ask a role once, and a second time if the reply cannot be read or a review finds something.
 
     A role with tools may call them in turns before it answers; the second time it is asked it sees
-    what came of them. When the stage runs again the answers are those of the journal, but for those
-    that nobody could read.
+    their results. When the stage runs again, answers come from the journal, except for those that
+    could not be read.
 
     Args:
-        stage: in whose journal replies and results of tools are kept.
-        role: who is asked.
-        blocks: what it is given beside its own prompt; the second request adds a block `retry` that
-            says what was wrong with the first reply, where the role sees that.
-        read: reply text -> value; ReplyError where it cannot be read.
-        review: value -> what is wrong with it. A second answer counts where less is wrong with it.
-        tools: those that the role declares.
-        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on
-            turns. Dollars are counted by its `prices`, else by the published list.
+        stage: the stage in whose journal replies and results of tools are kept.
+        role: the role that is asked.
+        blocks: blocks that it is given beside its own prompt. The second request adds a block
+            `retry` that says what was wrong with the first reply, if the role sees that block.
+        read: returns the value of a reply's text; raises ReplyError if it cannot be read.
+        review: returns what is wrong with a value. A second answer counts if less is wrong with it.
+        tools: the tools that the role declares.
+        budget: what the call may use, all replies counted. It takes the place of the toolbox's cap
+            on turns. Dollars are counted by its `prices`, else by the published list.
 
     Raises:
         ReplyError: the second reply cannot be read either.
@@ -81,79 +80,94 @@ async def call(
         InputError: the budget is in dollars, and a model that may answer has no price.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `Agent.send`.
     """
-    box = tools or Toolbox()
-    if role.tools != box.specs:
-        declared, given = (
-            ", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs)
-        )
-        what = f"it declares the tools [{declared}] and is given [{given}]"
-        raise ToolError(what, where=role.name, hint="give the role the specs of its toolbox")
-    meter = Meter()
-    meter.hold(budget or Budget(turns=box.max_turns), stage.host.chain.everyone)
-    session = Session(stage, "", role, box, meter, raises=True)
-    session.use(stage.claim_call(session.fingerprint(None, blocks)))
-    equip(session)
-
-    retries = RETRY in role.sees
+    session = _open_session(stage, role, blocks, tools or Toolbox(), budget)
+    may_retry = RETRY in role.sees
     try:
         try:
-            first = await _ask(session, blocks, read, last=not retries)
+            first = await _ask(session, blocks, read, is_last=not may_retry)
         except ReplyError as error:
-            if not retries:
+            if not may_retry:
                 raise
-            unread = Block(
-                RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again."
-            )
-            first = await _ask(session, [*blocks, unread], read, last=True)
+            complaint = f"Your last reply could not be read: {error}\nGive the whole answer again."
+            retry_blocks = [*blocks, Block(RETRY, complaint)]
+            first = await _ask(session, retry_blocks, read, is_last=True)
     except ReplyError:
-        # nobody could read it: the next attempt asks anew
-        await session.append("reset", {"to": 0, "turns": 0})
+        # An unreadable reply is of no use later: the next attempt of the stage asks anew.
+        await session.log.append("reset", {"to": 0, "turns": 0})
         raise
-    wrong = _reviewed(role, review, first.value) if review and retries else []
-    if review is None or not wrong:
+    if review is None or not may_retry:
         return first
-    listed = "\n".join(f"- {one}" for one in wrong)
-    mend = Block(RETRY, f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}")
+    findings = _review(role, review, first.value)
+    if not findings:
+        return first
+    listed = "\n".join(f"- {finding}" for finding in findings)
+    complaint = f"{_MEND}\n{listed}\n\nYour last answer was:\n\n{first.reply.text}"
     try:
-        second = await _ask(session, [*blocks, mend], read, last=True)
+        second = await _ask(session, [*blocks, Block(RETRY, complaint)], read, is_last=True)
     except (ReplyError, ProviderError, OutOfTurns, CapReached):
         return first  # an answer with findings is better than none: a person can mend it
-    return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
+    if len(_review(role, review, second.value)) < len(findings):
+        return second
+    return first
+
+
+def _open_session(
+    stage: Stage, role: Role, blocks: Sequence[Block], toolbox: Toolbox, budget: Budget | None
+) -> AgentSession:
+    """Return the conversation of a call; one that began with the same blocks is gone on with."""
+    if role.tools != toolbox.specs:
+        declared = ", ".join(spec.name for spec in role.tools)
+        available = ", ".join(spec.name for spec in toolbox.specs)
+        raise ToolError(
+            f"it declares the tools [{declared}] and is given [{available}]",
+            where=role.name,
+            hint="give the role the specs of its toolbox",
+        )
+    # Each call has a budget of its own; the purse of the run counts all of them.
+    meter = Meter()
+    meter.hold(budget or Budget(turns=toolbox.max_turns), stage.host.chain.everyone)
+    window = RoleWindow(stage, role, toolbox)
+    # An earlier attempt of the stage that asked the same is gone on with.
+    name = stage.claim_call(window.fingerprint(stage, None, blocks))
+    session = AgentSession(ConversationLog(stage, name), window, meter, raises_caps=True)
+    return equip(session)
 
 
 async def _ask(
-    session: Session, blocks: Sequence[Block], read: Callable[[str], T], *, last: bool
+    session: AgentSession, blocks: Sequence[Block], read: Callable[[str], T], *, is_last: bool
 ) -> Answer[T]:
-    """Ask once. Where nobody asks again, an answer that cannot be read is told to whoever looks
-    at the run.
+    """Ask once.
+
+    If an answer cannot be read and it is the last one, the log and the error say so: no further
+    request follows that would.
     """
-    await say(session, None, blocks)
-    messages = session.state.messages[: session.next]
-    reply, request = messages[-1].answer, request_asked(session, messages[-1])
+    await send_message(session, None, blocks)
+    messages = session.log.state.messages[: session.next_message]
+    reply, request = messages[-1].answer, last_request(session, messages[-1])
     assert reply and request, "it was asked and answered"
     try:
+        # A half answer may be readable by chance.
         if reply.stop == "length":
             raise ReplyError("the reply was cut off at its token limit")
         if reply.text != whole_text(reply.text):
             raise ReplyError("the reply holds half a character, which no file can keep")
         return Answer(read(reply.text), reply, request)
     except ReplyError as error:
-        if last:
-            chain, turns = (
-                session.stage.host.chain,
-                (*request.window.turns, AssistantMessage(reply.parts)),
-            )
-            unquote(
-                error, replace(request, window=replace(request.window, turns=turns)), chain.policy
-            )
-            tell_unread(request, error, chain, sum(len(one.replies) for one in messages))
+        if is_last:
+            chain = session.log.host.chain
+            # The error may quote the reply, so the reply counts for what is local, too.
+            turns = (*request.window.turns, AssistantMessage(reply.parts))
+            quoted = replace(request, window=replace(request.window, turns=turns))
+            unquote(error, quoted, chain.policy)
+            replies = sum(len(message.replies) for message in messages)
+            log_unreadable(request, error, chain, replies)
         raise
 
 
-def _reviewed(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:
-    with child_span(
-        f"check {role.name}", **{keys.OPERATION: keys.CHECK, keys.GATE: role.name}
-    ) as span:
-        wrong = list(review(value))
-        span.set(keys.FINDINGS, len(wrong))
-        return wrong
+def _review(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:
+    """Return the findings of a review, which is a span of its own."""
+    attributes = {keys.OPERATION: keys.CHECK, keys.GATE: role.name}
+    with child_span(f"check {role.name}", **attributes) as span:
+        findings = list(review(value))
+        span.set(keys.FINDINGS, len(findings))
+        return findings

@@ -1,4 +1,4 @@
-"""One message of a program: said once, found again in the journal, and answered."""
+"""One message of a program: sent once, found again in the journal, and answered."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from transom.agent.loop import run_message
-from transom.agent.models import Response
-from transom.agent.session import Session
+from transom.agent.models import Ended, Response
+from transom.agent.session import AgentSession, ConversationLog
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import check_message
 from transom.context.oversized import KeepsAnswers
@@ -26,226 +26,290 @@ from transom.errors import (
 from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share
 from transom.llm.checked import check_kind
 from transom.llm.codec import request_from_json
-from transom.runs.conversation import Message
+from transom.runs import Stage
+from transom.runs.conversation import ProgramMessage
 from transom.runs.observe import of_agent, of_conversation
 from transom.runs.tool_calls import egress_in_calls
 from transom.runs.windows import request_of
 from transom.telemetry import keys
 
 _LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
+_LONGEST_QUOTE = 80  # characters of a message in an error
 
 
-def checked_text(content: str, where: str, blocks: Sequence[Block] = ()) -> str:
-    """The text of a message, as a journal and a server can keep it; a blank one is refused, as
-    servers do it.
+def checked_text(content: str, conversation: str, blocks: Sequence[Block] = ()) -> str:
+    """Return the text of a message as a journal and a server can keep it.
+
+    Raises:
+        InputError: the text is blank, which servers refuse, or an argument has the wrong type.
     """
-    for one in blocks:
-        check_kind(one, Block, "a block of a message", where)
-    check_kind(content, str, "a message", where, "say it in text; data goes into a Block")
+    for block in blocks:
+        check_kind(block, Block, "a block of a message", conversation)
+    hint = "pass a text, and put data into a Block"
+    check_kind(content, str, "a message", conversation, hint)
     if not content.strip():
-        raise InputError(
-            "the message is blank", where=where, hint="say what is to be done, also of blocks"
-        )
+        hint = "write what is to be done, even if a block says it"
+        raise InputError("the message is blank", where=conversation, hint=hint)
     return whole_text(content)
 
 
-async def say(
-    session: Session,
+async def send_message(
+    session: AgentSession,
     text: str | None,
     blocks: Sequence[Block] = (),
     *,
     id: str = "",  # noqa: A002  the name of the field
 ) -> Response:
-    """Say something, or ask with blocks alone; what stands in the journal is answered from it,
-    and nobody is asked.
-    """
-    messages, number = session.state.messages, session.next
+    """Send a message, or ask with blocks alone; a message of the journal is answered from there."""
+    log = session.log
+    messages, number = log.state.messages, session.next_message
     if id:
-        known = [at for at, message in enumerate(messages) if message.data.get("id") == id]
-        number = known[0] if known else len(messages)
-    fingerprint = session.fingerprint(text, blocks)
+        number = _number_of(messages, id)
+    fingerprint = session.window.fingerprint(log.stage, text, blocks)
     if number < len(messages):
         message = messages[number]
-        same = bool(id) or message.data["fingerprint"] == fingerprint
-        if same and _is_current(session, message):
-            session.next = number + 1
-            return await again(session, number)
-        if session.stage.kept:
-            what = (
-                f'message {number + 1} was "{(message.text or "")[:80]}" and is'
-                f' "{(text or "")[:80]}" now'
-            )
-            if session.state.egress != "any":
-                what = f"message {number + 1} is another one now"
-            raise RunError(what, where=session.id, hint="begin with resume(), or give messages ids")
-        await session.append("reset", {"to": number, "turns": message.first_turn})
-    told: dict[str, Json] = {"text": text, "fingerprint": fingerprint, **({"id": id} if id else {})}
+        # An id names its message whatever its text is now.
+        is_same = bool(id) or message.data["fingerprint"] == fingerprint
+        if is_same and _is_current(log.stage, message):
+            session.next_message = number + 1
+            return await answer_again(session, number)
+        if log.stage.is_kept:
+            raise _other_message(log, number, message.text, text)
+        await log.append("reset", {"to": number, "turns": message.first_turn})
+    event: dict[str, Json] = {"text": text, "fingerprint": fingerprint}
+    if id:
+        event["id"] = id
     try:
-        await session.append("user_message", told | await _comes_with(session, text, blocks))
+        await log.append("user_message", event | await _attachments(session, text, blocks))
     finally:
-        if len(session.state.messages) > number:  # who is cancelled meanwhile may have said it
-            session.next = number + 1
-    return await answer(session)
+        # The message of a cancelled task may be in the journal all the same.
+        if len(messages) > number:
+            session.next_message = number + 1
+    return await answer_last(session)
 
 
-def _is_current(session: Session, message: Message) -> bool:
-    """True where an answer rests on what there is today; in a kept conversation what was said
-    stays said.
-    """
-    chain = session.stage.host.chain
-    replies = [] if session.stage.kept else [data["reply"] for data in message.replies.values()]
-    return all(
-        chain.is_current(reply["by"], [AnsweredFrom(**source) for source in reply["answered_from"]])
-        for reply in replies
+def _number_of(messages: Sequence[ProgramMessage], id: str) -> int:  # noqa: A002  as above
+    """Return the number of the message with an id, or the number of a new one."""
+    for number, message in enumerate(messages):
+        if message.data.get("id") == id:
+            return number
+    return len(messages)
+
+
+def _other_message(
+    log: ConversationLog, number: int, earlier: str | None, text: str | None
+) -> RunError:
+    """Return the error of another text at the position of a kept message."""
+    problem = (
+        f'message {number + 1} was "{(earlier or "")[:_LONGEST_QUOTE]}" and is'
+        f' "{(text or "")[:_LONGEST_QUOTE]}" now'
     )
+    if log.state.egress != "any":
+        problem = f"message {number + 1} is another one now"  # an error may leave the machine
+    return RunError(problem, where=log.id, hint="begin with resume(), or give messages ids")
 
 
-async def _comes_with(
-    session: Session, text: str | None, blocks: Sequence[Block]
+def _is_current(stage: Stage, message: ProgramMessage) -> bool:
+    """Return whether an answer rests on today's sources; in a kept conversation it always does."""
+    if stage.is_kept:
+        return True
+    for record in message.replies.values():
+        reply = record["reply"]
+        sources = [AnsweredFrom(**source) for source in reply["answered_from"]]
+        if not stage.host.chain.is_current(reply["by"], sources):
+            return False
+    return True
+
+
+async def _attachments(
+    session: AgentSession, text: str | None, blocks: Sequence[Block]
 ) -> dict[str, Json]:
-    """The rest of the event of a message: its blocks, those recalled for it, its egress."""
-    recalled = await _recall(session, text or "") if session.sources else ()
+    """Return the rest of a message's event: its blocks, those recalled for it, its egress."""
+    window = session.window
+    recalled: tuple[Block, ...] = ()
+    if session.sources:
+        recalled = await _recall(session, text or "")
+    # A message that can never fit is refused before it is journaled.
     if text is not None:
-        window = (*session.always, *blocks, *recalled)
-        check_message(session.role, window, text, budget=session.window, tokens=session.correction)
-    told: dict[str, Json] = {"egress": "local"} if egress_in_calls() != "any" else {}
-    for name, given in (("blocks", blocks), ("recalled", recalled)):
-        if given:
-            data = compact_json([one.to_json() for one in given]).encode("utf-8", "surrogatepass")
-            told[name] = await session.stage.host.store.put_blob(data)
-    return told
+        all_blocks = (*window.always, *blocks, *recalled)
+        correction = session.index.correction()
+        check_message(window.role, all_blocks, text, budget=window.budget, tokens=correction)
+    fields: dict[str, Json] = {}
+    if egress_in_calls() != "any":
+        fields["egress"] = "local"
+    for name, attached in (("blocks", blocks), ("recalled", recalled)):
+        if attached:
+            text_of_blocks = compact_json([block.to_json() for block in attached])
+            data = text_of_blocks.encode("utf-8", "surrogatepass")
+            fields[name] = await session.log.host.store.put_blob(data)
+    return fields
 
 
-async def _recall(session: Session, query: str) -> tuple[Block, ...]:
-    """The blocks of an agent's sources on a message, within the window's share for advice."""
-    room = session.window.limits(session.role.settings.max_tokens)["playbook"]
-    found: list[Block] = []
-    with session.stage.host.telemetry.span(
-        f"recall {session.id}", **of_conversation(session.stage.place, session.id)
-    ):
+async def _recall(session: AgentSession, query: str) -> tuple[Block, ...]:
+    """Return what the agent's sources have on a message, within the window's share for advice."""
+    log, window = session.log, session.window
+    correction = session.index.correction()
+    tokens = window.budget.limits(window.role.settings.max_tokens)["playbook"]
+    recalled: list[Block] = []
+    attributes = of_conversation(log.stage.place, log.id)
+    with log.host.telemetry.span(f"recall {log.id}", **attributes):
         for number, source in enumerate(session.sources):
-            left = room - sum(session.correction.count(block.text) for block in found)
-            given: Sequence[Any] = await source.blocks(
-                query, max(0, left) // (len(session.sources) - number)
-            )
-            found += given
-    return tuple(found)
+            # What a source does not use is shared by the sources after it.
+            share = max(0, tokens) // (len(session.sources) - number)
+            blocks: Sequence[Any] = await source.blocks(query, share)
+            for block in blocks:
+                tokens -= correction.count(block.text)
+                recalled.append(block)
+    return tuple(recalled)
 
 
-async def again(session: Session, number: int) -> Response:
-    """The answer to a message of the journal; the last one is gone on with where it has none."""
-    state = session.state
-    message = state.messages[number]
-    for data in message.replies.values():
-        session.stage.pin(session.role.name, data["reply"]["by"])
-    session.take_in(number)
+async def answer_again(session: AgentSession, number: int) -> Response:
+    """Return the response to a message of the journal; the last one is gone on with if it has no
+    answer.
+    """
+    log = session.log
+    message = log.state.messages[number]
+    # Later calls of this attempt ask the provider that answered then.
+    for record in message.replies.values():
+        log.stage.pin(session.window.role.name, record["reply"]["by"])
+    session.replay(number)
     if message.answer is not None:
         return _response_to(session, message, message.answer)
-    if number < len(state.messages) - 1:
-        error, what = message.error or ("it was stopped", "")
-        raise Unanswered(f"{error}: {what}" if what else error, where=session.id)
-    return await answer(session)
+    if number < len(log.state.messages) - 1:
+        error, reason = message.error or ("it was stopped", "")
+        raise Unanswered(f"{error}: {reason}" if reason else error, where=log.id)
+    return await answer_last(session)
 
 
-async def answer(session: Session) -> Response:
-    """Have the last message answered. A cap that is reached is no error but where the session
-    says so.
+async def answer_last(session: AgentSession) -> Response:
+    """Have the last message answered.
+
+    A cap that is reached ends the response, unless the session raises caps as errors.
     """
-    host = session.stage.host
-    session.deadline = session.meter.deadline(session.parent.deadline if session.parent else None)
-    session.take_in(len(session.state.messages) - 1)
+    log, parent = session.log, session.parent
+    state, host = log.state, log.host
+    # A sub-conversation has no more time than the message of its parent.
+    session.deadline = session.meter.deadline(parent.deadline if parent else None)
+    session.replay(len(state.messages) - 1)
     try:
-        if session.raises:
-            return _response_to(session, session.state.messages[-1], await run_message(session))
-        attributes = of_agent(session.role.name, session.stage.place, session.id)
-        with host.telemetry.span(f"invoke_agent {session.role.name}", **attributes) as span:
-            span.set(keys.MESSAGES, len(session.state.turns))
-            ended = ""
+        if session.raises_caps:
+            return _response_to(session, state.messages[-1], await run_message(session))
+        role = session.window.role.name
+        attributes = of_agent(role, log.stage.place, log.id)
+        with host.telemetry.span(f"invoke_agent {role}", **attributes) as span:
+            span.set(keys.MESSAGES, len(state.turns))
+            # A program sees a cap as the end of a response, since it may raise the budget and
+            # resume. Errors of every other kind are raised.
+            cap: Any = ""
             try:
                 reply = await run_message(session)
             except (CapReached, OutOfTurns) as error:
-                ended = error.cap if isinstance(error, CapReached) else "turns"
-                _note_failure(session, error)
-                span.set(keys.CAP, ended)
-                reply = session.state.pending or Reply(())
-            return _response_to(session, session.state.messages[-1], reply, ended=ended)
+                cap = error.cap if isinstance(error, CapReached) else "turns"
+                _note_failure(log, error)
+                span.set(keys.CAP, cap)
+                reply = state.pending or Reply(())
+            return _response_to(session, state.messages[-1], reply, cap=cap)
     except BaseException as error:
-        _note_failure(session, error)
+        _note_failure(log, error)
         raise
     finally:
         session.deadline = None
+        # Results and failures that nobody waited for are in the journal when the program goes on.
         await host.settle()
 
 
-def _note_failure(session: Session, error: BaseException) -> None:
-    """Journal what ended the last message, for whoever runs the program again."""
-    message = session.state.open_message
-    if (
-        not isinstance(error, TransomError | asyncio.CancelledError)
-        or isinstance(error, StoreError)
-        or not message
-    ):
+def _note_failure(log: ConversationLog, error: BaseException) -> None:
+    """Journal what ended the last message, for the next time that the program runs."""
+    message = log.state.open_message
+    if message is None or isinstance(error, StoreError):
         return
-    what = (
-        error.reason
-        if isinstance(error, Paused)
-        else error.what
-        if isinstance(error, TransomError)
-        else ""
-    )
-    found = (type(error).__name__, what if session.state.egress == "any" else "")
-    if message.error != found:
-        told = {**session.key._asdict(), "error": found[0], "what": found[1]}
-        session.stage.host.append_soon("message_failed", told)
+    if isinstance(error, Paused):
+        reason = error.reason
+    elif isinstance(error, TransomError):
+        reason = error.what
+    elif isinstance(error, asyncio.CancelledError):
+        reason = ""
+    else:
+        return
+    if log.state.egress != "any":
+        reason = ""  # it may quote local text
+    failure = (type(error).__name__, reason)
+    if message.error != failure:
+        record = {**log.key._asdict(), "error": failure[0], "what": failure[1]}
+        log.host.append_soon("message_failed", record)
 
 
-def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
-    """The response to a message."""
-    state, whole = session.state, message.answer is not None
-    live = session.asked is not None and session.asked[0] is message
-    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls", "pause") else reply.stop)
-    # Credit is given when the agent may be closed.
-    asked = request_asked(session, message) if live or "recalled" in message.data else None
+def _response_to(
+    session: AgentSession, message: ProgramMessage, reply: Reply, *, cap: Ended | None = None
+) -> Response:
+    """Return the response to a message.
+
+    Args:
+        session: the conversation.
+        message: the message.
+        reply: its answer, or the last reply before a cap.
+        cap: the cap that ended it.
+    """
+    state = session.log.state
+    is_live = session.last_request is not None and session.last_request[0] is message
+    ended: Any = reply.stop
+    if cap:
+        ended = cap
+    elif reply.stop in ("end", "tool_calls", "pause"):
+        ended = "answered"
+    # Credit for what was recalled is given later, when the agent may be closed: the request is
+    # looked up now then.
+    request: Request | None = None
+    if is_live or "recalled" in message.data:
+        request = last_request(session, message)
+    # Of a message of the journal: the conversation as it was with its answer.
+    turns, usage, replies = state.turns, state.spent.usage, None
+    if message.answer is not None:
+        turns, usage, replies = turns[: message.end], message.usage, message.spent
     return Response(
         reply.text,
-        how,
-        message.usage if whole else state.spent.usage,
-        session.meter.usd(session.account, state.spent, message.spent if whole else None),
-        tuple(state.turns[: message.end] if whole else state.turns),
-        session.role.output,
-        lambda: asked or request_asked(session, message),
+        ended,
+        usage,
+        session.meter.usd(session.log.account, state.spent, replies),
+        tuple(turns),
+        session.window.role.output,
+        lambda: request or last_request(session, message),
     )
 
 
-def request_asked(session: Session, message: Message) -> Request | None:
-    """The last request of a message; None where there was none."""
-    if session.asked and session.asked[0] is message:
-        return session.asked[1]
+def last_request(session: AgentSession, message: ProgramMessage) -> Request | None:
+    """Return the last request of a message, or None if no model was asked."""
+    if session.last_request and session.last_request[0] is message:
+        return session.last_request[1]
     if not message.replies:
         return None
-    data = message.replies[max(message.replies)]
-    found = request_from_json(request_of(session.stage.host.store, data["window"], session.state))
-    shares = tuple(Share(name, used, limit) for name, (used, limit) in data["shares"].items())
-    return replace(
-        found,
-        window=replace(found.window, shares=shares, egress=data["reply"].get("egress", "any")),
-    )
+    # The request is rebuilt from the blobs and turns that the journal names.
+    record = message.replies[max(message.replies)]
+    log = session.log
+    request = request_from_json(request_of(log.host.store, record["window"], log.state))
+    shares = []
+    for name, (used_tokens, limit) in record["shares"].items():
+        shares.append(Share(name, used_tokens, limit))
+    egress = record["reply"].get("egress", "any")
+    return replace(request, window=replace(request.window, shares=tuple(shares), egress=egress))
 
 
-async def keep_answer(session: Session) -> None:
-    """Have the sources that keep answers keep the last one; from the journal too, since a kill may
-    have come between.
+async def keep_answer(session: AgentSession) -> None:
+    """Have the sources that keep answers keep the last one.
 
-    The place is the same whenever the program runs again, so nothing is kept twice.
+    This is done for answers of the journal, too, since a kill may have come in between. Each answer
+    has the same place whenever the program runs again, so nothing is kept twice.
     """
-    number, state = session.next - 1, session.state
-    message = state.messages[number]
+    log, number = session.log, session.next_message - 1
+    message = log.state.messages[number]
     if message.answer is None or not message.answer.text.strip():
         return
-    turns = state.turns[message.first_turn : message.end]
-    calls = [call for turn in turns if isinstance(turn, AssistantMessage) for call in turn.calls]
-    sources = [f"{call.name} {compact_json(call.arguments)}"[:_LONGEST_SOURCE] for call in calls]
+    sources = []
+    for turn in log.state.turns[message.first_turn : message.end]:
+        if isinstance(turn, AssistantMessage):
+            for call in turn.calls:
+                sources.append(f"{call.name} {compact_json(call.arguments)}"[:_LONGEST_SOURCE])
+    place = f"{log.stage.place}/{log.id} message {number + 1}"
     for source in session.sources:
         if isinstance(source, KeepsAnswers):
-            place = f"{session.stage.place}/{session.id} message {number + 1}"
-            await source.keep(place, message.answer.text, sources=sources, egress=state.egress)
+            await source.keep(place, message.answer.text, sources=sources, egress=log.state.egress)

@@ -41,15 +41,17 @@ class Meter:
             InputError: the budget is in dollars, and a provider has no known price.
         """
         check_kind(budget, Budget, "budget", "Agent")
-        known = budget.prices or self.purse.prices
-        if known is None and prices is not None:
-            known = Prices.load(prices)
+        # A larger budget of the same conversation need not name the prices again.
+        price_list = budget.prices or self.purse.prices
+        if price_list is None and prices is not None:
+            price_list = Prices.load(prices)
         if budget.usd is not None:
-            (known or published()).check(providers)
+            (price_list or published()).check(providers)
+        # A model on this machine costs nothing.
         local = {provider.name for provider in providers if provider.local}
         self.budget = budget
         self.purse.set_limits(
-            tokens=budget.tokens, usd=budget.usd, prices=known, free=self.purse.free | local
+            tokens=budget.tokens, usd=budget.usd, prices=price_list, free=self.purse.free | local
         )
 
     def usd(self, account: Hashable, spent: Spent, replies: int | None = None) -> float | None:
@@ -65,8 +67,10 @@ class Meter:
         """
         if self.budget.seconds is None:
             return outer
-        own = time.monotonic() + self.budget.seconds
-        return own if outer is None else min(own, outer)
+        deadline = time.monotonic() + self.budget.seconds
+        if outer is None:
+            return deadline
+        return min(deadline, outer)
 
     def seconds_left(self, deadline: float | None) -> float | None:
         """Return the seconds until a deadline, None for no limit; CapReached if it is over."""
@@ -74,10 +78,15 @@ class Meter:
             return None
         seconds = deadline - time.monotonic()
         if seconds <= 0:
-            raise self.late()
+            raise self.timed_out()
         return seconds
 
-    def late(self) -> CapReached:
+    def check_purse(self, account: Hashable, spent: Spent) -> None:
+        """Raise CapReached if a conversation has used all that it may."""
+        self.purse.take_in(account, spent.replies)
+        self.purse.check()
+
+    def timed_out(self) -> CapReached:
         """Return the error to raise when the time is over."""
         limit = self.budget.seconds or 0.0
         return CapReached("seconds", limit, limit)

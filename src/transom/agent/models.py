@@ -1,6 +1,4 @@
-"""The data of a program and an agent: a budget, the response to a message, and the events for a
-listener.
-"""
+"""The data that a program and an agent exchange: a budget, responses, and events."""
 
 from __future__ import annotations
 
@@ -24,17 +22,18 @@ _ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that a conversation may use, with all below it.
+    """The most that a conversation and its sub-conversations may use.
 
     Each call reserves what it may take before it is sent, so `tokens` and `usd` are exceeded by at
     most one call.
 
     Attributes:
-        turns: replies to one message that may call tools; the model is told when they are used up.
-        tokens: read and written, over the whole conversation and its sub-conversations.
+        turns: the number of replies to one message that may call tools; the model is told when they
+            are used up.
+        tokens: tokens read and written, over the whole conversation and its sub-conversations.
         usd: the same in dollars; needs a price of every hosted model that may answer.
-        seconds: one message may take, tools and sub-conversations included.
-        prices: by which dollars are counted; the published ones where None.
+        seconds: seconds that one message may take, including tools and sub-conversations.
+        prices: the price list by which dollars are counted; None for the published prices.
     """
 
     turns: int = MAX_TURNS
@@ -45,11 +44,15 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name in ("turns", "tokens", "usd", "seconds"):
-            most: object = getattr(self, name)
-            number = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0
-            if not number and (most is not None or name == "turns"):
-                what = f"{name} must be a number from 0 on, and is {most!r}"
-                raise InputError(what, where="Budget", hint="None is no cap, but for turns")
+            limit: object = getattr(self, name)
+            if limit is None and name != "turns":
+                continue
+            # A bool is an int in Python.
+            is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            # Written so that NaN, which is less than nothing and more than nothing, is refused.
+            if not (is_number and limit >= 0):  # type: ignore[operator]  # it is a number
+                problem = f"{name} must be a number from 0 on, and is {limit!r}"
+                raise InputError(problem, where="Budget", hint="None is no cap, but for turns")
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,15 @@ class Response:
     """The response to a message.
 
     Attributes:
-        text: what the role said last.
-        ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the
+        text: the text of the last reply.
+        ended: `answered`, or the reason why there is no answer: `length` and `refusal` are the
             model's; the others are caps, and `Agent.resume` goes on from there once the budget is
             raised.
         usage: tokens of the whole conversation so far.
-        usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine;
-            None where nobody knows what a reply of it cost.
-        turns: the conversation so far, this message's included.
-        output: what the answer follows, as its role says it.
+        usd: US dollars that the whole conversation has cost so far, 0 for models on this machine;
+            None if the cost of a reply is unknown.
+        turns: the conversation so far, including this message.
+        output: the schema or class that the answer follows, as its role declares it.
     """
 
     text: str
@@ -78,20 +81,22 @@ class Response:
 
     @property
     def window(self) -> Window | None:
-        """The window of the last call; None where a cap left no call."""
+        """The window of the last call; None if a cap left no call."""
         request = self._request()
-        return request.window if request else None
+        if request is None:
+            return None
+        return request.window
 
     @property
     def value(self) -> Any:
-        """The answer of a role with an `output`: an instance of its model class, or for a schema
-        the JSON as data.
+        """The answer of a role with an `output`: an instance of its model class, or the JSON data
+        of a schema.
 
-        None where the role has none, or did not come to an answer (see `ended`).
+        None if the role has no output, or there is no answer (see `ended`).
 
         Raises:
-            ReplyError: the class takes no such answer: it knows more than its schema, or is another
-                one today.
+            ReplyError: the class refuses the answer: it checks more than its schema says, or has
+                changed since.
         """
         if self.output is None or self.ended != "answered":
             return None
@@ -100,26 +105,30 @@ class Response:
     @property
     def shown(self) -> tuple[str, ...]:
         """Ids of the insights and memories in the last call's window, in order."""
-        window, found = self.window, list[str]()
-        for block in window.blocks if window else ():
+        window = self.window
+        if window is None:
+            return ()
+        ids: list[str] = []
+        for block in window.blocks:
             if block.name in ("playbook", "insights", "memory", "memories"):
-                found += _ID.findall(block.text)
-        return tuple(dict.fromkeys(found))
+                ids += _ID.findall(block.text)
+        return tuple(dict.fromkeys(ids))  # each once, in order
 
     @property
     def cited(self) -> tuple[str, ...]:
         """The ids of `shown` that the answer names; only these earn credit."""
-        said = set(re.findall(r"(?<![a-z])[a-z]+(?:-[0-9a-z]+)+", self.text))
-        return tuple(one for one in self.shown if one in said)
+        # Only ids of the window count: a model may invent one.
+        words = set(re.findall(r"(?<![a-z])[a-z]+(?:-[0-9a-z]+)+", self.text))
+        return tuple(shown_id for shown_id in self.shown if shown_id in words)
 
 
-# -- what goes on ----------------------------------------------------------------------------------
+# -- events ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ReplyDelta:
-    """A piece of a reply that is still coming: text, a whole tool call, or that all of it so far
-    is void.
+    """A piece of a reply that is still coming: text, a whole tool call, or the news that all pieces
+    so far are void.
     """
 
     conversation: str
@@ -128,7 +137,7 @@ class ReplyDelta:
 
 @dataclass(frozen=True)
 class ReplyReceived:
-    """A whole reply, in the journal."""
+    """A whole reply; it is in the journal."""
 
     conversation: str
     reply: Reply
@@ -136,7 +145,7 @@ class ReplyReceived:
 
 @dataclass(frozen=True)
 class ToolCallStarted:
-    """A tool call begins; or begins to be answered, where it is refused or was made before."""
+    """The beginning of a tool call, also of one that is refused or was made before."""
 
     conversation: str
     call: ToolCall
@@ -144,8 +153,8 @@ class ToolCallStarted:
 
 @dataclass(frozen=True)
 class ToolCallFinished:
-    """The result of a tool call, as soon as it is known; the model is told an outline where it
-    is long.
+    """The result of a tool call, as soon as it is known. If it is long, the model gets an
+    outline.
     """
 
     conversation: str

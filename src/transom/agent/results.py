@@ -1,90 +1,100 @@
-"""Results that are too large for a window: kept in the store, named by a model, and read in
-parts.
-"""
+"""Results that are too large for a window: stored, named by a model, and read in parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from transom.agent.session import CALLER, Session
+from transom.agent.session import CALLER, AgentSession, ConversationLog
 from transom.canonical import digest
-from transom.context import History
+from transom.context import History, TokenCorrection
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import Oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.errors import InvalidArgumentsError, ToolRefused
 from transom.llm import ToolResult
 from transom.llm.turns import strictest
+from transom.store import Store
 from transom.tools import Arguments, ToolDefinition, ToolOutcome, ToolReturn
 from transom.tools.definition import outcome_from_json
 
 
-async def keep(session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
-    """A result of more than so many tokens goes to the store and to a file; an outline stands in
-    its place.
+async def store_large_result(
+    log: ConversationLog, outcome: ToolOutcome, limit: int, correction: TokenCorrection
+) -> ToolOutcome:
+    """Store a result of more than `limit` tokens, also as a file for people.
+
+    Returns:
+        The outcome with an outline in the place of its result, or the same outcome if the result is
+        small or the outline would be no shorter.
     """
-    tokens = session.correction
-    if tokens.fits(outcome.result.content, most):
+    if correction.fits(outcome.result.content, limit):
         return outcome
-    whole = whole_of(session, outcome) if outcome.kept else outcome.result
-    data = whole.content.encode("utf-8", "surrogatepass")
-    big = Oversized(whole, name_of(digest(data)), tokens.count(whole.content), most, "refer")
-    told = await in_thread_if_large(len(whole.content), lambda: big.reference(tokens))
-    if tokens.count(told.content) >= tokens.count(outcome.result.content):
+    result = outcome.result
+    # It was stored before, and is now cut further: the outline must tell of the whole text.
+    if outcome.kept:
+        result = stored_result(log.host.store, outcome)
+    data = result.content.encode("utf-8", "surrogatepass")
+    tokens = correction.count(result.content)
+    large = Oversized(result, name_of(digest(data)), tokens, limit, "refer")
+    outline = await in_thread_if_large(len(result.content), lambda: large.reference(correction))
+    if correction.count(outline.content) >= correction.count(outcome.result.content):
         return outcome
-    sha = await session.stage.host.store.put_blob(data)
-    session.stage.note(f"results/{big.source}.txt", whole.content)
-    return replace(outcome, result=told, kept=sha)
+    sha = await log.host.store.put_blob(data)
+    log.stage.note(f"results/{large.source}.txt", result.content)
+    return replace(outcome, result=outline, kept=sha)
 
 
 def name_of(sha: str) -> str:
-    """The name of a kept result."""
+    """Return the name of a stored result."""
     return f"result-{sha[:10]}"
 
 
-def whole_of(session: Session, outcome: ToolOutcome) -> ToolResult:
-    """A kept result as it came."""
-    text = session.stage.host.store.get_blob(outcome.kept).decode("utf-8", "surrogatepass")
+def stored_result(store: Store, outcome: ToolOutcome) -> ToolResult:
+    """Return a stored result in full."""
+    text = store.get_blob(outcome.kept).decode("utf-8", "surrogatepass")
     return replace(outcome.result, content=text)
 
 
-def outcomes_kept(session: Session) -> Iterator[tuple[str, ToolOutcome]]:
-    """The outcomes whose results are kept, by name; those of the conversations around it first."""
+def stored_outcomes(session: AgentSession) -> Iterator[tuple[str, ToolOutcome]]:
+    """Yield the outcomes whose results are stored, by name.
+
+    Those of the conversations around this one come first.
+    """
     if session.parent:
-        yield from outcomes_kept(session.parent)
-    for message in session.state.messages:
-        for came in message.results.values():
-            for outcome in came.values():
+        yield from stored_outcomes(session.parent)
+    for message in session.log.state.messages:
+        for outcomes in message.results.values():
+            for outcome in outcomes.values():
                 if outcome.get("kept"):
                     yield name_of(outcome["kept"]), outcome_from_json(outcome)
 
 
 async def _read(arguments: Arguments) -> ToolReturn:
-    """A part of a kept result, or of an event word for word, whatever was folded since."""
-    session, name = CALLER.get()[0], str(arguments["source"])
-    turns, kept = History.of(session.state.turns), dict(outcomes_kept(session))
-    if name in kept:
-        whole = whole_of(session, kept[name])
-    elif (event := turns.find(name)) and event.text.strip():
-        whole = ToolResult(
-            name, name, event.text, egress=strictest(*[one.egress for one in event.turns])
-        )
+    """Return a part of a stored result, or of an event, word for word even if it was folded."""
+    session, name = CALLER.get().session, str(arguments["source"])
+    events = History.of(session.log.state.turns)
+    # Names of stored results win: an event is called `event N`, which no result is.
+    outcomes = dict(stored_outcomes(session))
+    if name in outcomes:
+        result = stored_result(session.log.host.store, outcomes[name])
+    elif (event := events.find(name)) and event.text.strip():
+        egress = strictest(*[turn.egress for turn in event.turns])
+        result = ToolResult(name, name, event.text, egress=egress)
     else:
-        there = ", ".join([*kept, f"event 1 to event {turns.count}"])
-        raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
+        names = ", ".join([*outcomes, f"event 1 to event {events.count}"])
+        raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {names}")
+    limit, correction = session.window.budget.result_tokens, session.index.correction()
     try:
-        told = read_slice(
-            whole.content, arguments, session.window.result_tokens, session.correction
-        )
+        text = read_slice(result.content, arguments, limit, correction)
     except ToolRefused as error:
-        error.egress = whole.egress  # it names what there is
+        error.egress = result.egress  # the error names parts of the result
         raise
     except RecursionError as error:
         raise ToolRefused(
             "it is nested too deeply to be shown by a pointer", hint="read it by lines"
         ) from error
-    return ToolReturn(told, egress=whole.egress)
+    return ToolReturn(text, egress=result.egress)
 
 
 READING = ToolDefinition(
@@ -96,4 +106,4 @@ READING = ToolDefinition(
     fresh=True,
     of_run=True,
 )
-"""The tool of the runtime that reads parts of what is kept or folded."""
+"""The tool of the runtime that reads parts of what is stored or folded."""

@@ -1,18 +1,21 @@
-"""The open conversation of an agent in this process, and what is kept of it between two
-requests.
+"""The open conversation of an agent in this process, cut into the parts that its functions need.
+
+`ConversationLog` reads and writes the journal, `RoleWindow` knows the role and the fixed part of
+its requests, `ConversationIndex` follows the conversation as it grows, and `Listener` tells the
+program what happens. An `AgentSession` holds one of each.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from transom.agent.meter import Meter
-from transom.agent.models import Event, OnEvent
+from transom.agent.models import Event, OnEvent, ReplyDelta
 from transom.canonical import Json, digest
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
@@ -21,264 +24,338 @@ from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
 from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm.deltas import Delta
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
-from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message
+from transom.runs.conversation import CallPlace, ConversationState, ProgramMessage
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
 from transom.tools.toolbox import OWN
 
 
-class Derived:
-    """The values that follow from a conversation and grow with it: made anew where turns were taken
-    back.
+class ConversationLog:
+    """The journal of one conversation: its state, and the events that are appended to it.
 
     Attributes:
-        window: the turns that windows hold, the older part of them folded.
+        stage: the stage or run in whose journal the events are.
+        host: the run of that stage.
+        id: the conversation's name in its stage.
+        key: the stage, epoch and name: what the conversation is found by in its run.
+        account: the name under which a purse counts it, together with the conversations around it.
+        state: the conversation as its events have it.
     """
 
-    def __init__(self, state: Conversation, next_model: Callable[[], str]) -> None:
-        self.state, self.version, self._next_model = state, state.version, next_model
-        self.window, self._correction = History(), UNCORRECTED
-        self._turns = self._marks = self._replies = self._searched = 0
-        self._learned: dict[str, TokenCorrection] = {}
-        self._made: dict[str, ToolResult] = {}
+    def __init__(self, stage: Stage, id: str) -> None:  # noqa: A002  the conversation's
+        self.stage = stage
+        self.host = stage.host
+        self.id = id
+        self.key = stage.key(id)
+        self.account = (stage.host.id, *self.key.root)
+        self.state: ConversationState = stage.state(id)
 
-    def history(self) -> History:
-        """The content of windows, with all turns."""
-        turns, marks = self.state.turns, self.state.marks
-        if self._turns < len(turns):
-            for end, mark in marks[self._marks :]:
-                self.window = self.window.add(*turns[self._turns : end]).add(mark=mark)
-                self._turns = end
-            self.window = self.window.add(*turns[self._turns :])
-            self._turns, self._marks = len(turns), len(marks)
-        return self.window
+    async def append(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Append an event."""
+        await self.host.append(kind, {**self.key._asdict(), **data})
 
-    def correction(self) -> TokenCorrection:
-        """The estimate of tokens as the next model counts them, learned from the usage that came
-        back.
+    def refuse(self) -> None:
+        """Raise RunError if the caller is a tool handler of the same run, or a stage of the run
+        that keeps this conversation.
         """
-        state = self.state
-        if self._replies != state.replies:
-            for message in state.messages[-1:] if self._replies else state.messages:
-                for ordinal, data in message.replies.items():
-                    if ordinal >= self._replies and "size" in data:
-                        by, usage = data["reply"]["by"], data["reply"]["usage"]
-                        known = self._learned.get(by, UNCORRECTED)
-                        self._learned[by] = known.learned(
-                            Measure(*data["size"]), usage["input_tokens"]
-                        )
-            self._replies = state.replies
-            self._correction = self._learned.get(self._next_model(), UNCORRECTED)
-        return self._correction
+        refuse_in_tool_call(self.host, self.id)
+        if self.stage.is_kept:
+            refuse_in_stage(self.host, self.id)
 
-    def equal(self, call: ToolCall) -> ToolResult | None:
-        """The result of the first equal call that succeeded."""
-        turns = self.state.turns
-        for at in range(self._searched or 1, len(turns)):
-            turn: Turn = turns[at]
-            before: Any = turns[at - 1]
-            if isinstance(turn, ToolResults):
-                for one, result in zip(before.calls, turn.results, strict=True):
-                    if not result.is_error:
-                        self._made.setdefault(one.wanted, result)
-        self._searched = len(turns)
-        return self._made.get(call.wanted)
+    def place(self, number: int) -> CallPlace:
+        """Return the place of a call of the last reply."""
+        return CallPlace(self.key, self.state.replies - 1, number)
+
+    def blocks_of(self, message: ProgramMessage) -> Iterator[Block]:
+        """Yield the blocks that a message came with, and those that were recalled for it."""
+        for name in ("blocks", "recalled"):
+            if sha := message.data.get(name):
+                for block in json.loads(self.host.store.get_blob(sha)):
+                    yield Block(**block)
+
+    def outcomes_of(self, message: ProgramMessage) -> Iterator[tuple[CallPlace, Any]]:
+        """Yield the outcomes of a message's calls, and of those in the sub-conversations that these
+        calls opened.
+        """
+        messages = [(self.key, message)]
+        for key, conversation in self.host.state.conversations.items():
+            opener = key.opener
+            if opener and opener.key == self.key and opener.ordinal in message.replies:
+                for sub_message in conversation.messages:
+                    messages.append((key, sub_message))
+        for key, answered_message in messages:
+            # Results of replies that do not stand any more are in no message.
+            for ordinal, outcomes in answered_message.results.items():
+                for call, outcome in outcomes.items():
+                    yield CallPlace(key, ordinal, call), outcome
 
 
-@dataclass(eq=False)
-class Session:
-    """The open conversation of one agent, or of one of its sub-conversations.
+class RoleWindow:
+    """The role of a conversation, its tools, and the fixed part of its requests.
 
     Attributes:
-        stage: in whose journal its events are.
-        seat: how sub-conversations are asked.
-        tell: is told what happens; None where nobody listens.
+        toolbox: the tools that the role may call.
         always: blocks that every message is answered from.
-        deadline: when the message that is under way has to be over.
-        next: which message the program says next.
-        in_brief: shortens the kept result of a call, of which it is told the number.
-        raises: whether a cap that is reached is an error, and no end that a response names.
-        unheard: the error of a listener.
-        asked: the last request, and the message that it is of.
+        budget: the tokens of a window, for the models that may answer.
     """
 
-    stage: Stage
-    id: str
-    role_given: Role
-    toolbox: Toolbox
-    meter: Meter
-    seat: SubConversationSeat = field(default_factory=SubConversationSeat)
-    tell: OnEvent | None = None
-    always: tuple[Block, ...] = ()
-    sources: tuple[BlockSource, ...] = ()
-    parent: Session | None = None
-    deadline: float | None = None
-    next: int = 0
-    in_brief: Callable[[Session, int, ToolCall, ToolOutcome], Awaitable[ToolOutcome]] | None = None
-    raises: bool = False
-    unheard: Exception | None = None
-    asked: tuple[Message, Request] | None = None
-    key: ConversationKey = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.use(self.id)
-        self.window = self.stage.host.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
-        self._role = self.window.held(self.role_given)
-        self._derived: Derived | None = None
+    def __init__(
+        self, stage: Stage, role: Role, toolbox: Toolbox, always: tuple[Block, ...] = ()
+    ) -> None:
+        self.toolbox = toolbox
+        self.always = always
+        self.budget = stage.host.budget.on(stage.host.chain.of(role.name).caps)
+        self._role = self.budget.held(role)
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
-
-    def use(self, id: str) -> None:  # noqa: A002  the conversation's
-        """Go on as the conversation of that id."""
-        self.id, self.key = id, self.stage.key(id)
-
-    @property
-    def account(self) -> tuple[str, ...]:
-        """The name under which a purse counts it, together with the conversations around it."""
-        return (self.stage.host.id, *self.key.root)
-
-    def check_purse(self, state: Conversation) -> None:
-        """Raise CapReached if the conversation used all that it may."""
-        purse = self.meter.purse
-        if purse.is_capped:
-            purse.take_in(self.account, state.spent.replies)
-            purse.check()
-
-    @property
-    def state(self) -> Conversation:
-        """The conversation as its events have it; it is another object after a failed write."""
-        try:  # asked for several times a turn
-            return self.stage.host.state.conversations[self.key]
-        except KeyError:
-            return self.stage.state(self.id)
-
-    @property
-    def derived(self) -> Derived:
-        """The values that follow from the conversation."""
-        state, known = self.state, self._derived
-        if known is None or known.state is not state or known.version != state.version:
-            self._derived = known = Derived(
-                state, partial(self.stage.next_model, self.role_given.name)
-            )
-        return known
 
     @property
     def role(self) -> Role:
-        """The role that is asked, with the tools that there are now."""
+        """The role, with the tools that are registered now."""
+        # The toolbox makes a new tuple only if a tool is added.
         if self._role.tools is not self.toolbox.specs:
             self._role = replace(self._role, tools=self.toolbox.specs)
         return self._role
 
     @cached_property
     def check(self) -> Check | None:
-        """Holds an answer to the role's schema; None for free text."""
-        return None if self.role_given.schema is None else schema_check(self.role_given.schema)
-
-    @property
-    def correction(self) -> TokenCorrection:
-        """See `Derived.correction`."""
-        return self.derived.correction()
-
-    def fingerprint(self, text: str | None, blocks: Sequence[Block]) -> str:
-        """A digest of a message; in a stage also of who is asked, and who answers."""
-        told: list[Json] = [text, [block.to_json() for block in blocks]]
-        if not self.stage.kept:
-            own = replace(
-                self.role, tools=tuple(spec for spec in self.role.tools if spec.name not in OWN)
-            )
-            told += [
-                own.digest,
-                self.stage.host.chain.fingerprint(own),
-                [block.to_json() for block in self.always],
-            ]
-        return digest(told)
+        """The check of an answer against the role's schema; None for free text."""
+        schema = self._role.schema
+        if schema is None:
+            return None
+        return schema_check(schema)
 
     def frame(self, role: Role, blocks: tuple[Block, ...]) -> Frame:
-        """The rest of a window, around the conversation; made anew where a tool came, or other
-        blocks are given.
+        """Return the part of a window around the conversation.
+
+        It is made again only if a tool was registered or other blocks are given.
         """
+        # Identity is enough: a message has the same tuple of blocks for all its calls.
         if self._frame is None or self._frame[0] is not role or self._frame[1] is not blocks:
-            self._frame = role, blocks, frame_of(role, blocks, self.window)
+            self._frame = role, blocks, frame_of(role, blocks, self.budget)
         return self._frame[2]
 
-    async def append(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Append an event."""
-        await self.stage.append(kind, self.id, {**data})
+    def fingerprint(self, stage: Stage, text: str | None, blocks: Sequence[Block]) -> str:
+        """Return the digest of a message; in a stage also of the role and of the providers."""
+        content: list[Json] = [text, [block.to_json() for block in blocks]]
+        if not stage.is_kept:
+            # The runtime offers its own tools on the way, so they do not count.
+            specs = tuple(spec for spec in self.role.tools if spec.name not in OWN)
+            role = replace(self.role, tools=specs)
+            always: list[Json] = [block.to_json() for block in self.always]
+            content += [role.digest, stage.host.chain.fingerprint(role), always]
+        return digest(content)
 
-    def refuse(self) -> None:
-        """Refuse a tool handler of the same run, and one of its stages where the run keeps this,
-        with a RunError.
+
+class ConversationIndex:
+    """The values that are computed from a conversation and grow with it.
+
+    If turns were taken back, all of them are computed again.
+
+    Args:
+        state: the conversation.
+        next_model: returns the name of the model that is asked next.
+
+    Attributes:
+        window: the turns of the last window, the older ones of them folded.
+    """
+
+    def __init__(self, state: ConversationState, next_model: Callable[[], str]) -> None:
+        self._state = state
+        self._next_model = next_model
+        self._begin()
+
+    def _begin(self) -> None:
+        self._version = self._state.version
+        self.window = History()
+        self._correction = UNCORRECTED
+        self._corrections: dict[str, TokenCorrection] = {}
+        self._earlier_results: dict[str, ToolResult] = {}
+        # How far each of the values has come.
+        self._turns = 0
+        self._marks = 0
+        self._replies = 0
+        self._searched = 0
+
+    def history(self) -> History:
+        """Return the content of the next window, with all turns."""
+        if self._version != self._state.version:
+            self._begin()
+        turns = self._state.turns
+        if self._turns < len(turns):
+            marks = self._state.marks
+            # A mark belongs to the event that ends with its turn, so turns are added in between.
+            for end, mark in marks[self._marks :]:
+                self.window = self.window.add(*turns[self._turns : end]).add(mark=mark)
+                self._turns = end
+            self.window = self.window.add(*turns[self._turns :])
+            self._turns = len(turns)
+            self._marks = len(marks)
+        return self.window
+
+    def correction(self) -> TokenCorrection:
+        """Return the estimate of tokens as the next model counts them, learned from the usage of
+        earlier calls.
         """
-        refuse_in_tool_call(self.stage.host, self.id)
-        if self.stage.kept:
-            refuse_in_stage(self.stage.host, self.id)
+        state = self._state
+        if self._version != state.version:
+            self._begin()
+        if self._replies != state.replies:
+            # Only the last message can have replies that were not looked at yet.
+            messages = state.messages[-1:] if self._replies else state.messages
+            for message in messages:
+                self._learn_from(message)
+            self._replies = state.replies
+            self._correction = self._corrections.get(self._next_model(), UNCORRECTED)
+        return self._correction
 
-    def blocks_of(self, message: Message) -> tuple[Block, ...]:
-        """All that a message is answered from: the blocks it came with, and what was recalled
-        for it.
-        """
-        found = list(self.always)
-        for name in ("blocks", "recalled"):
-            if sha := message.data.get(name):
-                found += [Block(**one) for one in json.loads(self.stage.host.store.get_blob(sha))]
-        return tuple(found)
+    def _learn_from(self, message: ProgramMessage) -> None:
+        for ordinal, record in message.replies.items():
+            if ordinal >= self._replies and "size" in record:
+                model, usage = record["reply"]["by"], record["reply"]["usage"]
+                correction = self._corrections.get(model, UNCORRECTED)
+                size = Measure(*record["size"])
+                self._corrections[model] = correction.learned(size, usage["input_tokens"])
 
-    @property
-    def given(self) -> list[Block]:
-        """All blocks that its messages are answered from."""
-        blocks = [
-            *self.always,
-            *(block for message in self.state.messages for block in self.blocks_of(message)),
-        ]
-        return [block for number, block in enumerate(blocks) if block not in blocks[:number]]
+    def earlier_result(self, call: ToolCall) -> ToolResult | None:
+        """Return the result of the first equal call that succeeded, or None."""
+        if self._version != self._state.version:
+            self._begin()
+        turns = self._state.turns
+        # Results always follow the reply that called for them.
+        for number in range(self._searched or 1, len(turns)):
+            turn: Turn = turns[number]
+            if isinstance(turn, ToolResults):
+                reply: Any = turns[number - 1]
+                for earlier_call, result in zip(reply.calls, turn.results, strict=True):
+                    if not result.is_error:
+                        self._earlier_results.setdefault(earlier_call.wanted, result)
+        self._searched = len(turns)
+        return self._earlier_results.get(call.wanted)
 
-    def take_in(self, number: int) -> None:
-        """A message of the journal counts: its tools hear again what came of their calls, and
-        quotas are as then.
-        """
-        box, message = self.toolbox, self.state.messages[number]
-        if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
-            for place, outcome in self._outcomes(message):
-                box.recall(outcome_from_json(outcome), place)
 
-    def _outcomes(self, message: Message) -> Iterator[tuple[CallPlace, Any]]:
-        """The outcomes of the calls of a message, and of those in the sub-conversations that
-        these opened.
-        """
-        within = [(self.key, message)]
-        for key, sub in self.stage.host.state.conversations.items():
-            at = key.opener
-            if at and at.key == self.key and at.ordinal in message.replies:
-                within += [(key, one) for one in sub.messages]
-        for key, one in within:
-            for ordinal, came in one.results.items():
-                for call, outcome in came.items():
-                    yield CallPlace(key, ordinal, call), outcome
+class Listener:
+    """The function of a program that receives the events of one conversation.
 
-    def place(self, number: int) -> CallPlace:
-        """The place of a call of the last reply."""
-        return CallPlace(self.key, self.state.replies - 1, number)
+    An error of the function does not interrupt what is under way: `check` raises it when the work
+    is in the journal.
+    """
 
-    def hear(self, kind: Callable[..., Event], *parts: object) -> None:
-        """Tell the listener of an event. Its error is raised once what is under way is in the
-        journal.
-        """
+    def __init__(self, on_event: OnEvent, conversation: str) -> None:
+        self.on_event = on_event
+        self._conversation = conversation
+        self._error: Exception | None = None
+
+    def tell(self, event: Event) -> None:
+        """Pass an event to the program."""
         try:
-            if self.tell:
-                self.tell(kind(self.id, *parts))
-        except Exception as error:  # noqa: BLE001  see above
-            self.unheard = self.unheard or error
+            self.on_event(event)
+        except Exception as error:  # noqa: BLE001  `check` raises it
+            self._error = self._error or error
 
-    def check_listener(self) -> None:
-        """Raise the error of a listener."""
-        error, self.unheard = self.unheard, None
+    def tell_delta(self, piece: Delta) -> None:
+        """Pass a piece of a reply to the program."""
+        self.tell(ReplyDelta(self._conversation, piece))
+
+    def check(self) -> None:
+        """Raise the first error of the program's function, if there was one."""
+        error, self._error = self._error, None
         if error:
             raise error
 
 
-CALLER: ContextVar[tuple[Session, str]] = ContextVar("caller")
-"""In the handler of a tool of the runtime: the conversation that calls it, and the id of one
-that it may open.
-"""
+class ResultShortener(Protocol):
+    """The function that shortens the stored result of a call for the model."""
+
+    async def __call__(
+        self, session: AgentSession, number: int, call: ToolCall, outcome: ToolOutcome
+    ) -> ToolOutcome:
+        """Return the outcome as the model gets it.
+
+        Args:
+            session: the conversation.
+            number: the number of the call in its reply.
+            call: the call.
+            outcome: its outcome, with an outline in the place of the result.
+        """
+        ...
+
+
+@dataclass(eq=False)
+class AgentSession:
+    """The open conversation of one agent, or of one of its sub-conversations.
+
+    Attributes:
+        log: its journal.
+        window: its role, tools and window.
+        meter: what it may use, together with the conversations around it.
+        sub_settings: settings of its sub-conversations.
+        listener: tells the program what happens; None if nobody listens.
+        sources: what each message is looked up in.
+        parent: the conversation that opened it; None for an agent's own.
+        shorten: shortens stored results for the model.
+        raises_caps: whether a cap that is reached is an error instead of the end of a response.
+        deadline: when the message that is under way has to be over.
+        next_message: the number of the message that the program sends next.
+        last_request: the last request of this process, and the message that it belongs to.
+        index: what is computed from the conversation as it grows.
+    """
+
+    log: ConversationLog
+    window: RoleWindow
+    meter: Meter
+    sub_settings: SubConversationSeat = field(default_factory=SubConversationSeat)
+    listener: Listener | None = None
+    sources: tuple[BlockSource, ...] = ()
+    parent: AgentSession | None = None
+    shorten: ResultShortener | None = None
+    raises_caps: bool = False
+    deadline: float | None = None
+    next_message: int = 0
+    last_request: tuple[ProgramMessage, Request] | None = None
+    index: ConversationIndex = field(init=False)
+
+    def __post_init__(self) -> None:
+        # A fallback may answer in the middle of a conversation, so the model is asked for each
+        # time.
+        next_model = partial(self.log.stage.next_model, self.window.role.name)
+        self.index = ConversationIndex(self.log.state, next_model)
+
+    def blocks_of(self, message: ProgramMessage) -> tuple[Block, ...]:
+        """Return all blocks that a message is answered from."""
+        return (*self.window.always, *self.log.blocks_of(message))
+
+    def all_blocks(self) -> list[Block]:
+        """Return all blocks that its messages are answered from, each of them once."""
+        blocks = [*self.window.always]
+        for message in self.log.state.messages:
+            # The same block may come with several messages.
+            for block in self.log.blocks_of(message):
+                if block not in blocks:
+                    blocks.append(block)
+        return blocks
+
+    def replay(self, number: int) -> None:
+        """Count a message of the journal: its tools see their earlier outcomes again, and quotas
+        are as they were then.
+        """
+        toolbox = self.window.toolbox
+        if any(tool.recall or tool.limits.calls is not None for tool in toolbox.tools):
+            for place, outcome in self.log.outcomes_of(self.log.state.messages[number]):
+                toolbox.recall(outcome_from_json(outcome), place)
+
+
+class Caller(NamedTuple):
+    """The call whose handler is running: its conversation, and the name of the sub-conversation
+    that it may open.
+    """
+
+    session: AgentSession
+    sub_name: str
+
+
+CALLER: ContextVar[Caller] = ContextVar("caller")
+"""Set while the handler of one of the runtime's own tools runs."""

@@ -28,20 +28,19 @@ from transom.store import Store
 KIND = NAMELESS = "agent"
 """The kind of the runs of agents, and the name of a role that is given as a text."""
 SUB = ".sub"
-"""The end of the name of a sub-conversation's role; before it stands that of the role that opens
-it.
+"""The end of the name of a sub-conversation's role; the name of the role that opens it stands
+before it.
 """
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The provider of an agent, and the settings that hold for it.
+    """The provider of an agent, and its settings.
 
     Attributes:
         provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain;
-            None: the one of `llm.agent`.
-        settings: those of the command line's file and variables come from
-            `transom.config.load_settings`.
+            None for the provider of the setting `llm.agent`.
+        settings: the settings; `transom.config.load_settings` reads those of the command line.
     """
 
     provider: str | Provider | Chain | None = None
@@ -58,16 +57,25 @@ class Setup:
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:
-        """The setup of an agent. A name is looked up in the settings of the current folder;
-        objects need none.
+        """Return the setup of an agent.
+
+        A name is looked up in the settings of the current folder; an object needs no settings.
         """
         if isinstance(provider, Setup):
             return provider
-        return cls(provider, load_settings() if isinstance(provider, str | None) else Settings())
+        if isinstance(provider, str | None):
+            return cls(provider, load_settings())
+        return cls(provider)
 
     def chain(self, role: str, limits: RateLimitStore) -> Chain:
-        """The providers of a role of that name and its sub-conversations; InputError where none
-        is configured.
+        """Return the providers of a role and its sub-conversations.
+
+        Args:
+            role: the name of the role.
+            limits: where the rate limits of the providers are counted.
+
+        Raises:
+            InputError: no provider is configured.
         """
         if isinstance(self.provider, Chain):
             return self.provider
@@ -79,25 +87,33 @@ class Setup:
             seat_spec,
         )
 
-        llm, spec, where = self.settings.llm, self.provider, "provider"
+        llm, spec = self.settings.llm, self.provider
+        setting = "provider"  # where an error says that the name comes from
         if spec is None:
-            where = place_of_seat(self.settings, llm.agent)
-            spec = seat_spec(llm.agent, self.settings.model.split(","), where)
+            setting = place_of_seat(self.settings, llm.agent)
+            spec = seat_spec(llm.agent, self.settings.model.split(","), setting)
         if not isinstance(spec, str):
             hint = (
                 "give the agent a provider, set llm.agent.provider and .model, or give it a stage"
                 " of a run"
             )
             raise InputError("no provider is configured", where=role, hint=hint)
-        around = Surroundings(Path.cwd(), self.settings, store=limits, where=where)
+        around = Surroundings(Path.cwd(), self.settings, store=limits, where=setting)
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:
-        """The role as the settings have it asked; InputError where its strategy needs a memory,
-        and there is none.
+        """Return the role with the settings of `llm.agent`.
+
+        Args:
+            role: the role as the program declares it.
+            memory: whether a source of the agent keeps answers.
+
+        Raises:
+            InputError: the role's strategy needs a memory, and there is none.
         """
         seat = self.settings.llm.agent
         strategy = seat.strategy or role.strategy
+        # Without a place for its answers the strategy would lose all of them without a word.
         if strategy == "memory" and not memory:
             hint = "give the agent one, e.g. sources=[Recall(memory)]"
             raise InputError(
@@ -107,38 +123,41 @@ class Setup:
 
 
 def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
-    """The call settings of a seat: those that the settings give, over those of its role."""
-    given = {"max_tokens": seat.max_tokens, "temperature": seat.temperature}
-    told = {name: value for name, value in given.items() if value is not None}
-    return replace(settings, **told) if told else settings  # type: ignore[arg-type]
+    """Return the call settings of a role, with those that its seat overrides."""
+    if seat.max_tokens is not None:
+        settings = replace(settings, max_tokens=seat.max_tokens)
+    if seat.temperature is not None:
+        settings = replace(settings, temperature=seat.temperature)
+    return settings
 
 
 class DeferredStore:
-    """The store of rate limits: the process' own, or a home's once that is open, which is after
-    the providers are.
+    """The store of rate limits: the process' own, or a home's once the home is open.
+
+    The providers are made before the home is opened.
     """
 
     def __init__(self) -> None:
         self.store: RateLimitStore = PROCESS
 
     def get(self, table: str, key: str) -> Json | None:
+        """Return a document; see `RateLimitStore`."""
         return self.store.get(table, key)
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
-        """See `RateLimitStore`."""
+        """Replace a document if it equals `old`; see `RateLimitStore`."""
         return await self.store.swap(table, key, old, new)
 
 
 @dataclass(frozen=True)
 class Home:
-    """A run of an agent's own, that can be gone on with.
+    """A run of an agent's own, which a later process can go on with.
 
     Attributes:
         workspace: the `.transom` folder.
-        name: of the conversation; the same name and role are the same conversation, whoever asks
-            and when.
-        store: the workspace's database, where the program has it open for many conversations at
-            once; each opens it for itself where None.
+        name: the name of the conversation; the same name and role are always the same conversation.
+        store: the workspace's database, if the program has it open for many conversations at once;
+            if None, each conversation opens it for itself.
     """
 
     workspace: Path | str
@@ -152,101 +171,121 @@ class Home:
 
     @staticmethod
     async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
-        """The role's conversations that were not closed with all answered: cut off, at a pause, a
-        cap or an error.
+        """Return the role's conversations that still have something open: a message without an
+        answer, after a kill, a pause, a cap or an error.
 
-        Those that another process has open now are among them; opening one of these raises
+        Conversations that another process has open now are among them; opening one of these raises
         `RunBusy`.
         """
-        workspace = Path(workspace)
-        if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
+        folder = Path(workspace)
+        if not folder.is_dir():
             return []
-        async with there.open_store() as store:
-            rows: list[Any] = list(store.items(RUNS).values())
-            mine = [
-                row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name
-            ]
-            left = [row for row in mine if fold(store.read(f"run/{row['id']}")).status != "done"]
-        return [
-            Home(workspace, row["inputs"]["name"])
-            for row in sorted(left, key=lambda row: str(row["id"]))
-        ]
+        opened = Workspace.at(folder)
+        if not opened.has_store:
+            return []
+        names: dict[str, str] = {}
+        async with opened.open_store() as store:
+            row: Any
+            for row in store.items(RUNS).values():
+                if row["kind"] != KIND or row["inputs"]["role"] != role.name:
+                    continue
+                if fold(store.read(f"run/{row['id']}")).status != "done":
+                    names[str(row["id"])] = row["inputs"]["name"]
+        # The id of a run begins with the time when it began.
+        return [Home(folder, name) for _, name in sorted(names.items())]
 
 
 AgentLocation: TypeAlias = Stage | Run | Named | Home | None
-"""The place where an agent lives: a stage, a run, either under a name, a home, or nowhere for
-long.
+"""The place where a conversation is kept: a stage or a run, either under a name, or a home; None if
+it is gone with its agent.
 """
 
 
 class AgentPlace:
-    """The place where an agent lives, and its providers there.
+    """The place where a conversation is kept, and its providers there.
 
     Attributes:
-        stage: in whose journal it is; None until `open` where it has a run of its own.
+        stage: the stage in whose journal it is; None if the agent opens a run of its own.
         setup: the provider as given, and the settings.
-        chain: the providers, made.
-        closing: lets go of the run when the agent is closed.
+        chain: the providers.
+        closing: what is closed with the agent.
     """
 
     def __init__(
-        self, role: str, provider: str | Provider | Chain | Setup | None, at: AgentLocation
+        self, role: str, provider: str | Provider | Chain | Setup | None, location: AgentLocation
     ) -> None:
-        where = (Home, Stage, Run, Named, type(None))
-        check_kind(at, where, "at", "Agent", 'say at=Home(".transom", "monday"), or leave it out')
-        self._home = at if isinstance(at, Home) else None
-        self._role, self._limits = role, DeferredStore()
-        stage = at.kept if isinstance(at, Run) else at.stage if isinstance(at, Named) else at
-        self.stage = stage if isinstance(stage, Stage) else None
+        kinds = (Home, Stage, Run, Named, type(None))
+        hint = 'say at=Home(".transom", "monday"), or leave it out'
+        check_kind(location, kinds, "at", "Agent", hint)
+        self._home = location if isinstance(location, Home) else None
+        self._role = role
+        self._limits = DeferredStore()
+        self.stage: Stage | None = None
+        if isinstance(location, Stage):
+            self.stage = location
+        elif isinstance(location, Named):
+            self.stage = location.stage
+        elif isinstance(location, Run):
+            self.stage = location.kept
         self.closing = AsyncExitStack()
-        if self.stage and provider is not None:
-            raise InputError(
-                "an agent in a run asks the run's own providers", hint="leave provider out"
-            )
-        self.setup = Setup() if self.stage else Setup.of(provider)
-        self.chain = self.stage.host.chain if self.stage else self.setup.chain(role, self._limits)
+        if self.stage:
+            if provider is not None:
+                problem = "an agent in a run asks the run's own providers"
+                raise InputError(problem, hint="leave provider out")
+            self.setup = Setup()
+            self.chain = self.stage.host.chain
+        else:
+            self.setup = Setup.of(provider)
+            self.chain = self.setup.chain(role, self._limits)
 
     async def open(self) -> Stage:
-        """The stage as it is; else open a run of the agent's own, without a home in a folder
-        that goes with it.
+        """Return the agent's stage, or that of a new run of its own.
+
+        Without a home, the run is in a folder that is deleted with the agent.
         """
         if self.stage:
             return self.stage
-        settings, home = self.setup.settings, self._home
+        settings = self.setup.settings
         try:
-            if home is None:
-                folder = tempfile.mkdtemp(prefix="transom-")
-                self.closing.callback(
-                    weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True)
-                )
-                home = Home(Path(folder, ".transom"), MAIN)
+            home = self._home or self._temporary_home()
             exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
             workspace = Workspace.at(home.workspace, exporter=exporter)
-            if (store := home.store) is None:
+            store = home.store
+            # A store that the program opened is closed by the program.
+            if store is None:
                 store = await self.closing.enter_async_context(workspace.open_store())
+            # The role's name, not its text: a home goes on with a changed prompt.
             inputs: dict[str, Json] = {"name": home.name, "role": self._role}
-            opened = Run.open(
+            opened = await Run.open(
                 KIND, inputs, name=home.name, workspace=workspace, store=store, chain=self.chain
             )
-            run = await self.closing.enter_async_context(await opened)
+            run = await self.closing.enter_async_context(opened)
         except BaseException:
             await self.close()
             raise
+        # A stage has the budget of its run; an agent's own run has that of its settings.
         run.budget = WindowBudget.of(settings.window)
         if self._home:
             self._limits.store = store
-        if not isinstance(self.setup.provider, Chain):  # they were made here
+        if not isinstance(self.setup.provider, Chain):  # a program closes its own chain itself
             self.closing.push_async_callback(self.chain.aclose)
         self.closing.push_async_callback(_finish, run)
         return run.kept
 
+    def _temporary_home(self) -> Home:
+        folder = tempfile.mkdtemp(prefix="transom-")
+        # An agent that is never closed leaves no folder either.
+        remove = weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True)
+        self.closing.callback(remove)
+        return Home(Path(folder, ".transom"), MAIN)
+
     async def close(self) -> None:
-        """Let go of what was opened; it can be opened again."""
+        """Close what was opened; it can be opened again."""
         closing, self.closing = self.closing, AsyncExitStack()
         await closing.aclose()
 
 
 async def _finish(run: Run) -> None:
-    """Record how the run of an agent ends: done where all that was said in it has its answer."""
-    if not run.state.waiting:
+    """Record how the run of an agent ends: `done` if each message has its answer."""
+    if not run.state.waiting:  # otherwise it is paused, and says so already
         await run.finish("stopped" if run.kept.state(MAIN).open_message else "done")

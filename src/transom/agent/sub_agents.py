@@ -2,8 +2,8 @@
 only a summary.
 
 Each has a log of its own and a link to its parent. A tool call opens one, named
-`PARENT/REPLY.CALL`: of `delegate`, of a declared `SubAgent`, or one whose result is too large. A
-program opens one by a name, or by what it is asked.
+`PARENT/REPLY.CALL`: a call of `delegate`, of a declared `SubAgent`, or a call whose result is too
+large. A program opens one by a name, or by its purpose.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from transom.agent.messages import say
-from transom.agent.results import READING, name_of, outcomes_kept, whole_of
-from transom.agent.session import CALLER, Session
+from transom.agent.messages import send_message
+from transom.agent.results import READING, name_of, stored_outcomes, stored_result
+from transom.agent.session import CALLER, AgentSession, ConversationLog, Listener, RoleWindow
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import PURPOSE, SOURCE, oversized
 from transom.context.slices import READ_SLICE
-from transom.context.summary import Summary, hold, said_in, seen_in, summarised, summary_room
+from transom.context.summary import (
+    Summary,
+    said_in,
+    seen_in,
+    summarised,
+    summary_room,
+    without_unsupported,
+)
 from transom.errors import (
     OutOfTurns,
     ProviderError,
@@ -51,22 +58,21 @@ _log = logging.getLogger(__name__)
 
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _ROLE = Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
-_MOST_TOKENS = 2_000  # tokens of an answer where there is no source to measure it by
+_MOST_TOKENS = 2_000  # tokens of an answer if there is no source to measure it by
+_LONGEST_ARGUMENTS = 300  # characters of a call's arguments in the purpose of its summary
 _TASK, _SUM_UP = "task", "Now sum up what you found"
-"""Ids of the message of a sub-conversation that a call opened, and of the last one of a
-program's.
+"""Ids of the message of a sub-conversation that a call opened, and of the last message of a
+program's sub-conversation.
 """
 _FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
-"""The failures of a sub-conversation; lines chosen by rule stand in the place of its answer
-then.
-"""
+"""The failures of a sub-conversation after which lines chosen by rule stand in for its answer."""
 
 
-# -- of a call -------------------------------------------------------------------------------------
+# -- sub-conversations of a call -------------------------------------------------------------------
 
 
-def _asking_for(name: str, description: str) -> dict[str, Json]:
-    """The schema of arguments of which there is one, a text."""
+def _text_argument(name: str, description: str) -> dict[str, Json]:
+    """Return the schema of arguments that are a single text."""
     text: Json = {"type": "string", "minLength": 1, "description": description}
     return {
         "type": "object",
@@ -76,9 +82,9 @@ def _asking_for(name: str, description: str) -> dict[str, Json]:
     }
 
 
-async def _delegated(arguments: Arguments) -> ToolReturn:
-    parent, name = CALLER.get()
-    return await _looked_into(parent, name, str(arguments["purpose"]))
+async def _delegate(arguments: Arguments) -> ToolReturn:
+    caller = CALLER.get()
+    return await _look_into(caller.session, caller.sub_name, str(arguments["purpose"]))
 
 
 class _Delegate(ToolDefinition):
@@ -94,11 +100,11 @@ _DELEGATE = _Delegate(
     "delegate",
     "Have something looked into in a conversation of its own, and get a short answer. Use it for"
     " what is long.",
-    _asking_for(
+    _text_argument(
         "purpose",
         "What you need to know, and the names of kept results that say it, in a sentence or two.",
     ),
-    _delegated,
+    _delegate,
     effect="pure",
     of_run=True,
 )
@@ -107,15 +113,15 @@ _DELEGATE = _Delegate(
 class SubAgent(ToolDefinition):
     """A role that the model of another agent may hand a task to, as it calls a tool.
 
-    The task is done in a conversation of its own, within the budget of the agent that has it; what
-    comes back is its answer.
+    The task is done in a conversation of its own, within the budget of the agent that has it; its
+    answer comes back as the tool's result.
 
     Args:
-        role: who does it.
-        name: of the tool.
-        description: by which a model decides when to hand a task on.
-        tools: what it may call. Without effects among them, several sub-agents of one reply run
-            side by side.
+        role: the role that does the task.
+        name: the name of the tool.
+        description: tells a model when to hand a task on.
+        tools: the tools that the role may call. Without effects among them, several sub-agents of
+            one reply run side by side.
     """
 
     _tools: Sequence[ToolDefinition]
@@ -127,16 +133,18 @@ class SubAgent(ToolDefinition):
         description: str,
         tools: Sequence[ToolDefinition | Function] = (),
     ) -> None:
-        given = as_tools(tools)
-        object.__setattr__(self, "_tools", given)  # the base class is frozen
+        definitions = as_tools(tools)
+        object.__setattr__(self, "_tools", definitions)  # the base class is frozen
 
-        async def handed_on(arguments: Arguments) -> ToolReturn:
-            parent, opens = CALLER.get()
-            box, task = Toolbox(given, redact=parent.toolbox.redact), str(arguments["task"])
-            return await _answered_by(_sub_session(parent, opens, role, box), task, task)
+        async def do_task(arguments: Arguments) -> ToolReturn:
+            parent, sub_name = CALLER.get()
+            task = str(arguments["task"])
+            toolbox = Toolbox(definitions, redact=parent.window.toolbox.redact)
+            sub = _sub_session(parent, sub_name, role, toolbox)
+            return await _answer_and_close(sub, task, task)
 
-        asks = _asking_for("task", "What is to be done, in full.")
-        super().__init__(name, description, asks, handed_on, effect="idempotent", of_run=True)
+        parameters = _text_argument("task", "What is to be done, in full.")
+        super().__init__(name, description, parameters, do_task, effect="idempotent", of_run=True)
 
     def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether one of its own tools has effects; its conversation is its own.
@@ -147,116 +155,134 @@ class SubAgent(ToolDefinition):
         return any(tool.has_effects(self._tools) for tool in self._tools)
 
 
-def equip(session: Session) -> Session:
+def equip(session: AgentSession) -> AgentSession:
     """Give a conversation the runtime's own tools."""
-    session.in_brief = _in_brief
-    if session.role.strategy == "sub_conversation":
-        session.toolbox.offer(_DELEGATE)
-    if any(outcomes_kept(session)):
-        session.toolbox.offer(READING)
+    session.shorten = _shorten
+    if session.window.role.strategy == "sub_conversation":
+        session.window.toolbox.offer(_DELEGATE)
+    if any(stored_outcomes(session)):
+        session.window.toolbox.offer(READING)
     return session
 
 
-async def _in_brief(
-    session: Session, number: int, call: ToolCall, outcome: ToolOutcome
+async def _shorten(
+    session: AgentSession, number: int, call: ToolCall, outcome: ToolOutcome
 ) -> ToolOutcome:
-    """A kept result as the model is told it: its outline, or a summary by a sub-conversation."""
-    whole, tokens = whole_of(session, outcome), session.correction
-    session.toolbox.offer(READING)
-    # a sub-conversation opens none
-    strategy: Strategy = "truncate" if session.parent else session.role.strategy
-    big = oversized(whole, name_of(outcome.kept), strategy, session.window, tokens)
-    if big is None or big.remedy == "refer":
+    """Return a stored result as its outline, or as a summary by a sub-conversation."""
+    log, budget, correction = session.log, session.window.budget, session.index.correction()
+    result = stored_result(log.host.store, outcome)
+    session.window.toolbox.offer(READING)
+    # A sub-conversation opens no further ones.
+    strategy: Strategy = "truncate" if session.parent else session.window.role.strategy
+    large = oversized(result, name_of(outcome.kept), strategy, budget, correction)
+    if large is None or large.remedy == "refer":
         return outcome
-    purpose = (
-        f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was"
-        " asked."
+    arguments = str(call.arguments)[:_LONGEST_ARGUMENTS]
+    purpose = f"What this result of {call.name}({arguments}) says that answers what was asked."
+    _, opening = await in_thread_if_large(
+        len(result.content), lambda: large.opening(purpose, budget, correction)
     )
-    _, shown = await in_thread_if_large(
-        len(whole.content), lambda: big.opening(purpose, session.window, tokens)
-    )
-    beside = len(session.state.pending.calls) if session.state.pending else 1
-    # what all summaries of one reply may take together
-    brief = replace(big, limit=big.limit // beside)
-    room = brief.room(tokens, session.seat.ratio)
-    told = await _looked_into(
-        session, session.place(number).opens, purpose, room, whole.content, [shown]
-    )
-    return replace(
-        outcome,
-        result=replace(
-            brief.in_brief(str(told.content)), egress=strictest(whole.egress, told.egress)
-        ),
-    )
+    # The summaries of one reply share the room that one of them would have.
+    calls = len(log.state.pending.calls) if log.state.pending else 1
+    brief = replace(large, limit=large.limit // calls)
+    tokens = brief.room(correction, session.sub_settings.ratio)
+    sub_name = log.place(number).opens
+    summary = await _look_into(session, sub_name, purpose, tokens, result.content, [opening])
+    egress = strictest(result.egress, summary.egress)
+    return replace(outcome, result=replace(brief.in_brief(str(summary.content)), egress=egress))
 
 
-async def _looked_into(
-    parent: Session,
+async def _look_into(
+    parent: AgentSession,
     name: str,
     purpose: str,
-    room: int = _MOST_TOKENS,
+    tokens: int = _MOST_TOKENS,
     source: str = "",
-    shown: Sequence[Block] = (),
+    opening: Sequence[Block] = (),
 ) -> ToolReturn:
-    """A summary, of so many tokens, of what a sub-conversation finds in a source and by its
-    parent's tools.
+    """Have a sub-conversation look into a source with its parent's tools.
+
+    Args:
+        parent: the conversation that asks.
+        name: the name of the sub-conversation.
+        purpose: what it is to find out.
+        tokens: the most tokens of its summary.
+        source: the text that it looks into, if there is one.
+        opening: the blocks that show it the source.
     """
-    asked = [turn.text for turn in parent.state.turns if isinstance(turn, UserMessage)]
-    background = f"The parent agent was asked: {asked[-1]}" if asked else ""
-    blocks = (*_purpose_blocks(purpose, background, parent.state.egress), *shown)
-    sub = _sub_session(parent, name, sub_role(parent.role, parent.seat, room))
-    return await _answered_by(sub, purpose, None, blocks, source, room)
+    state = parent.log.state
+    background = ""
+    for turn in state.turns:
+        if isinstance(turn, UserMessage):
+            background = f"The parent agent was asked: {turn.text}"
+    blocks = (*_purpose_blocks(purpose, background, state.egress), *opening)
+    sub = _sub_session(parent, name, sub_role(parent.window.role, parent.sub_settings, tokens))
+    return await _answer_and_close(sub, purpose, None, blocks, source, tokens)
 
 
-async def _answered_by(
-    sub: Session,
+async def _answer_and_close(
+    sub: AgentSession,
     purpose: str,
     text: str | None,
     blocks: Sequence[Block] = (),
     source: str = "",
-    room: int = 0,
+    tokens: int = 0,
 ) -> ToolReturn:
-    """Have a sub-conversation that a call opened answer, and close it; one that was left in the
-    middle is gone on with.
+    """Have a sub-conversation that a call opened answer, and close it.
+
+    A sub-conversation that was interrupted is gone on with.
 
     Args:
-        source: of its answer; lines of it stand there where that fails, without one the call fails.
-        room: tokens of its answer, which is held to all that it saw; 0: the answer as it is.
+        sub: the sub-conversation.
+        purpose: what it is opened for.
+        text: the message that it answers, or None if its blocks say it.
+        blocks: what it is given.
+        source: the text that it looks into. Lines of it stand in for an answer that fails; without
+            a source the call fails.
+        tokens: the most tokens of its answer, which is checked against all that it saw; 0 takes the
+            answer as it is.
     """
-    if (summary := _closed_summary(sub)) is None:
-        sub.raises = True
+    summary = _closed_summary(sub.log)
+    if summary is None:
+        # A cap is an error here: the parent's response ends with it, not the sub-conversation's.
+        sub.raises_caps = True
+        state = sub.log.state
         with _span(sub, "sub_conversation", keys.INVOKE_AGENT) as span:
-            await _open(sub, purpose)
-            said, failure = await _answer(sub, text, blocks, _TASK)
+            await _journal_opening(sub, purpose)
+            answer, failure = await _ask(sub, text, blocks, _TASK)
             if failure:
                 span.fail(type(failure).__name__, "lines of its source stand in for its answer")
-            span.set(keys.MESSAGES, len(sub.state.turns))
+            span.set(keys.MESSAGES, len(state.turns))
+        # The model that called it can still do the work itself.
         if failure and not source:
             error = ToolExecutionError(
                 f"the sub-conversation failed: {failure.what}", hint="look into it yourself"
             )
-            error.egress = _seen_egress(sub, blocks)
+            error.egress = _egress_of(sub.log, blocks)
             raise error
-        summary, tokens = Summary(said, "model"), sub.correction
-        if room:
-            seen = seen_in([block for block in blocks if block.text != source], sub.state.turns)
-            given, also = (source, seen) if source else (seen, "")
+        summary = Summary(answer, "model")
+        if tokens:
+            correction = sub.index.correction()
+            seen_text = seen_in([block for block in blocks if block.text != source], state.turns)
+            # The source comes first: lines that stand in for an answer are taken from it.
+            sources = (source, seen_text) if source else (seen_text, "")
             summary = await in_thread_if_large(
-                len(seen) + len(source), lambda: summarised(said, given, room, tokens, also=also)
+                len(seen_text) + len(source),
+                lambda: summarised(answer, sources[0], tokens, correction, also=sources[1]),
             )
-        await _close(sub, summary, blocks)
-    return ToolReturn(summary.text, egress=sub.state.egress)
+        await _journal_closing(sub.log, summary, blocks)
+    return ToolReturn(summary.text, egress=sub.log.state.egress)
 
 
-async def _answer(
-    sub: Session,
+async def _ask(
+    sub: AgentSession,
     text: str | None,
     blocks: Sequence[Block],
     id: str,  # noqa: A002  the message's
 ) -> tuple[str, TransomError | None]:
-    """The answer of a sub-conversation, "" where it fails; and why it failed."""
+    """Return the answer of a sub-conversation, or "" and the error if it fails."""
     try:
-        response = await say(sub, text, blocks, id=id)
+        response = await send_message(sub, text, blocks, id=id)
     except _FAILURES as error:
         return "", error
     if response.ended == "answered" and response.text.strip():
@@ -264,163 +290,189 @@ async def _answer(
     return "", ReplyError(f"it ended with {response.ended} and no answer")
 
 
-# -- of a program ----------------------------------------------------------------------------------
+# -- sub-conversations of a program ----------------------------------------------------------------
 
 
-async def open_program_sub(parent: Session, purpose: str, background: str, name: str) -> Session:
-    """Open a sub-conversation of a program, or find it again by its name, or by what it is
-    asked.
+async def open_program_sub(
+    parent: AgentSession, purpose: str, background: str, name: str
+) -> AgentSession:
+    """Open a sub-conversation of a program, or find it again by its name, or by its purpose and
+    background.
     """
-    egress = strictest(parent.state.egress, egress_in_calls())
-    known = f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
+    # What a tool handler was given counts, too: it may pass it on in the purpose.
+    egress = strictest(parent.log.state.egress, egress_in_calls())
+    last_name = name or f"sub-{digest([purpose, background])[:8]}"
     always = _purpose_blocks(purpose, background, egress)
-    sub = _sub_session(parent, known, sub_role(parent.role, parent.seat), always=always)
+    role = sub_role(parent.window.role, parent.sub_settings)
+    sub = _sub_session(parent, f"{parent.log.id}/{last_name}", role, always=always)
     with _span(sub, "open sub_conversation", keys.SUB_CONVERSATION):
-        await _open(sub, purpose, egress)
+        await _journal_opening(sub, purpose, egress)
     return sub
 
 
-async def close_program_sub(parent: Session, sub: Session) -> Summary:
-    """Have a sub-conversation sum up, and tell its parent; what an earlier run of the process
-    did counts.
-    """
+async def close_program_sub(parent: AgentSession, sub: AgentSession) -> Summary:
+    """Have a sub-conversation sum up, and tell its parent; what an earlier process did counts."""
     with _span(sub, "complete sub_conversation", keys.SUB_CONVERSATION):
-        if (summary := _closed_summary(sub)) is None:
+        summary = _closed_summary(sub.log)
+        if summary is None:
             summary = await _sum_up(sub)
-            await _close(sub, summary, sub.given)
+            await _journal_closing(sub.log, summary, sub.all_blocks())
         await _tell_finding(parent, sub, summary)
     return summary
 
 
-async def _tell_finding(parent: Session, sub: Session, summary: Summary) -> None:
-    link = sub.state.sub
+async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: Summary) -> None:
+    """Append the summary of a sub-conversation to its parent, unless it stands there already."""
+    link, state, stage = sub.log.state.sub, parent.log.state, parent.log.stage
     assert link is not None, "it was opened"
-    egress = _seen_egress(sub, sub.given)
-    block = Block("finding", f"{link.purpose}\n\n{summary.text}", trust="untrusted", egress=egress)
-    told: dict[str, Json] = {"text": render_block(block), "sub": sub.id}
-    if parent.stage.host.chain.policy.is_local(block):
-        told["egress"] = "local"
-    at = parent.state.found.get(sub.id)
-    if at is not None:
-        before = parent.state.turns[at]
-        if isinstance(before, UserMessage) and (before.text == told["text"] or parent.stage.kept):
+    egress = _egress_of(sub.log, sub.all_blocks())
+    text = f"{link.purpose}\n\n{summary.text}"
+    block = Block("finding", text, trust="untrusted", egress=egress)
+    event: dict[str, Json] = {"text": render_block(block), "sub": sub.log.id}
+    if stage.host.chain.policy.is_local(block):
+        event["egress"] = "local"
+    earlier_turn = state.finding_turns.get(sub.log.id)
+    if earlier_turn is not None:
+        turn = state.turns[earlier_turn]
+        if isinstance(turn, UserMessage) and (stage.is_kept or turn.text == event["text"]):
             return
-        # something else was found there now
-        await parent.append("reset", {"to": parent.next, "turns": at})
-    await parent.append("user_message", told)
+        # A stage that runs again found something else: its parent goes on from here anew.
+        await parent.log.append("reset", {"to": parent.next_message, "turns": earlier_turn})
+    await parent.log.append("user_message", event)
 
 
-async def _sum_up(sub: Session) -> Summary:
-    """The summary of a program's sub-conversation, held to what it saw; where it fails, lines
-    chosen by rule.
+async def _sum_up(sub: AgentSession) -> Summary:
+    """Return the summary of a program's sub-conversation, checked against all that it saw.
+
+    If it cannot sum up, lines chosen by rule stand in its place.
     """
-    messages, tokens = sub.state.messages, sub.correction
-    at = next(
-        (one.first_turn for one in messages if one.data.get("id") == _SUM_UP), len(sub.state.turns)
+    state, correction = sub.log.state, sub.index.correction()
+    # The request for a summary may be in the journal already, and is no part of what it saw.
+    end = len(state.turns)
+    for message in state.messages:
+        if message.data.get("id") == _SUM_UP:
+            end = message.first_turn
+            break
+    turns = state.turns[:end]
+    blocks = sub.all_blocks()
+    seen_text, reply_text = seen_in(blocks, turns), said_in(turns)
+    tokens = summary_room(
+        correction.count(f"{seen_text}\n{reply_text}"),
+        sub.window.budget.result_tokens,
+        sub.sub_settings.ratio,
     )
-    turns = sub.state.turns[:at]
-    seen, said = seen_in(sub.given, turns), said_in(turns)
-    room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, sub.seat.ratio)
-    answer, _ = await _answer(sub, f"{_SUM_UP}, in at most {room} tokens.", (), _SUM_UP)
-    seen = seen_in(sub.given, [*turns, *sub.state.turns[at + 1 :]])  # also what was called for it
+    request = f"{_SUM_UP}, in at most {tokens} tokens."
+    answer, _ = await _ask(sub, request, (), _SUM_UP)
+    # The tools that it called for the summary count, too.
+    seen_text = seen_in(sub.all_blocks(), [*turns, *state.turns[end + 1 :]])
 
-    def summed() -> Summary:
-        return summarised(
-            answer, seen if answer else f"{seen}\n{hold(said, seen)[0]}", room, tokens
-        )
+    def summary() -> Summary:
+        source = seen_text
+        if not answer:
+            source = f"{seen_text}\n{without_unsupported(reply_text, seen_text)[0]}"
+        return summarised(answer, source, tokens, correction)
 
-    return await in_thread_if_large(len(seen) + len(said), summed)
+    # Facts of a long text are compared in a thread, so that the event loop goes on.
+    return await in_thread_if_large(len(seen_text) + len(reply_text), summary)
 
 
-# -- of both ---------------------------------------------------------------------------------------
+# -- both kinds ------------------------------------------------------------------------------------
 
 
 def sub_role(role: Role, seat: ModelSeat, tokens: int = _MOST_TOKENS) -> Role:
-    """The role of a sub-conversation: its own prompt, and a bound on what it may say at once."""
-    asked = seated(role.settings, seat)
-    settings = replace(asked, max_tokens=min(asked.max_tokens, 2 * tokens))
+    """Return the role of a sub-conversation: its own prompt, and a limit on each reply."""
+    settings = seated(role.settings, seat)
+    # Twice its summary is room enough for thinking; more would only be cut.
+    settings = replace(settings, max_tokens=min(settings.max_tokens, 2 * tokens))
     sees = frozenset({"sub_role", PURPOSE, "background", SOURCE})
     return Role(role.name + SUB, (_ROLE,), sees, settings=settings)
 
 
 def _sub_session(
-    parent: Session,
+    parent: AgentSession,
     name: str,
     role: Role,
-    tools: Toolbox | None = None,
+    toolbox: Toolbox | None = None,
     always: tuple[Block, ...] = (),
-) -> Session:
-    """A sub-conversation as it is in the journal; a new one where there is none.
+) -> AgentSession:
+    """Return a sub-conversation as it is in the journal, or a new one.
 
-    Without tools of its own it may call its parent's, but for those that open further
+    Without tools of its own it may call its parent's, except for those that open further
     conversations.
     """
-    if tools is None:
-        tools = parent.toolbox.within(one for one in parent.toolbox.tools if not one.of_run)
-        if READ_SLICE in parent.toolbox.specs:
-            tools.offer(READING)
-    sub = Session(
-        parent.stage,
-        name,
-        role,
-        tools,
+    # A sub-conversation that could open further ones would never have to work itself.
+    if toolbox is None:
+        parents = parent.window.toolbox
+        toolbox = parents.within(tool for tool in parents.tools if not tool.of_run)
+        if READ_SLICE in parents.specs:
+            toolbox.offer(READING)
+    listener = None
+    if parent.listener:
+        listener = Listener(parent.listener.on_event, name)
+    return AgentSession(
+        ConversationLog(parent.log.stage, name),
+        RoleWindow(parent.log.stage, role, toolbox, always),
         parent.meter,
-        parent.seat,
-        parent.tell,
-        always,
+        parent.sub_settings,
+        listener,
         parent=parent,
+        shorten=parent.shorten,
     )
-    sub.in_brief = parent.in_brief
-    return sub
 
 
 def _purpose_blocks(purpose: str, background: str, egress: Egress) -> tuple[Block, ...]:
-    """The purpose of a sub-conversation, and what it knows; as local as who asks."""
-    known = (
-        [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
-    )
-    return (Block(PURPOSE, purpose, Tier.SESSION, egress=egress), *known)
+    """Return the purpose of a sub-conversation and its background, as local as its parent is."""
+    blocks = [Block(PURPOSE, purpose, Tier.SESSION, egress=egress)]
+    if background:
+        blocks.append(Block("background", background, Tier.SESSION, "untrusted", egress))
+    return tuple(blocks)
 
 
-def _span(sub: Session, name: str, operation: str) -> Span:
-    attributes = {**of_agent(sub.role.name, sub.stage.place, sub.id), keys.OPERATION: operation}
-    return sub.stage.host.telemetry.span(f"{name} {sub.role.name}", **attributes)
+def _span(sub: AgentSession, name: str, operation: str) -> Span:
+    role, log = sub.window.role.name, sub.log
+    attributes = {**of_agent(role, log.stage.place, log.id), keys.OPERATION: operation}
+    return log.host.telemetry.span(f"{name} {role}", **attributes)
 
 
-async def _open(sub: Session, purpose: str, egress: Egress = "any") -> None:
-    """Journal that a sub-conversation begins, unless it did."""
+async def _journal_opening(sub: AgentSession, purpose: str, egress: Egress = "any") -> None:
+    """Journal that a sub-conversation begins, unless the journal says so already."""
     assert sub.parent is not None, "it was opened by another conversation"
-    if sub.state.sub is None:
-        event: dict[str, Json] = {"parent": sub.parent.id, "purpose": purpose}
-        await sub.append(
-            "conversation_opened", event if egress == "any" else {**event, "egress": "local"}
-        )
-        _log.info("sub-conversation %s: opened by %s", sub.id, sub.parent.id)
+    parent = sub.parent.log.id
+    if sub.log.state.sub is None:
+        event: dict[str, Json] = {"parent": parent, "purpose": purpose}
+        if egress != "any":
+            event["egress"] = "local"
+        await sub.log.append("conversation_opened", event)
+        _log.info("sub-conversation %s: opened by %s", sub.log.id, parent)
 
 
-async def _close(sub: Session, summary: Summary, given: Sequence[Block]) -> None:
-    """Journal what came of a sub-conversation, and how local it is."""
-    told: dict[str, Json] = {
+async def _journal_closing(log: ConversationLog, summary: Summary, blocks: Sequence[Block]) -> None:
+    """Journal the summary of a sub-conversation, and whether anything of it is local."""
+    event: dict[str, Json] = {
         "summary": summary.text,
         "how": summary.by,
         "struck": [*summary.struck],
     }
-    local: dict[str, Json] = {} if _seen_egress(sub, given) == "any" else {"egress": "local"}
-    await sub.append("conversation_closed", told | local)
-    _log.info(
-        "sub-conversation %s: completed, %s of %d characters", sub.id, summary.by, len(summary.text)
-    )
+    if _egress_of(log, blocks) != "any":
+        event["egress"] = "local"
+    await log.append("conversation_closed", event)
+    line = "sub-conversation %s: completed, %s of %d characters"
+    _log.info(line, log.id, summary.by, len(summary.text))
 
 
-def _closed_summary(sub: Session) -> Summary | None:
-    """The summary in the journal; None where it came to no end."""
-    closed = sub.state.sub.closed if sub.state.sub else None
-    return Summary(closed["summary"], closed["how"], tuple(closed["struck"])) if closed else None
+def _closed_summary(log: ConversationLog) -> Summary | None:
+    """Return the summary in the journal, or None if the sub-conversation is not closed."""
+    closing = log.state.sub.closed if log.state.sub else None
+    if closing is None:
+        return None
+    return Summary(closing["summary"], closing["how"], tuple(closing["struck"]))
 
 
-def _seen_egress(sub: Session, given: Sequence[Block]) -> Egress:
-    """The egress of all that a sub-conversation saw and was given, whether or not anybody
-    answered from it.
+def _egress_of(log: ConversationLog, blocks: Sequence[Block]) -> Egress:
+    """Return the egress of all that a sub-conversation saw and was given, even if no model answered
+    from it.
     """
-    policy = sub.stage.host.chain.policy
-    return "local" if any(policy.is_local(block) for block in given) else sub.state.egress
+    policy = log.host.chain.policy
+    if any(policy.is_local(block) for block in blocks):
+        return "local"
+    return log.state.egress

@@ -1,4 +1,4 @@
-"""An agent for code that knows no asyncio: its methods wait."""
+"""An agent for code that does not use asyncio: its methods wait."""
 
 from __future__ import annotations
 
@@ -10,35 +10,32 @@ from contextvars import copy_context
 from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
-from transom.agent.models import Response
+from transom.agent.models import Budget, Response
+from transom.agent.views import Conversation, ConversationContext, Message, SubConversation
+from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
+from transom.tools import Function, ToolDefinition
 
 T = TypeVar("T")
 
 
 class SyncAgent:
-    """An agent in an event loop of its own, one thing at a time; what nobody waits for is read from
-    it at any time.
+    """An agent in an event loop of its own, which does one thing at a time.
+
+    What needs no waiting, such as `history`, can be read at any time.
 
     Args:
-        agent: not used by anybody else from now on; what is set, is set there.
+        agent: the agent. Nothing else may use it from now on.
     """
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
-        self._runner, self._busy, self._closed = asyncio.Runner(), threading.Lock(), False
+        self._runner = asyncio.Runner()
+        self._busy = threading.Lock()
+        self._closed = False
 
-    def __getattr__(self, name: str) -> Any:
-        """The attributes of the agent: its history, its context and so on."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.agent, name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Properties of the agent, as its budget, are set there."""
-        whose = self.agent if isinstance(getattr(Agent, name, None), property) else super()
-        whose.__setattr__(name, value)
+    # -- methods that wait -------------------------------------------------------------------------
 
     def send(
         self,
@@ -46,31 +43,32 @@ class SyncAgent:
         *blocks: Block,
         id: str = "",  # noqa: A002  the program's word
     ) -> Response:
-        """See `Agent.send`."""
+        """Send a message and return its response; see `Agent.send`."""
         return self.wait(self.agent.send(content, *blocks, id=id))
 
     def resume(self) -> Response | None:
-        """See `Agent.resume`."""
+        """Go on from the end of the conversation; see `Agent.resume`."""
         return self.wait(self.agent.resume())
 
     def close(self) -> None:
-        """See `Agent.close`. A closed one stays closed."""
+        """Close the agent and its event loop; see `Agent.close`. It cannot be opened again."""
         if not self._closed:
             self.wait(self.agent.close())
             self._runner.close()
         self._closed = True
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine of the agent, or of one of its sub-conversations:
-        `wait(agent.open_sub("look"))`.
+        """Run a coroutine of the agent or of one of its sub-conversations, and return its result.
 
-        Its loop has the variables of whoever waits, who may be a tool's handler.
+        Example: `sub = agent.wait(agent.open_sub("look"))`. The event loop has the context
+        variables of the caller, which may be a tool's handler.
 
         Raises:
-            RunError: it is closed, another thread waits here, or there is an event loop, in which
-                nobody may wait.
+            RunError: the agent is closed, another thread waits here, or the caller runs in an event
+                loop, which must not be blocked.
         """
         try:
+            # A handler of the agent's own run would wait for itself.
             self.agent._refuse()
             with suppress(RuntimeError):
                 asyncio.get_running_loop()
@@ -82,14 +80,69 @@ class SyncAgent:
             if self._closed:
                 raise RunError("it is closed", where="SyncAgent", hint="make another one")
             if not self._busy.acquire(blocking=False):
-                what = "something is under way in it, in another thread"
-                raise RunError(what, where="SyncAgent", hint="say one thing at a time")
+                problem = "something is under way in it, in another thread"
+                raise RunError(problem, where="SyncAgent", hint="say one thing at a time")
             try:
+                # The loop sees the variables of the calling thread, such as its spans.
                 return self._runner.run(work, context=copy_context())
             finally:
                 self._busy.release()
         finally:
-            work.close()  # one that never began
+            # A coroutine that never began would warn when it is collected.
+            work.close()
+
+    # -- coroutines for `wait` ---------------------------------------------------------------------
+
+    def open_sub(
+        self, purpose: str, background: str = "", *, name: str = ""
+    ) -> Coroutine[Any, Any, Agent]:
+        """Return a coroutine that opens a sub-conversation; see `Agent.open_sub`."""
+        return self.agent.open_sub(purpose, background, name=name)
+
+    def close_sub(self, sub: Agent) -> Coroutine[Any, Any, Summary]:
+        """Return a coroutine that closes a sub-conversation; see `Agent.close_sub`."""
+        return self.agent.close_sub(sub)
+
+    def decide(
+        self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""
+    ) -> Coroutine[Any, Any, None]:
+        """Return a coroutine that records a person's decision; see `Agent.decide`."""
+        return self.agent.decide(answer, question, reason, by=by)
+
+    # -- what needs no waiting ---------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The name of the conversation."""
+        return self.agent.id
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the conversation; see `Agent.budget`."""
+        return self.agent.budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        self.agent.budget = budget
+
+    def register_tool(self, tool: ToolDefinition | Function) -> None:
+        """Add a tool; see `Agent.register_tool`."""
+        self.agent.register_tool(tool)
+
+    def history(self, limit: int | None = None) -> list[Message]:
+        """Return the messages so far; see `Agent.history`."""
+        return self.agent.history(limit)
+
+    def conversation(
+        self,
+        id: str | None = None,  # noqa: A002  the model's field
+    ) -> Conversation | SubConversation | None:
+        """Return the conversation as data; see `Agent.conversation`."""
+        return self.agent.conversation(id)
+
+    def context(self) -> ConversationContext:
+        """Return the facts about the conversation; see `Agent.context`."""
+        return self.agent.context()
 
     def __enter__(self) -> Self:
         return self

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+)
 
 from transom.canonical import Json
 from transom.llm import Usage
@@ -18,50 +27,52 @@ from transom.runs.workspace import trace_id
 from transom.store import Record, Store
 
 
-def _never(*_: object, **__: object) -> NoReturn:
-    raise TypeError("this never changes; dict(...) and list(...) make a copy that does")
-
-
-class _Frozen:
-    """Refuses whatever changes a dict or a list."""
-
-    __setitem__ = __delitem__ = __ior__ = __iadd__ = __imul__ = append = clear = extend = insert = (
-        _never
-    )
-    pop = popitem = remove = reverse = setdefault = sort = update = _never
-
-
-class _FrozenDict(_Frozen, dict[str, Any]):
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return frozen, (dict(self),)
-
-
-class _FrozenList(_Frozen, list[Any]):
-    def __reduce__(self) -> tuple[Any, tuple[list[Any]]]:
-        return frozen, (list(self),)
-
-
 def frozen(value: Any) -> Any:
-    """An equal value of which nothing can be changed: who tries to is told TypeError."""
-    if isinstance(value, dict):
-        return _FrozenDict({name: frozen(inner) for name, inner in value.items()})
-    return _FrozenList(map(frozen, value)) if isinstance(value, list) else value
+    """Return JSON data that cannot be changed: mappings are read-only, lists become tuples."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({name: frozen(inner) for name, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple([frozen(inner) for inner in value])
+    return value
 
 
-_Value: TypeAlias = Annotated[Json, AfterValidator(frozen)]
-_Metadata: TypeAlias = Annotated[Mapping[str, Json], AfterValidator(frozen)]
+def thawed(value: Any) -> Any:
+    """Return frozen JSON data as dicts and lists, as `json.dumps` takes them."""
+    if isinstance(value, Mapping):
+        return {name: thawed(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [thawed(inner) for inner in value]
+    return value
+
+
+# Frozen data is accepted again, so that a view can be made from parts of another one.
+_FROZEN = (BeforeValidator(thawed), AfterValidator(frozen), PlainSerializer(thawed))
+_FrozenJson: TypeAlias = Annotated[Json, *_FROZEN]
+_Metadata: TypeAlias = Annotated[Mapping[str, Json], *_FROZEN]
 
 
 class _View(BaseModel):
+    """Data that never changes. Copies are the same object; pickles hold its JSON."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        # A read-only mapping cannot be pickled.
+        return type(self).model_validate_json, (self.model_dump_json(),)
 
 
 class ToolCall(_View):
-    """A tool call of a model; `timestamp` is when its reply was journaled."""
+    """A tool call of a model; `timestamp` is the time when its reply was journaled."""
 
     id: str
     name: str
-    arguments: _Value
+    arguments: _FrozenJson
     timestamp: datetime
 
 
@@ -69,12 +80,12 @@ class ToolResult(_View):
     """The result of a tool call.
 
     Attributes:
-        tool_call_id: of the call that it answers.
-        content: what the model was told.
-        success: whether the tool did what was asked.
-        timestamp: when it was journaled.
-        metadata: `name`, `trust`, `egress`; `seconds` that it took; `error`, the class of what went
-            wrong; `kept`, the digest of a content of which the model was given an outline.
+        tool_call_id: the id of the call.
+        content: the text that the model got.
+        success: whether the tool succeeded.
+        timestamp: the time when it was journaled.
+        metadata: `name`, `trust`, `egress`; `seconds`, the time that it took; `error`, the class of
+            a failure; `kept`, the digest of the whole content if the model got an outline.
     """
 
     tool_call_id: str
@@ -85,14 +96,14 @@ class ToolResult(_View):
 
 
 class Message(_View):
-    """One message. A model's call of tools is part of its message; what came of them is a message
-    of the user's side.
+    """One message. A model's tool calls are part of its message; their results are a message of the
+    user's side.
 
     Attributes:
-        content: the text; of results, their contents one after the other.
-        timestamp: when it was journaled.
-        metadata: of a reply `by`, `stop`, `usage`, `request`, `tool_calls`; of results
-            `tool_results`.
+        content: the text, or the contents of the results one after the other.
+        timestamp: the time when it was journaled.
+        metadata: `by`, `stop`, `usage`, `request` and `tool_calls` of a reply; `tool_results` of
+            results.
     """
 
     role: Literal["user", "assistant", "system"]
@@ -102,27 +113,27 @@ class Message(_View):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the model in this message."""
-        given: Any = self.metadata.get("tool_calls", ())
-        return tuple(map(ToolCall.model_validate, given))
+        """The model's tool calls in this message."""
+        calls: Any = self.metadata.get("tool_calls", ())
+        return tuple(ToolCall.model_validate(thawed(call)) for call in calls)
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        """The results that came back in this message."""
-        given: Any = self.metadata.get("tool_results", ())
-        return tuple(map(ToolResult.model_validate, given))
+        """The results of tools in this message."""
+        results: Any = self.metadata.get("tool_results", ())
+        return tuple(ToolResult.model_validate(thawed(result)) for result in results)
 
 
 class Conversation(_View):
     """A whole conversation.
 
     Attributes:
-        id: unique in its stage; `run_id/stage/id` is unique in the world, and is what spans call
-            it.
+        id: its name, unique in its stage; `run_id/stage/id` is unique everywhere, and is its name
+            in spans.
         system_prompt: the stable blocks of its first call.
-        created_at: when its first message was journaled.
+        created_at: the time when its first message was journaled.
         metadata: `run_id`, `stage`, `trace_id`, `role`, `by`, `usage`.
-        sub_conversations: ids.
+        sub_conversations: the ids of its sub-conversations.
     """
 
     id: str
@@ -134,12 +145,13 @@ class Conversation(_View):
 
 
 class SubConversation(Conversation):
-    """A conversation with a purpose of its own, of which its parent is told only a summary.
+    """A conversation with a purpose of its own, of which its parent gets only a summary.
 
     Attributes:
-        summary: what its parent was told, None while it is open.
-        completed_at: when; None while it is open.
-        metadata: as of a conversation; `how` the summary was made: by a `model`, or an `extract`.
+        summary: the summary that its parent got; None while it is open.
+        completed_at: the time when it was closed; None while it is open.
+        metadata: as of a conversation, and `how` the summary was made: by a `model`, or as an
+            `extract`.
     """
 
     parent_id: str
@@ -149,16 +161,16 @@ class SubConversation(Conversation):
 
 
 class ConversationContext(_View):
-    """The facts about a conversation beside its words; defaults before it is opened.
+    """The facts about a conversation beside its text; defaults before it is opened.
 
     Attributes:
-        provider: who may answer.
-        message_count: messages of either side, results included.
+        provider: the names of the providers that may answer.
+        message_count: the number of messages of either side, results included.
         usage: tokens of the conversation and its sub-conversations.
-        usd: what they cost in US dollars, 0 for what is on this machine; None where nobody knows
-            what a reply cost.
-        trace_id: of the file that holds its spans; the whole run's.
-        tool_calls: how many.
+        usd: their cost in US dollars, 0 for models on this machine; None if the cost of a reply is
+            unknown.
+        trace_id: the id of the trace that holds its spans; it is the whole run's.
+        tool_calls: the number of tool calls.
     """
 
     provider: str
@@ -177,134 +189,200 @@ class ConversationContext(_View):
 def view_of(
     store: Store, records: Sequence[Record], key: ConversationKey
 ) -> Conversation | SubConversation | None:
-    """A conversation as a run's records have it; None where there is none."""
-    beside: list[Any] = [
-        one for one in records if one.kind in KINDS and key_of(one.data)[:2] == key[:2]
-    ]
-    mine = [one for one in beside if key_of(one.data) == key]
-    if not mine:
+    """Return a conversation as a run's records have it, or None if they have no such conversation.
+
+    Args:
+        store: the store of the run.
+        records: the records of the run, oldest first.
+        key: the conversation.
+    """
+    journal: list[Any] = []
+    sub_conversations: dict[str, None] = {}  # a set that keeps the order
+    # Keys of two conversations of one stage differ in their last part only.
+    for record in records:
+        data: Any = record.data
+        if record.kind not in KINDS or key_of(data)[:2] != key[:2]:
+            continue
+        if data.get("parent") == key.conversation:
+            sub_conversations[data["conversation"]] = None
+        if key_of(data) == key:
+            journal.append(record)
+    if not journal:
         return None
-    said, results, opened, closed = _read(mine)
-    replies = [data for _, data in said if "reply" in data]
-    shown = json.loads(store.get_blob(replies[0]["window"]["request"]))["blocks"] if replies else []
-    run = mine[0].stream.removeprefix("run/")
+    events = _Events.of(journal)
+    replies = [entry.data for entry in events.entries if "reply" in entry.data]
+    usage = Usage()
+    for reply in replies:
+        usage += Usage(**reply["reply"]["usage"])
+    run_id = journal[0].stream.removeprefix("run/")
     metadata: dict[str, Json] = {
-        **{"run_id": run, "stage": key.stage, "trace_id": trace_id(run)},
+        "run_id": run_id,
+        "stage": key.stage,
+        "trace_id": trace_id(run_id),
         "role": replies[0]["role"] if replies else "",
-        "by": sorted({data["reply"]["by"] for data in replies}),
-        "usage": sum((Usage(**data["reply"]["usage"]) for data in replies), Usage()).to_json(),
+        "by": sorted({reply["reply"]["by"] for reply in replies}),
+        "usage": usage.to_json(),
     }
-    inner = [
-        one.data["conversation"] for one in beside if one.data.get("parent") == key.conversation
-    ]
-    common: dict[str, Any] = {
+    messages: list[Message] = []
+    for entry in events.entries:
+        messages += _messages(entry, events.results)
+    fields: dict[str, Any] = {
         "id": key.conversation,
-        "system_prompt": "\n\n".join(block["text"] for block in shown if block["tier"] == "stable"),
-        "messages": tuple(message for at, data in said for message in _messages(at, data, results)),
-        "created_at": mine[0].at,
-        "sub_conversations": tuple(dict.fromkeys(inner)),
+        "system_prompt": _system_prompt(store, replies[0]) if replies else "",
+        "messages": tuple(messages),
+        "created_at": journal[0].at,
+        "sub_conversations": tuple(sub_conversations),
     }
-    if not opened:
-        return Conversation(**common, metadata=metadata)
+    opening, closing = events.opening, events.closing
+    if not opening:
+        return Conversation(**fields, metadata=metadata)
+    if closing:
+        metadata["how"] = closing["how"]
     return SubConversation(
-        **common,
-        metadata=metadata | ({"how": closed["how"]} if closed else {}),
-        parent_id=opened["parent"],
-        purpose=opened["purpose"],
-        summary=closed.get("summary"),
-        completed_at=closed.get("at"),
+        **fields,
+        metadata=metadata,
+        parent_id=opening["parent"],
+        purpose=opening["purpose"],
+        summary=closing.get("summary"),
+        completed_at=closing.get("at"),
     )
 
 
-_Results: TypeAlias = dict[tuple[int, int], tuple[str, Any]]
-"""Records of results by the ordinal of the reply and the number of the call; each with the time
-of the first one.
-"""
+def _system_prompt(store: Store, reply: Any) -> str:
+    """Return the stable blocks of the request that a reply answers."""
+    request = json.loads(store.get_blob(reply["window"]["request"]))
+    texts = [block["text"] for block in request["blocks"] if block["tier"] == "stable"]
+    return "\n\n".join(texts)
 
 
-def _read(
-    records: Sequence[Any],
-) -> tuple[list[tuple[str, Any]], _Results, dict[str, Any], dict[str, Any]]:
-    """The messages and replies of a conversation, each with its time; its results; how it was
-    opened and closed.
+@dataclass(frozen=True)
+class _Entry:
+    """The data of a record, and the time when it was journaled."""
+
+    time: str
+    data: Any
+
+
+@dataclass
+class _Events:
+    """The events of one conversation.
+
+    Attributes:
+        entries: its messages and replies.
+        results: its results, by the ordinal of the reply and the number of the call.
+        opening: the event that opened it, if it is a sub-conversation.
+        closing: the event that closed it, with its time.
     """
-    said: list[tuple[str, Any]] = []
-    results: _Results = {}
-    opened: dict[str, Any] = {}
-    closed: dict[str, Any] = {}
-    for record in records:
-        data = record.data
-        match record.kind:
+
+    entries: list[_Entry] = field(default_factory=list)
+    results: dict[tuple[int, int], _Entry] = field(default_factory=dict)
+    opening: dict[str, Any] = field(default_factory=dict)
+    closing: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Sequence[Any]) -> _Events:
+        """Read the records of a conversation, oldest first."""
+        events = cls()
+        for record in records:
+            events.take(record.kind, _Entry(record.at, record.data))
+        return events
+
+    def take(self, kind: str, entry: _Entry) -> None:
+        """Take in one event."""
+        data = entry.data
+        match kind:
             case "conversation_opened":
-                opened = data
+                self.opening = data
             case "conversation_closed":
-                closed = {**data, "at": record.at}
+                self.closing = {**data, "at": entry.time}
             case "user_message" | "model_reply":
-                said.append((record.at, data))
+                self.entries.append(entry)
             case "tool_result":
-                call = data["ordinal"], data["call"]
-                at, before = results.get(call, (record.at, {}))
-                results[call] = at, before | data
+                call = (data["ordinal"], data["call"])
+                # A second result replaces parts of the first, whose time counts.
+                earlier = self.results.get(call, _Entry(entry.time, {}))
+                self.results[call] = _Entry(earlier.time, earlier.data | data)
             case "reset":
-                sent = [number for number, (_, one) in enumerate(said) if "fingerprint" in one]
-                del said[sent[data["to"]] if data["to"] < len(sent) else len(said) :]
-    return said, results, opened, closed
+                self._take_back(data["to"])
+
+    def _take_back(self, number: int) -> None:
+        """Remove a message of the program, and all that follows it."""
+        position = 0
+        for index, entry in enumerate(self.entries):
+            if "fingerprint" in entry.data:
+                # `number` counts messages of the program; replies and findings have no fingerprint.
+                if position == number:
+                    del self.entries[index:]
+                    return
+                position += 1
 
 
-def _messages(at: str, data: Any, results: _Results) -> list[Message]:
+def _messages(entry: _Entry, results: Mapping[tuple[int, int], _Entry]) -> list[Message]:
+    """Return the messages that an entry makes: its own, and that of its calls' results."""
+    data = entry.data
     if "reply" not in data:
-        said = data["text"]
-        return (
-            []
-            if said is None
-            else [Message.model_validate({"role": "user", "content": said, "timestamp": at})]
-        )
+        if data["text"] is None:  # a call with blocks alone has no message
+            return []
+        message = {"role": "user", "content": data["text"], "timestamp": entry.time}
+        return [Message.model_validate(message)]
     reply = reply_from_json(data["reply"])
-    calls = [
-        {
-            "id": call.id,
-            "name": call.name,
-            "arguments": held_arguments(call.arguments),
-            "timestamp": at,
-        }
-        for call in reply.calls
-    ]
-    told = {
-        "by": reply.by,
-        "stop": reply.stop,
-        "usage": reply.usage.to_json(),
-        "request": data["request"],
-    }
-    mine = {
+    calls = []
+    outcomes = []
+    for number, call in enumerate(reply.calls):
+        calls.append(
+            {
+                "id": call.id,
+                "name": call.name,
+                "arguments": held_arguments(call.arguments),
+                "timestamp": entry.time,
+            }
+        )
+        outcome = results.get((data["ordinal"], number))
+        if outcome:
+            outcomes.append(_result(outcome))
+    message = {
         "role": "assistant",
         "content": reply.text,
-        "timestamp": at,
-        "metadata": {**told, "tool_calls": calls},
+        "timestamp": entry.time,
+        "metadata": {
+            "by": reply.by,
+            "stop": reply.stop,
+            "usage": reply.usage.to_json(),
+            "request": data["request"],
+            "tool_calls": calls,
+        },
     }
-    messages = [Message.model_validate(mine)]
-    places = [(data["ordinal"], number) for number in range(len(calls))]
-    if came := [_result(*results[place]) for place in places if place in results]:
-        content, last = "\n\n".join(one.content for one in came), max(one.timestamp for one in came)
-        found: dict[str, Json] = {"tool_results": [one.model_dump(mode="json") for one in came]}
-        messages.append(Message(role="user", content=content, timestamp=last, metadata=found))
+    messages = [Message.model_validate(message)]
+    if outcomes:
+        metadata: dict[str, Json] = {
+            "tool_results": [outcome.model_dump(mode="json") for outcome in outcomes]
+        }
+        messages.append(
+            Message(
+                role="user",
+                content="\n\n".join(outcome.content for outcome in outcomes),
+                timestamp=max(outcome.timestamp for outcome in outcomes),
+                metadata=metadata,
+            )
+        )
     return messages
 
 
-def _result(at: str, data: Any) -> ToolResult:
-    outcome, told = data["outcome"], data["outcome"]["result"]
-    more = {key: outcome[key] for key in ("error", "kept") if outcome.get(key)}
-    more |= {"seconds": data["seconds"]} if "seconds" in data else {}
+def _result(entry: _Entry) -> ToolResult:
+    outcome = entry.data["outcome"]
+    result = outcome["result"]
+    metadata = {"name": result["name"], "trust": result["trust"], "egress": result["egress"]}
+    for name in ("error", "kept"):
+        if outcome.get(name):
+            metadata[name] = outcome[name]
+    if "seconds" in entry.data:
+        metadata["seconds"] = entry.data["seconds"]
     return ToolResult.model_validate(
         {
-            "tool_call_id": told["id"],
-            "content": told["content"],
-            "success": not told["is_error"],
-            "timestamp": at,
-            "metadata": {
-                "name": told["name"],
-                "trust": told["trust"],
-                "egress": told["egress"],
-                **more,
-            },
+            "tool_call_id": result["id"],
+            "content": result["content"],
+            "success": not result["is_error"],
+            "timestamp": entry.time,
+            "metadata": metadata,
         }
     )

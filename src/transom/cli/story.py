@@ -209,7 +209,7 @@ async def demo(session: Session, examples: Path) -> EpicResult:
         tests=("{python}", "run_tests.py", "{junit}"),
         environment=("PYTHONDONTWRITEBYTECODE=1",),
     )
-    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None}
+    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None, "store": None}
     session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
     level = Level.L3

@@ -23,7 +23,7 @@ from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.llm import Chain, RulesProvider
 from transom.runs import write_file
-from transom.runs.questions import APPROVAL, chosen, cut, in_full, options_of, which
+from transom.runs.questions import APPROVAL, chosen, cut, in_full, options_of, short_name
 from transom.runs.questions import command as answer_command
 from transom.runs.walk import give_help, take_edit
 
@@ -261,7 +261,7 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                     }
                 if left := [*run.state.waiting.values()]:
                     names = [
-                        in_full(one) + ("" if "file" in one else f" (--question {which(one)})")
+                        in_full(one) + ("" if "file" in one else f" (--question {short_name(one)})")
                         for one in left
                     ]
                     step = f"waiting for an answer, too: {', '.join(names)}"
@@ -311,7 +311,7 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
             place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
             asks = f"{asks} {in_full(choice) if whole else cut(choice)}{place}"
         needs_name = bool(choice.get("needs_name"))
-        yield OpenQuestion(run, which(choice), since, asks, options_of(choice), needs_name)
+        yield OpenQuestion(run, short_name(choice), since, asks, options_of(choice), needs_name)
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:

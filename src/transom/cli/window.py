@@ -20,7 +20,7 @@ from transom.context.changes import changes, lines_of_changes
 from transom.errors import InputError
 from transom.llm.prices import Prices
 from transom.runs import trace_id
-from transom.runs.windows import Call, journaled_calls
+from transom.runs.windows import JournaledCall, journaled_calls
 from transom.telemetry import failures, list_traces, read_trace, waterfall
 from transom.telemetry.read import TraceDocument, TraceList, read_traces
 from transom.telemetry.stats import Stats, statistics
@@ -60,7 +60,7 @@ async def show_window(
     )
 
 
-async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
+async def _calls(session: Session, run: str) -> tuple[list[JournaledCall], list[str], str]:
     async with found_run(session, run) as (store, found):
         calls, saved = journaled_calls(store, found.records)
     told = {by: one for by, one in saved.items() if one.reported_read or one.cost != 1 or one.below}
@@ -71,14 +71,16 @@ async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str
     )
 
 
-def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
+def _numbered(calls: list[JournaledCall], number: int, option: str, run_id: str) -> JournaledCall:
     if not 1 <= number <= len(calls):
         hint = f"it has calls 1 to {len(calls)}" if calls else "no model was asked in it"
         raise InputError(f"run {run_id} has no call {number}", where=option, hint=hint)
     return calls[number - 1]
 
 
-async def _first(session: Session, diff: str, calls: list[Call], last: Call, run_id: str) -> Call:
+async def _first(
+    session: Session, diff: str, calls: list[JournaledCall], last: JournaledCall, run_id: str
+) -> JournaledCall:
     """The call that another one is compared with: one of the same run, or of another run's the
     first of that role.
     """
@@ -96,17 +98,16 @@ async def _first(session: Session, diff: str, calls: list[Call], last: Call, run
     return found[0]
 
 
-def _call_lines(call: Call) -> list[str]:
+def _call_lines(call: JournaledCall) -> list[str]:
     one, window, usage = call.to_json(), call.request.window, call.to_json()["usage"]
-    tokens = (
-        f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached),"
-        f" {usage['output_tokens']} out"
-    )
-    status = "" if one["status"] == "whole" else f", {one['status']}"
-    head = (
-        f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']} "
-        f" {tokens}{status}"
-    )
+    head = f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']}"
+    if any(usage.values()):  # rules spend no tokens, and some servers report none
+        head += (
+            f"  {usage['input_tokens']} tokens in ({usage['cached_tokens']} cached),"
+            f" {usage['output_tokens']} out"
+        )
+    if one["status"] != "whole":
+        head += f", {one['status']}"
     rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
     turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
     told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}
@@ -129,7 +130,7 @@ def _turn(turn: dict[str, Any]) -> str:
     return f"{turn['kind'].replace('_', ' ')} {', '.join(tools)}".rstrip()
 
 
-def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
+def _changes(first: JournaledCall, last: JournaledCall) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people."""
     changed = changes(first.request, last.request)
     names = (f"call {first.number}", f"call {last.number}")

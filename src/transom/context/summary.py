@@ -103,7 +103,7 @@ def summarised(
     return Summary("\n".join([text, *listed]), "model", wrong, cut)
 
 
-def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
+def without_unsupported(said: str, source: str) -> tuple[str, tuple[str, ...]]:
     """A text without the numbers and ids that its source does not have; and those."""
     return _hold(said, Source(source))
 

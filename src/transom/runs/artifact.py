@@ -49,25 +49,27 @@ class File(Generic[T]):
     folder: str = ""
 
     def read(self, path: Path) -> T:
-        """The value in a file that a person may have edited; InputError where it cannot be read
-        back.
+        """Return the value in a file that a person may have edited.
+
+        Raises:
+            InputError: the file cannot be read back.
         """
         try:
             return self.decode(path.read_bytes())
         except (ValueError, ValidationError) as error:
-            what = f"the kept file cannot be read back: {str(error).splitlines()[0]}"
+            problem = f"the kept file cannot be read back: {str(error).splitlines()[0]}"
             raise InputError(
-                what, where=str(path), hint="mend it, or delete it to redo the stage"
+                problem, where=str(path), hint="mend it, or delete it to redo the stage"
             ) from error
 
 
 def text_file(name: str, folder: str = "") -> File[str]:
-    """UTF-8 text."""
+    """Return a file of UTF-8 text."""
     return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"), folder)
 
 
 def model_file(name: str, model: type[M], folder: str = "") -> File[M]:
-    """A pydantic model as JSON, by its aliases."""
+    """Return a file with a pydantic model as JSON, by its aliases."""
     return File(
         name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder
     )
@@ -106,13 +108,16 @@ class Artifact(Generic[T]):
 
 
 def epoch_of(deletions: int, inputs: Sequence[object]) -> str:
-    """An artifact's `epoch`."""
+    """Return the `epoch` of an artifact."""
     upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]
+    # An empty epoch keeps the journals of runs without deletions short.
     return digest([deletions, *upstream])[:16] if deletions or any(upstream) else ""
 
 
 def lineage_of(epoch: str, edited: str, inputs: Sequence[object]) -> str:
-    """An artifact's `lineage`; `edited`: digest of the file where a person changed it, else ""."""
+    """Return the `lineage` of an artifact; `edited` is the digest of a file that a person changed,
+    else "".
+    """
     upstream = [value.lineage for value in inputs if isinstance(value, Artifact)]
     return digest([epoch, edited, *upstream])[:16] if epoch or edited or any(upstream) else ""
 
@@ -134,6 +139,7 @@ def set_aside(path: Path) -> Path:
 
     It is copied, not moved: a kill in between must not look as if the file had been deleted.
     """
+    # A name that is taken is the person's earlier version.
     number = 1
     while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
         number += 1
@@ -160,7 +166,7 @@ class StageHistory:
     """All that the journal says of one stage.
 
     Attributes:
-        done: the record of its last end.
+        last_end: the record of its last end.
         open: the attempt that began and did not come to its end.
         wrote: whether that attempt was about to write its file, or had.
         outputs: digests of all that any attempt ever wrote.
@@ -169,7 +175,7 @@ class StageHistory:
     """
 
     attempts: list[Attempt] = field(default_factory=list)
-    done: dict[str, Any] | None = None
+    last_end: dict[str, Any] | None = None
     open: Attempt | None = None
     wrote: bool = False
     outputs: set[str] = field(default_factory=set)
@@ -186,11 +192,11 @@ class StageHistory:
         if kind == "writing":
             self.wrote, self.file = True, data.get("file", "")
         else:
-            self.done, self.open, self.wrote, self.last = data, None, False, kind
+            self.last_end, self.open, self.wrote, self.last = data, None, False, kind
 
 
 @dataclass(frozen=True)
-class Plan:
+class StagePlan:
     """What to do with a stage.
 
     Attributes:
@@ -210,35 +216,44 @@ def decide(
     *,
     fingerprint: str,
     is_current: bool,
-    found: str | None,
+    file_digest: str | None,
     answer: str | None,
-) -> Plan:
-    """What is to be done with a stage; `found`: SHA-256 of its file, `answer`: a person's, to
-    these very changes.
+) -> StagePlan:
+    """Return what to do with a stage.
+
+    `file_digest` is the SHA-256 of its file, None if there is none; `answer` is a person's decision
+    about exactly these changes.
     """
-    done, cut_off = history.done, history.open
-    if done is None:
-        return Plan("run", cut_off.deletions if cut_off else 0)
-    deletions: int = done["deletions"]
-    if found is None:
+    last_end, cut_off = history.last_end, history.open
+    # It never came to an end. An attempt that was cut off keeps the epoch that it began with.
+    if last_end is None:
+        return StagePlan("run", cut_off.deletions if cut_off else 0)
+    deletions: int = last_end["deletions"]
+    if file_digest is None:
         # A deletion counts once, however often the attempt after it fails.
-        return Plan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
+        return StagePlan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
     # What an attempt wrote before it was cut off says nothing about a person's wish.
-    half_done = history.wrote and found in history.outputs
-    if cut_off and half_done and (cut_off.deletions > deletions or found != done["output"]):
-        return Plan("run", cut_off.deletions)
-    unchanged = is_current and done["fingerprint"] == fingerprint
-    if found == done["output"]:
-        return Plan("reuse" if unchanged else "run", deletions)
+    half_done = history.wrote and file_digest in history.outputs
+    if (
+        cut_off
+        and half_done
+        and (cut_off.deletions > deletions or file_digest != last_end["output"])
+    ):
+        return StagePlan("run", cut_off.deletions)
+    # From here on its file is there, and no attempt was cut off while writing it.
+    unchanged = is_current and last_end["fingerprint"] == fingerprint
+    if file_digest == last_end["output"]:
+        return StagePlan("reuse" if unchanged else "run", deletions)
     if unchanged:
-        return Plan("reuse", deletions, edited=found)
+        return StagePlan("reuse", deletions, edited=file_digest)
+    # Inputs and file both changed: only a person can say which counts.
     if answer == "redo":
-        return Plan("run", deletions)
-    return Plan("keep" if answer == "keep" else "ask", deletions, edited=found)
+        return StagePlan("run", deletions)
+    return StagePlan("keep" if answer == "keep" else "ask", deletions, edited=file_digest)
 
 
 @dataclass(frozen=True)
-class Step(Generic[T]):
+class StageStep(Generic[T]):
     """One stage of a walk: its unique path, its function with all that this reads, its file, and
     its fingerprint.
     """
@@ -246,12 +261,12 @@ class Step(Generic[T]):
     name: str
     fn: Callable[..., Awaitable[T]]
     inputs: tuple[object, ...]
-    out: File[T]
+    output: File[T]
     path: Path
     fingerprint: str
 
     @property
-    def found(self) -> str | None:
+    def file_digest(self) -> str | None:
         """SHA-256 of its file as it lies there; None where there is none."""
         return digest(self.path.read_bytes()) if self.path.is_file() else None
 
@@ -262,8 +277,10 @@ def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], ve
 
     An artifact counts by its bytes and its lineage, any other input by its content.
     """
-    given = [
-        digest([one.sha256, one.lineage] if isinstance(one, Artifact) else one) for one in inputs
+    digests = [
+        digest([value.sha256, value.lineage] if isinstance(value, Artifact) else value)
+        for value in inputs
     ]
+    # A changed prompt or another model makes the results void.
     roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
-    return digest({"inputs": given, "roles": roles, "version": version})
+    return digest({"inputs": digests, "roles": roles, "version": version})

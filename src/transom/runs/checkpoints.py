@@ -55,30 +55,33 @@ class Checkpoint:
     @property
     def file(self) -> str:
         """Its file below the run's folder."""
-        hour, rest = self.id.split("_", 1)
-        return f"{_HOURLY}/{hour}/checkpoint_{rest}.json"
+        hour, time = self.id.split("_", 1)
+        return f"{_HOURLY}/{hour}/checkpoint_{time}.json"
 
     def to_json(self) -> dict[str, Json]:
-        named: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "checkpoint_id": self.id,
             "position": self.position,
             "stage": self.stage,
         }
-        return {**named, "attempt": self.attempt, "at": self.at}
+        return {**fields, "attempt": self.attempt, "at": self.at}
 
 
 def checkpoints(records: Iterable[Record], before: Sequence[Checkpoint] = ()) -> list[Checkpoint]:
-    """The checkpoints of a run's stream, oldest first; those before it are known."""
-    found = [*before]
+    """Return the checkpoints of a run's stream, oldest first; `before` holds those of earlier
+    records.
+    """
+    points = [*before]
     for record in records:
         if record.kind == "done":
             data: Any = record.data
             stamp = f"{datetime.fromisoformat(record.at).astimezone(UTC):%Y%m%d%H_%H%M%S}"
-            if found:
-                stamp = max(stamp, found[-1].id.rpartition("_")[0])
-            place = f"{stamp}_{len(found) + 1}"
-            found.append(Checkpoint(place, record.seq, data["stage"], data["attempt"], record.at))
-    return found
+            # A clock that goes back must not make an id that sorts before an earlier one.
+            if points:
+                stamp = max(stamp, points[-1].id.rpartition("_")[0])
+            place = f"{stamp}_{len(points) + 1}"
+            points.append(Checkpoint(place, record.seq, data["stage"], data["attempt"], record.at))
+    return points
 
 
 class CheckpointFiles:
@@ -103,25 +106,30 @@ class CheckpointFiles:
                 shutil.rmtree(self.folder / _HOURLY, ignore_errors=True)
             return
         self._points = checkpoints(
-            [record], [one for one in self._points if one.position < record.seq]
+            [record], [point for point in self._points if point.position < record.seq]
         )
         point = self._points[-1]
         if file := state.stage(point.stage).file:
-            self.put(point, self.folder / file, ",".join(by for by, _ in data["answered"]))
+            self.put(
+                point, self.folder / file, ",".join(provider for provider, _ in data["answered"])
+            )
 
-    def put(self, checkpoint: Checkpoint, path: Path, by: str) -> None:
+    def put(self, checkpoint: Checkpoint, path: Path, providers: str) -> None:
         """Leave a checkpoint's files."""
-        told = checkpoint.to_json() | {"by": by, "file": path.relative_to(self.folder).as_posix()}
-        whole = told | {"output": _readable(path)}
+        fields = checkpoint.to_json() | {
+            "by": providers,
+            "file": path.relative_to(self.folder).as_posix(),
+        }
+        fields_with_output = fields | {"output": _readable(path)}
         if self.settings.retention_policy != "latest":
-            self._write(checkpoint.file, whole)
-        self._write(f"stage_outputs/{checkpoint.stage.replace('/', '_')}.json", whole)
-        self._write("checkpoint_latest.json", told)
+            self._write(checkpoint.file, fields_with_output)
+        self._write(f"stage_outputs/{checkpoint.stage.replace('/', '_')}.json", fields_with_output)
+        self._write("checkpoint_latest.json", fields)
         self._tidy(datetime.fromisoformat(checkpoint.at))
 
-    def put_iteration(self, number: int, told: Json) -> None:
+    def put_iteration(self, number: int, findings: Json) -> None:
         """Leave what was wrong with attempt `number` (from 1) of a loop."""
-        self._write(f"error_logs/iteration_{number}.json", told)
+        self._write(f"error_logs/iteration_{number}.json", findings)
 
     def keep(self, settings: Cache) -> None:
         """Other settings from now on, and for what is there."""
@@ -129,7 +137,8 @@ class CheckpointFiles:
         self._tidy(datetime.now(UTC))
 
     def _tidy(self, now: datetime) -> None:
-        policy, most = self.settings.retention_policy, self.settings.max_checkpoints_per_hour
+        policy, limit = self.settings.retention_policy, self.settings.max_checkpoints_per_hour
+        # Hours are the names of folders, so comparing texts compares times.
         oldest = f"{now.astimezone(UTC) - timedelta(days=1):%Y%m%d%H}"
         for hour in [] if policy == "all" else [*(self.folder / _HOURLY).glob("[0-9]*")]:
             if policy == "latest" or hour.name < oldest:
@@ -138,15 +147,16 @@ class CheckpointFiles:
             files = sorted(
                 hour.glob("checkpoint_*.json"), key=lambda path: int(path.stem.rpartition("_")[2])
             )
-            for file in files[: max(0, len(files) - most)]:
+            for file in files[: max(0, len(files) - limit)]:
                 file.unlink(missing_ok=True)
 
-    def _write(self, name: str, told: Json) -> None:
+    def _write(self, name: str, content: Json) -> None:
         path = self.folder / name
+        # Written beside and renamed, so that a reader never sees half a file.
         half = path.with_name(f".{path.name}.half")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            half.write_bytes(pretty_json(told).encode("utf-8", "backslashreplace"))
+            half.write_bytes(pretty_json(content).encode("utf-8", "backslashreplace"))
             os.replace(half, path)  # noqa: PTH105  a reader sees the old one or the new one
         except OSError as error:
             with suppress(OSError):
@@ -155,7 +165,7 @@ class CheckpointFiles:
 
 
 def _readable(path: Path) -> Json:
-    """A stage's file as JSON where it is, else as text."""
+    """Return the content of a stage's file: JSON if it is JSON, else text."""
     text = path.read_bytes().decode("utf-8", "backslashreplace")
     if path.suffix == ".json":
         with suppress(ValueError, RecursionError):

@@ -83,16 +83,17 @@ class ConversationKey(NamedTuple):
     def opener(self) -> CallPlace | None:
         """The call that opened it, `PARENT/REPLY.CALL`; None where a program did."""
         parent, _, last = self.conversation.rpartition("/")
-        found = re.fullmatch(r"(\d+)\.(\d+)", last)
+        # A program's sub-conversation has a name of its own after the slash.
+        match = re.fullmatch(r"(\d+)\.(\d+)", last)
         return (
-            CallPlace(self._replace(conversation=parent), int(found[1]), int(found[2]))
-            if found
+            CallPlace(self._replace(conversation=parent), int(match[1]), int(match[2]))
+            if match
             else None
         )
 
 
 def key_of(data: Any) -> ConversationKey:
-    """The conversation of a journal record."""
+    """Return the conversation of a journal record."""
     return ConversationKey(data["stage"], data["epoch"], data["conversation"])
 
 
@@ -116,7 +117,7 @@ class CallPlace(NamedTuple):
 
 
 def place_of(data: Any) -> CallPlace:
-    """The call of a journal record."""
+    """Return the call of a journal record."""
     return CallPlace(key_of(data), data["ordinal"], data["call"])
 
 
@@ -132,14 +133,14 @@ class Spent:
     replies: list[tuple[str, Usage]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
-    def add(self, by: str, usage: Usage) -> None:
+    def add(self, provider: str, usage: Usage) -> None:
         """Add a reply, or an attempt at one that failed."""
-        self.replies.append((by, usage))
+        self.replies.append((provider, usage))
         self.usage += usage
 
 
 @dataclass
-class Message:
+class ProgramMessage:
     """One message of a program and what it came to.
 
     Attributes:
@@ -183,7 +184,7 @@ class SubLink(NamedTuple):
 
 
 @dataclass
-class Conversation:
+class ConversationState:
     """The state of one conversation.
 
     Attributes:
@@ -192,37 +193,37 @@ class Conversation:
         messages: of the program, oldest first.
         replies: how many model replies there ever were; the next one's ordinal.
         pending: the last reply while the results of its calls are not yet turns.
-        begun: of its calls, how often each was begun.
+        call_starts: how often each of its calls was begun.
         egress: `local` once anything in it was.
         sub: of a sub-conversation.
-        found: sub-conversations whose finding was told here, with the turn of it.
+        finding_turns: the turn of each finding, by its sub-conversation.
         version: changes where turns were taken back.
         spent: what the conversation and all around it used; shared by all within one root.
     """
 
     turns: list[Turn] = field(default_factory=list)
     marks: list[tuple[int, Mark]] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ProgramMessage] = field(default_factory=list)
     replies: int = 0
     pending: Reply | None = None
-    begun: dict[int, int] = field(default_factory=dict)
+    call_starts: dict[int, int] = field(default_factory=dict)
     egress: Egress = "any"
     sub: SubLink | None = None
-    found: dict[str, int] = field(default_factory=dict)
+    finding_turns: dict[str, int] = field(default_factory=dict)
     version: int = 0
     spent: Spent = field(default_factory=Spent)
 
     @property
-    def open_message(self) -> Message | None:
+    def open_message(self) -> ProgramMessage | None:
         """The last message, where it has no answer."""
         last = self.messages[-1] if self.messages else None
         return last if last and last.answer is None else None
 
-    def message_of(self, ordinal: int) -> Message | None:
-        """The message whose reply that is; None where it does not count any more."""
-        for one in reversed(self.messages):  # nearly always the last one
-            if ordinal in one.replies:
-                return one
+    def message_of(self, ordinal: int) -> ProgramMessage | None:
+        """Return the message of a reply, or None if the reply does not count any more."""
+        for message in reversed(self.messages):  # nearly always the last one
+            if ordinal in message.replies:
+                return message
         return None
 
     @property
@@ -243,8 +244,9 @@ class Conversation:
             case "attempt_failed":
                 self.spent.add(data["by"], Usage(**data["usage"]))
             case "tool_started":
-                self.begun[data["call"]] = self.begun.get(data["call"], 0) + 1
+                self.call_starts[data["call"]] = self.call_starts.get(data["call"], 0) + 1
             case "tool_result":
+                # Its reply may have been taken back since.
                 if message := self.message_of(data["ordinal"]):
                     message.results.setdefault(data["ordinal"], {})[data["call"]] = data["outcome"]
                 self._mark_egress(data["outcome"]["result"])
@@ -263,15 +265,15 @@ class Conversation:
         if self.pending is None:
             return
         reply, results = self.pending, self.results
-        told = [
+        turn_results = [
             (
                 result_from_json(results[number]["result"])
                 if number in results
-                else _not_run(call, _BEGUN if number in self.begun else _CUT_OFF)
+                else _not_run(call, _BEGUN if number in self.call_starts else _CUT_OFF)
             )
             for number, call in enumerate(reply.calls)
         ]
-        self.turns += (AssistantMessage(reply.parts), ToolResults(tuple(told)))
+        self.turns += (AssistantMessage(reply.parts), ToolResults(tuple(turn_results)))
         for outcome in results.values():
             if mark := outcome.get("mark"):
                 self.marks.append((len(self.turns), Mark.from_json(mark)))
@@ -280,10 +282,11 @@ class Conversation:
 
     def _apply_message(self, data: dict[str, Any]) -> None:
         self.settle()
+        # A follow-up or a finding belongs to the program's last message.
         if "fingerprint" in data:
-            self.messages.append(Message(data, len(self.turns)))
+            self.messages.append(ProgramMessage(data, len(self.turns)))
         if "sub" in data:
-            self.found[data["sub"]] = len(self.turns)
+            self.finding_turns[data["sub"]] = len(self.turns)
         if data["text"] is not None:
             self.turns.append(UserMessage(data["text"], data.get("egress", "any")))
         self._mark_egress(data)
@@ -300,8 +303,10 @@ class Conversation:
         message.replies[data["ordinal"]] = data
         self.replies = data["ordinal"] + 1
         self._mark_egress(data["reply"])
+        # An empty reply leaves nothing in the conversation.
         if status == "silent":
             return
+        # The wrong answer stands until the next one, so that the model can see it.
         if status == "repair":
             message.bad_from = len(self.turns)
             self.turns.append(AssistantMessage(reply.parts))
@@ -309,12 +314,13 @@ class Conversation:
             if message.bad_from is not None:
                 self._cut(message.bad_from)
                 message.bad_from = None
+        # Calls of a reply that was cut off may be half a call, so none of them runs.
         elif reply.calls and reply.stop != "length":
-            self.pending, self.begun = reply, {}
+            self.pending, self.call_starts = reply, {}
         else:
             self._apply_answer(message, reply)
 
-    def _apply_answer(self, message: Message, reply: Reply) -> None:
+    def _apply_answer(self, message: ProgramMessage, reply: Reply) -> None:
         message.answer, message.usage, message.spent = (
             reply,
             self.spent.usage,
@@ -331,6 +337,7 @@ class Conversation:
         message.end = len(self.turns)
 
     def _apply_reset(self, data: dict[str, Any]) -> None:
+        # Replies are not taken out of `spent`: they were paid for.
         del self.messages[data["to"] :]
         self._cut(data["turns"])
         self.pending = None
@@ -338,8 +345,9 @@ class Conversation:
 
     def _cut(self, turns: int) -> None:
         del self.turns[turns:]
-        self.marks = [one for one in self.marks if one[0] <= turns]
-        self.found = {sub: at for sub, at in self.found.items() if at < turns}
+        self.marks = [mark for mark in self.marks if mark[0] <= turns]
+        self.finding_turns = {sub: turn for sub, turn in self.finding_turns.items() if turn < turns}
+        # Values that were computed from the turns start anew.
         self.version += 1
 
     def _mark_egress(self, data: dict[str, Any]) -> None:
@@ -347,5 +355,5 @@ class Conversation:
             self.egress = "local"
 
 
-def _not_run(call: ToolCall, what: str) -> ToolResult:
-    return ToolResult(call.id, call.name, f'{{"error": "{what}"}}', is_error=True, trust="ours")
+def _not_run(call: ToolCall, error: str) -> ToolResult:
+    return ToolResult(call.id, call.name, f'{{"error": "{error}"}}', is_error=True, trust="ours")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from asyncio import Future
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,9 +22,9 @@ from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
 STAGE_SECONDS = 300.0
-_FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
-"""What nobody paid for or decided: it outlives a kill at once, and a power cut together with the
-next of the others.
+_UNSYNCED = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
+"""Kinds that cost nothing and decide nothing. They survive a kill at once, and a power cut together
+with the next record of another kind.
 """
 
 
@@ -35,29 +34,29 @@ def tell_nobody(line: str) -> None:
 
 
 @dataclass(slots=True)
-class _Soon:
-    """A record that nobody waits for yet."""
+class _PendingRecord:
+    """A record that nobody waits for yet, and the future of its position."""
 
     kind: str
     data: dict[str, Any]
-    written: Future[int]
+    position: Future[int]
 
 
-class Host:
-    """A run as its stages know it: its journal, and who answers in it.
+class RunHost:
+    """A run as its stages know it: its journal, its state and its providers.
 
-    The state takes records in the journal's order, in which the store tells of them, too. A record
-    that nobody waits for is in the state at once.
+    The state is the journal, folded, and the pending records of `append_soon`. A record of `append`
+    is applied once, after its commit; nothing is ever taken out of the state again, so objects of
+    the state stay the same for the life of the run.
 
     Attributes:
-        state: the journal, folded.
-        progress: is told, for people, how far the run is, and which of their files could not be
-            written.
-        files: those for people alone.
-        log_calls: whether calls that were answered are logged.
-        on_delta: hears replies as they come.
-        purse: limits what its calls may use; None for no limit.
-        silence: tells a person of a model that is silent.
+        state: the folded journal.
+        progress: shows a person how far the run is, and which of their files could not be written.
+        files: the files that are for people alone.
+        log_calls: whether answered calls are logged.
+        on_delta: receives the pieces of replies as they come.
+        purse: limits what the run's calls may use; None for no limit.
+        silence: tells a person that a model is silent.
         next_command: the command with which a person goes on with the run; "" in a program, which
             is started again.
     """
@@ -65,15 +64,14 @@ class Host:
     def __init__(
         self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry
     ) -> None:
-        self.id, self.folder, self.store, self.chain, self.telemetry = (
-            run_id,
-            folder,
-            store,
-            chain,
-            telemetry,
-        )
+        self.id = run_id
+        self.folder = folder
+        self.store = store
+        self.chain = chain
+        self.telemetry = telemetry
         self._stream = f"run/{run_id}"
-        self.stage_seconds, self.log_calls = STAGE_SECONDS, True
+        self.stage_seconds = STAGE_SECONDS
+        self.log_calls = True
         self.on_delta: OnDelta | None = None
         self.budget = WindowBudget(open=True)
         self.purse: Purse | None = None
@@ -81,37 +79,116 @@ class Host:
         self.progress: Callable[[str], None] = tell_nobody
         self.silence = SilenceWatch(lambda line: self.progress(line))
         self.files = CheckpointFiles(folder, lambda line: self.progress(line))
-        collecting = gc.isenabled()
-        # a log that is read makes no cycles; looking for them would take more time than all the
-        # rest
-        gc.disable()
-        try:
-            records = self.records()
-            self.state = fold(records)
-        finally:
-            if collecting:
-                gc.enable()
+        records = self.records()
+        self.state = fold(records)
         self.files.read(records)
-        self._soon: list[_Soon] = []
-        self._read_to = 0  # the last position that was in the state when it was last read anew
+        self._pending: list[_PendingRecord] = []
+        self._appends = 0  # appends under way
+        # Records up to this position are in the state; of later ones, those of `_applied`.
+        self._applied_to = records[-1].seq if records else 0
+        self._applied: set[int] = set()
+
+    # -- appending ---------------------------------------------------------------------------------
 
     async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
-        """Append to the journal and take it into the state. Who is cancelled meanwhile is so
-        when that is done.
+        """Append a record, and apply it once it is committed.
+
+        A cancellation that arrives during the write is raised once the write is over. The state
+        then has the record if and only if the journal has it.
+
+        Args:
+            kind: the kind of the record.
+            data: its content.
+            sync: whether it must survive a power cut; None lets its kind decide.
         """
+        if sync is None:
+            sync = kind not in _UNSYNCED
+        # A later record must not be in the journal without an earlier one.
+        if self._pending:
+            self._resubmit_refused()
+        self._appends += 1
         try:
-            self._hand_over_again()
-            synced = kind not in _FREE if sync is None else sync
-            position = await self.store.append(self._stream, kind, data, sync=synced)
-            await self._written()
-        except BaseException:  # a cancelled task's record may be written all the same
-            self._read_again()
+            position = await self.store.append(self._stream, kind, data, sync=sync)
+            self._apply(position, kind, data)
+            if self._pending:
+                await self._wait_for_pending()
+        except BaseException:
+            # The store does not tell a cancelled task whether its record was committed.
+            self._apply_committed()
             raise
-        if position > self._read_to:
-            apply(self.state, kind, data)
+        finally:
+            self._appends -= 1
+            if self._applied and not self._appends:
+                self._applied_to = max(self._applied_to, *self._applied)
+                self._applied.clear()
+
+    def append_soon(self, kind: str, data: dict[str, Any]) -> None:
+        """Append a record without waiting; the state has it at once.
+
+        No later record is in the journal without this one. If its write fails, the next append
+        raises the error, and the one after that tries the write again. So it is for records that
+        may be lost together with all later ones, and of kinds that may be applied twice.
+        """
+        position = self.store.append_soon(self._stream, kind, data)
+        self._pending.append(_PendingRecord(kind, data, position))
+        apply(self.state, kind, data)
+
+    async def settle(self) -> None:
+        """Wait until all pending records are in the journal; a refused one is tried once more."""
+        if self._pending:
+            self._resubmit_refused()
+            await self._wait_for_pending()
+
+    def _apply(self, position: int, kind: str, data: dict[str, Any]) -> None:
+        """Apply a committed record, unless it was applied already."""
+        if position in self._applied:
+            return
+        if self._appends == 1:
+            self._applied_to = position  # nobody else has a record that is not applied yet
+        else:
+            self._applied.add(position)
+        apply(self.state, kind, data)
         if kind in LEAVES_FILES:
             (record, *_) = self.store.read(self._stream, after=position - 1)
             self.files.take(record, self.state)
+
+    def _apply_committed(self) -> None:
+        """Apply all committed records that are not in the state.
+
+        Records of other tasks are among them, whose appends return only later.
+        """
+        # These are in the state since they were appended.
+        pending = set()
+        for record in self._pending:
+            if record.position.done() and record.position.exception() is None:
+                pending.add(record.position.result())
+        with suppress(StoreError):
+            for committed in self.store.read(self._stream, after=self._applied_to):
+                if committed.seq not in pending:
+                    data: Any = committed.data
+                    self._apply(committed.seq, committed.kind, data)
+
+    def _resubmit_refused(self) -> None:
+        """Hand pending records that the store refused to it again, before any later record."""
+        for record in self._pending:
+            if record.position.done() and record.position.exception():
+                record.position = self.store.append_soon(self._stream, record.kind, record.data)
+
+    async def _wait_for_pending(self) -> None:
+        while self._pending:
+            first = self._pending[0]
+            position = await first.position
+            # Another task that waits for it may have removed it meanwhile.
+            if self._pending and self._pending[0] is first:
+                del self._pending[0]
+                if position > self._applied_to:
+                    self._applied.add(position)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def records(self) -> list[Record]:
+        """Return the journal, oldest first."""
+        return self.store.read(self._stream)
 
     def spend_from(self, purse: Purse) -> None:
         """Have all calls from now on reserve in a purse, which counts those of the journal."""
@@ -119,70 +196,24 @@ class Host:
             purse.take_in((self.id, *root), spent.replies)
         self.purse = purse
 
-    def append_soon(self, kind: str, data: dict[str, Any]) -> None:
-        """Append without waiting. What is appended next is in the journal only where this is.
-
-        A write that fails is an error then. It is for what may be done again where the journal lost
-        it together with all that came after, and for kinds that say no more when they are taken in
-        twice.
-        """
-        self._soon.append(_Soon(kind, data, self.store.append_soon(self._stream, kind, data)))
-        apply(self.state, kind, data)
-
-    async def settle(self) -> None:
-        """Wait until all that was appended is in the journal; what the store refused before is
-        tried once more.
-        """
-        self._hand_over_again()
-        await self._written()
-
-    def records(self) -> list[Record]:
-        """The journal, oldest first."""
-        return self.store.read(self._stream)
-
-    def _read_again(self) -> None:
-        """The journal as it is after something went wrong on the way to it, and what is still to be
-        written.
-
-        Records of other tasks are in it that these have not been told of yet: nothing of it is
-        taken in again then.
-        """
-        self._soon = [
-            one for one in self._soon if not one.written.done() or one.written.exception()
-        ]
-        with suppress(StoreError):
-            records = self.records()
-            vars(self.state).update(vars(fold(records)))  # the same object: others hold it
-            self.files.read(records)
-            self._read_to = records[-1].seq if records else 0
-            for one in self._soon:
-                apply(self.state, one.kind, one.data)
-
-    def _hand_over_again(self) -> None:
-        """Nothing gets into the journal before what came before it does."""
-        for one in self._soon:
-            if one.written.done() and one.written.exception():
-                one.written = self.store.append_soon(self._stream, one.kind, one.data)
-
-    async def _written(self) -> None:
-        while self._soon:
-            first = self._soon[0]
-            await first.written
-            # others that wait for it meanwhile may have taken it out
-            if self._soon and self._soon[0] is first:
-                del self._soon[0]
+    # -- a person ----------------------------------------------------------------------------------
 
     async def pause(
         self, stage: str, reason: str, choice: Choice | None = None, *, hint: str = ""
     ) -> Paused:
-        """Record that a stage, or the program where it is "", cannot go on; what is to be
-        raised.
+        """Record that a stage cannot go on, and return the error to raise.
+
+        Args:
+            stage: the stage; "" for the program.
+            reason: why it cannot go on.
+            choice: what a person has to decide.
+            hint: how to go on, if there is no choice; "" for the command that goes on.
         """
-        await self.append(
-            "paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})}
-        )
+        record: dict[str, Any] = {"stage": stage, "reason": reason}
         if choice:
+            record["choice"] = choice
             hint = how_to_answer(self.id, choice)
+        await self.append("paused", record)
         return Paused(reason, run_id=self.id, hint=hint or self.how_to_go_on(), question=choice)
 
     def how_to_go_on(self, options: str = "") -> str:
@@ -197,27 +228,29 @@ class Host:
     async def decide(
         self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""
     ) -> Choice:
-        """Record a person's answer to what waits for one, to a file as it lies there now; returns
-        what was answered.
+        """Record a person's answer and return the question that it answers.
+
+        An answer about a file counts for the file as it is now.
 
         Args:
-            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or
-                free text.
-            question: which, where several wait: a question's or stage's name, or the beginning of a
-                fingerprint.
-            reason: kept with the answer; the model reads it where a call is refused.
-            by: who answers.
+            answer: `keep` or `redo`; `approve` or `refuse` if a tool call waits; an option or free
+                text.
+            question: the question, if several wait: the name of a question or stage, or the
+                beginning of a fingerprint.
+            reason: kept with the answer; the model reads it if a call is refused.
+            by: the name of the person.
 
         Raises:
-            InputError: nothing waits, several do and none is named, or the answer does not fit.
+            InputError: nothing waits, several questions wait and none is named, or the answer does
+                not fit.
         """
         choice = chosen(self.id, self.state.waiting, question)
         await self.append("decided", answered(choice, self.folder, answer, reason, by=by))
         return choice
 
     def answer(self, stage: str, fingerprint: str) -> PersonAnswer | None:
-        """What a person said to a call or question; None where nobody has answered yet."""
+        """Return a person's answer about a call or to a question; None if there is none yet."""
         decided = self.state.decisions.get((stage, fingerprint, ""))
-        return (
-            PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None
-        )
+        if decided is None:
+            return None
+        return PersonAnswer(decided["answer"], decided["by"], decided["reason"])

@@ -33,8 +33,8 @@ from transom.runs.conversation import (
     IN_DOUBT,
     KINDS,
     CallPlace,
-    Conversation,
     ConversationKey,
+    ConversationState,
     Spent,
     place_of,
 )
@@ -50,8 +50,8 @@ class RunState:
     """A run's journal, folded.
 
     Attributes:
-        asked: what a person was asked and did not answer: each choice by its stage and, of a call,
-            its fingerprint.
+        open_choices: what a person was asked and did not answer, by stage and, of a call, its
+            fingerprint.
         decisions: what a person said, as recorded, by stage, fingerprint and digest of the edited
             file.
         conversations: by their keys, in the order in which they began.
@@ -65,7 +65,7 @@ class RunState:
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
     decisions: dict[tuple[str, str, str], Any] = field(default_factory=dict)
-    conversations: dict[ConversationKey, Conversation] = field(default_factory=dict)
+    conversations: dict[ConversationKey, ConversationState] = field(default_factory=dict)
     spent: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
     once: dict[tuple[str, str, str], list[CallPlace]] = field(default_factory=dict)
     version: int | None = None
@@ -75,20 +75,20 @@ class RunState:
     helps: list[dict[str, Any]] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
-    asked: dict[Slot, Choice] = field(default_factory=dict)
+    open_choices: dict[Slot, Choice] = field(default_factory=dict)
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
 
-    def conversation(self, key: ConversationKey) -> Conversation:
-        """The conversation of that key; an empty one where there was none."""
+    def conversation(self, key: ConversationKey) -> ConversationState:
+        """Return the conversation of a key, or a new one; always the same object."""
         try:
             return self.conversations[key]
         except KeyError:
-            found = self.conversations[key] = Conversation(
+            conversation = self.conversations[key] = ConversationState(
                 spent=self.spent.setdefault(key.root, Spent())
             )
-            return found
+            return conversation
 
     @property
     def waiting(self) -> dict[Slot, Choice]:
@@ -96,38 +96,42 @@ class RunState:
         what comes of it.
         """
         return {
-            at: one
-            for at, one in self.asked.items()
-            if "key" not in one or not self.is_over(place_of(one["key"]))
+            waiting_slot: choice
+            for waiting_slot, choice in self.open_choices.items()
+            if "key" not in choice or not self.is_over(place_of(choice["key"]))
         }
 
-    def outcome(self, at: CallPlace) -> dict[str, Any] | None:
-        """What came of a call; None where nothing did, or its reply does not stand any more."""
-        message = self.conversation(at.key).message_of(at.ordinal)
-        return message.results.get(at.ordinal, {}).get(at.call) if message else None
+    def outcome(self, place: CallPlace) -> dict[str, Any] | None:
+        """Return the outcome of a call, or None if it has none or its reply does not count any
+        more.
+        """
+        message = self.conversation(place.key).message_of(place.ordinal)
+        return message.results.get(place.ordinal, {}).get(place.call) if message else None
 
-    def is_over(self, at: CallPlace) -> bool:
+    def is_over(self, place: CallPlace) -> bool:
         """Whether a call has an outcome, or its conversation or one around it has another reply
         by now.
         """
-        if self.conversation(at.key).replies > at.ordinal + 1 or self.outcome(at):
+        if self.conversation(place.key).replies > place.ordinal + 1 or self.outcome(place):
             return True
-        return at.key.opener is not None and self.is_over(at.key.opener)
+        return place.key.opener is not None and self.is_over(place.key.opener)
 
-    def stands(self, at: CallPlace) -> bool:
+    def stands(self, place: CallPlace) -> bool:
         """Whether it is known what came of a call, and that stands in a conversation as it is
         today.
         """
-        outcome = self.outcome(at)
+        # A call that timed out may still be running.
+        outcome = self.outcome(place)
         if outcome is None or (error := outcome.get("error", "")) in IN_DOUBT:
             return False
-        return bool(error) or (self.counts(at.key) and self._is_told(at.key))
+        return bool(error) or (self.counts(place.key) and self._is_told(place.key))
 
     def _is_told(self, key: ConversationKey) -> bool:
         """Whether the conversations around one know what it did; not where it failed, or they
         have an extract.
         """
         sub, opener = self.conversation(key).sub, key.opener
+        # It is an agent's own conversation, which its program knows.
         if sub is None:
             return True
         outcome = self.outcome(opener) if opener else None
@@ -139,14 +143,15 @@ class RunState:
         """Whether the replies whose calls opened a conversation, and those around it, still
         stand.
         """
-        at = key.opener
-        return at is None or (
-            self.conversation(at.key).message_of(at.ordinal) is not None and self.counts(at.key)
+        opener = key.opener
+        return opener is None or (
+            self.conversation(opener.key).message_of(opener.ordinal) is not None
+            and self.counts(opener.key)
         )
 
 
 def fold(records: Iterable[Record]) -> RunState:
-    """The state that a stream of records describes."""
+    """Return the state that a stream of records describes."""
     state = RunState()
     for record in records:
         apply(state, record.kind, record.data)
@@ -165,6 +170,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 "running",
                 None,
             )
+            # The first record of a run decides; journals before there was a version have 1.
             state.version = state.version or data.get("journal", 1)
             state.is_closed = False
         case "started" | "writing" | "done":
@@ -174,18 +180,23 @@ def apply(state: RunState, kind: str, data: Any) -> None:
                 state.stage(data["stage"]).last = kind
             state.status, state.paused = kind, data.get("reason")
             if data.get("choice"):
-                state.asked[slot(data["choice"])] = data["choice"]
+                state.open_choices[slot(data["choice"])] = data["choice"]
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
-            state.asked.pop(slot(data), None)
+            state.open_choices.pop(slot(data), None)
             if "after" in data:
                 state.helps.append(data)
+        # Another walk needs no answer any more.
         case "settled":
-            state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
+            state.open_choices = {
+                waiting_slot: choice
+                for waiting_slot, choice in state.open_choices.items()
+                if waiting_slot[0] != data["stage"]
+            }
         case "closed":
             state.status = data["status"]
             state.is_closed = True
-            state.asked.clear()  # whoever walked to the end needed no answer
+            state.open_choices.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False
         case "handed":
@@ -193,13 +204,13 @@ def apply(state: RunState, kind: str, data: Any) -> None:
 
 
 def _apply_event(state: RunState, kind: str, data: Any) -> None:
-    """An event of a conversation."""
+    """Apply an event of a conversation."""
     # made by itself for each of many events
     key: Any = data["stage"], data["epoch"], data["conversation"]
     conversation = state.conversations.get(key) or state.conversation(ConversationKey(*key))
     if kind == "tool_started" and data.get("mark"):
-        begun = state.once.setdefault((key[0], key[1], data["mark"]), [])
+        equal_calls = state.once.setdefault((key[0], key[1], data["mark"]), [])
         if data.get("settles"):  # a person knows of those before, but for those that still wait
-            begun[:] = [one for one in begun if not state.is_over(one)]
-        begun.append(place_of(data))
+            equal_calls[:] = [place for place in equal_calls if not state.is_over(place)]
+        equal_calls.append(place_of(data))
     conversation.apply(kind, data)

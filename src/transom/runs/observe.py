@@ -1,19 +1,17 @@
-"""What spans and logs say of a call to a model or to a tool; the names are in
-`transom.telemetry.keys`.
+"""Spans and log lines of calls to models and tools; the names are in `transom.telemetry.keys`.
 
-They say sizes, names and outcomes, and never a word of what was asked, said or found; texts are
-logged at DEBUG alone.
+They hold sizes, names and outcomes, and no text of requests, replies or results; texts are logged
+at DEBUG alone.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable
 from typing import Any
 
 from transom.errors import EgressError, NeedsModel, ProviderError, ReplyError, TransomError
-from transom.llm import Chain, Reply, Request, render
+from transom.llm import Chain, Reply, Request, Usage, render
 from transom.llm.attempts import of_provider
 from transom.llm.egress import EgressPolicy
 from transom.telemetry import Span, current_span, keys
@@ -22,8 +20,9 @@ _log = logging.getLogger(__name__)
 
 
 def of_conversation(place: str, name: str) -> dict[str, Any]:
-    """Which conversation it is, and whose sub-conversation: a sub-conversation's name begins
-    with its parent's.
+    """Return the attributes of a conversation and its parent.
+
+    The name of a sub-conversation begins with its parent's.
     """
     parent = name.rpartition("/")[0]
     return {
@@ -33,7 +32,7 @@ def of_conversation(place: str, name: str) -> dict[str, Any]:
 
 
 def of_agent(role: str, place: str, conversation: str) -> dict[str, Any]:
-    """A message to an agent, or a sub-conversation; see `of_conversation`."""
+    """Return the attributes of a message to an agent, or of a sub-conversation."""
     return {
         keys.OPERATION: keys.INVOKE_AGENT,
         keys.AGENT_NAME: role,
@@ -42,10 +41,12 @@ def of_agent(role: str, place: str, conversation: str) -> dict[str, Any]:
 
 
 def of_request(request: Request, place: str, conversation: str) -> dict[str, Any]:
-    """What is known before there is a reply."""
-    window, settings, used, limit = request.window, request.settings, 0, 0
+    """Return the attributes of a request that has no reply yet."""
+    window, settings = request.window, request.settings
+    tokens, limit = 0, 0
     for share in window.shares:
-        used, limit = used + share.used, limit + share.limit
+        tokens += share.used
+        limit += share.limit
     return {
         keys.OPERATION: keys.CHAT,
         keys.ROLE: request.role,
@@ -53,14 +54,14 @@ def of_request(request: Request, place: str, conversation: str) -> dict[str, Any
         keys.MESSAGES: len(window.turns),
         keys.MAX_TOKENS: settings.max_tokens,
         keys.TEMPERATURE: settings.temperature,
-        keys.WINDOW_TOKENS: used,
-        keys.WINDOW_AVAILABLE: limit - used,
+        keys.WINDOW_TOKENS: tokens,
+        keys.WINDOW_AVAILABLE: limit - tokens,
         keys.WINDOW_DROPPED: len(window.dropped),
     }
 
 
 def of_reply(reply: Reply) -> dict[str, Any]:
-    """What a reply adds."""
+    """Return the attributes that a reply adds to those of its request."""
     usage = reply.usage
     return {
         **of_provider(reply.by),
@@ -74,73 +75,94 @@ def of_reply(reply: Reply) -> dict[str, Any]:
     }
 
 
-def tell_outcome(span: Span, name: str, outcome: Any) -> None:
-    """What came of a call of a tool of that name, as journaled; how long it took is how long the
-    span is.
+def log_outcome(span: Span, name: str, outcome: Any) -> None:
+    """Set the outcome of a tool call on its span, and log it.
+
+    Args:
+        span: the span of the call.
+        name: the name of the tool.
+        outcome: the outcome as the journal has it.
     """
     result = outcome["result"]
-    span.update({keys.TOOL_CALL_ID: result["id"], keys.TOOL_SUCCESS: not result["is_error"]})
-    if result["is_error"]:
-        span.fail(outcome.get("error") or "ToolError")
+    has_failed = result["is_error"]
+    span.update({keys.TOOL_CALL_ID: result["id"], keys.TOOL_SUCCESS: not has_failed})
+    error_type = outcome.get("error") or "ToolError"
+    if has_failed:
+        span.fail(error_type)
     if _log.isEnabledFor(logging.INFO):
-        how = (
-            f"failed with {outcome.get('error') or 'ToolError'}"
-            if result["is_error"]
-            else "succeeded"
-        )
-        _log.info(
-            "tool %s, call %s: %s, %d characters", name, result["id"], how, len(result["content"])
-        )
+        ending = f"failed with {error_type}" if has_failed else "succeeded"
+        line = "tool %s, call %s: %s, %d characters"
+        _log.info(line, name, result["id"], ending, len(result["content"]))
 
 
-async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, told: bool) -> Reply:
-    """Await the answer to a request, and log the call.
+def log_reply(request: Request, reply: Reply, policy: EgressPolicy, began: float) -> None:
+    """Log an answered call.
 
-    One that failed is logged at ERROR, without a word of what was sent or came back. At DEBUG the
-    record of any call holds both, unless something of it is marked local; see
-    `transom.telemetry.configure` for what is redacted.
+    At DEBUG the line holds the texts that were sent and came back, unless something of them is
+    marked local; see `transom.telemetry.configure` for what is redacted.
+
+    Args:
+        request: the request.
+        reply: its reply.
+        policy: says what is local.
+        began: the time of `time.monotonic` when the call began.
     """
-    began = time.monotonic()
-    try:
-        reply = await answer
-    except Exception as error:
-        if told or not isinstance(error, NeedsModel):
-            _tell_failure(request, error, chain, f"{time.monotonic() - began:.2f} s")
-        if told and isinstance(error, TransomError) and _log.isEnabledFor(logging.DEBUG):
-            _tell(request, f"failed: {error.what}", "", chain.policy)
-        raise
-    if not (told and _log.isEnabledFor(logging.INFO)):
-        return reply
-    usage = reply.usage
-    took = (
-        f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), {usage.output_tokens} out"
-    )
-    _tell(
-        request,
-        f"answered by {reply.by}, {took}, {time.monotonic() - began:.2f} s",
-        reply.text,
-        chain.policy,
-    )
-    return reply
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    usage, ending = reply.usage, f"answered by {reply.by}"
+    if usage != Usage():  # rules spend no tokens, and some servers report none
+        ending += f", {usage.input_tokens} tokens in ({usage.cached_tokens} cached)"
+        ending += f", {usage.output_tokens} out"
+    ending += f", {time.monotonic() - began:.2f} s"
+    _log_texts(request, ending, reply.text, policy)
 
 
-def tell_unread(request: Request, error: ReplyError, chain: Chain, answers: int) -> None:
-    """Log a call whose answers cannot be read, of which there were so many, as one that failed."""
-    _tell_failure(request, error, chain, "all of them answered", answers)
-
-
-def _tell_failure(
-    request: Request, error: Exception, chain: Chain, ended: str, answers: int = 0
+def log_failure(
+    request: Request, error: Exception, chain: Chain, seconds: float, *, answers_logged: bool
 ) -> None:
-    """Whatever a log is filtered by; none of the error's words: a server may quote what it was
-    sent.
+    """Log a call that failed at ERROR, without a word of what was sent or came back.
+
+    At DEBUG a second line holds the texts, see `log_reply`.
+
+    Args:
+        request: the request.
+        error: its error.
+        chain: the providers of the run.
+        seconds: how long the call took.
+        answers_logged: whether the run logs answered calls, too.
+    """
+    # That the rules abstain is news only for a program that logs each call.
+    if answers_logged or not isinstance(error, NeedsModel):
+        _log_failed_call(request, error, chain, f"{seconds:.2f} s")
+    if answers_logged and isinstance(error, TransomError) and _log.isEnabledFor(logging.DEBUG):
+        _log_texts(request, f"failed: {error.what}", "", chain.policy)
+
+
+def log_unreadable(request: Request, error: ReplyError, chain: Chain, answers: int) -> None:
+    """Log a call as failed whose answers cannot be read; `answers` is their number."""
+    _log_failed_call(request, error, chain, "all of them answered", answers)
+
+
+def _log_failed_call(
+    request: Request, error: Exception, chain: Chain, ending: str, answers: int = 0
+) -> None:
+    """Log a failed call with the fields that a log can be filtered by.
+
+    None of the error's words are in it: a server may quote what it was sent.
     """
     names = [provider.name for provider in chain.of(request.role).providers]
-    failed = error if isinstance(error, ProviderError) else None
-    provider = failed.where if failed and failed.where in names else ",".join(names)
-    # which was not sent
-    sent = len(failed.causes) + 1 if failed else int(not isinstance(error, EgressError))
-    attempts = answers or sent
+    provider = ",".join(names)
+    outcome = f"failed with {type(error).__name__}"
+    attempts = 1
+    if isinstance(error, ProviderError):
+        outcome = error.outcome
+        attempts = len(error.causes) + 1
+        if error.where in names:
+            provider = error.where
+    elif isinstance(error, EgressError):
+        attempts = 0  # nothing was sent
+    if answers:
+        attempts = answers
     about: dict[str, str | int] = {
         "error_type": type(error).__name__,
         "provider": provider,
@@ -148,20 +170,23 @@ def _tell_failure(
     }
     if span := current_span():
         about |= {"trace_id": span.trace_id, "span_id": span.span_id}
-    # that the rules abstain is no failure
+    # That the rules abstain is not a failure.
     level = logging.INFO if isinstance(error, NeedsModel) else logging.ERROR
-    outcome = failed.outcome if failed else f"failed with {type(error).__name__}"
-    how = f"role {request.role} {outcome}, provider {provider}, attempts {attempts}"
-    _log.log(level, "call %s: %s, %s", request.digest[:16], how, ended, extra={"about": about})
+    line = f"role {request.role} {outcome}, provider {provider}, attempts {attempts}"
+    extra = {"about": about}
+    _log.log(level, "call %s: %s, %s", request.digest[:16], line, ending, extra=extra)
 
 
-def _tell(request: Request, how: str, came: str, policy: EgressPolicy) -> None:
-    head = f"call {request.digest[:16]}: role {request.role} {how}"
+def _log_texts(request: Request, ending: str, reply_text: str, policy: EgressPolicy) -> None:
+    """Log a call: one line at INFO; at DEBUG with its texts, unless they are local."""
+    head = f"call {request.digest[:16]}: role {request.role} {ending}"
     if not _log.isEnabledFor(logging.DEBUG):
         _log.info("%s", head)
-    elif kept := policy.kept(request):
-        _log.debug(
-            "%s\n--- what was sent and came back is left out: %s is marked local", head, kept
-        )
+        return
+    local_part = policy.kept(request)
+    if local_part:
+        line = "%s\n--- what was sent and came back is left out: %s is marked local"
+        _log.debug(line, head, local_part)
     else:
-        _log.debug("%s\n--- sent\n%s\n--- came back\n%s", head, render(request).as_text(), came)
+        sent_text = render(request).as_text()
+        _log.debug("%s\n--- sent\n%s\n--- came back\n%s", head, sent_text, reply_text)

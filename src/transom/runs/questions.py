@@ -40,32 +40,38 @@ def slot(choice: Choice) -> Slot:
 def of_call(
     kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any"
 ) -> Choice:
-    """The choice that a run pauses with for a tool call; arguments made of local text (`egress`)
-    stand in no error.
+    """Return the choice that a run pauses with for a tool call.
+
+    If its conversation is local (`egress`), no error quotes the arguments.
     """
-    asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
-    told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
-    return told | {"egress": egress} if egress != "any" else told
+    fields = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
+    choice = {
+        "kind": kind,
+        **fields,
+        "tool": call.name,
+        "arguments": canonical_json(call.arguments),
+    }
+    return choice | {"egress": egress} if egress != "any" else choice
 
 
 # -- what a person is told -------------------------------------------------------------------------
 
 
-def which(choice: Choice) -> str:
-    """What `--question` takes."""
+def short_name(choice: Choice) -> str:
+    """Return the value that `--question` takes for a choice."""
     return str(choice["stage"] if "file" in choice else choice["fingerprint"][:_SHORT])
 
 
 def options_of(choice: Choice) -> tuple[str, ...]:
-    """What may be answered; any text where empty."""
+    """Return the possible answers; an empty tuple if any text is one."""
     if "prompt" in choice:
         return tuple(choice["options"])
     return ("approve", "refuse") if choice.get("kind") == APPROVAL else ("keep", "redo")
 
 
 def in_full(choice: Choice) -> str:
-    """What waits, for whoever decides: a call with all its arguments, the stage whose file it
-    is, or the question.
+    """Return what waits in full: a call with all its arguments, the stage of a file, or the
+    question.
     """
     if "tool" in choice:
         return f"{choice['tool']}({choice['arguments']})"
@@ -73,20 +79,22 @@ def in_full(choice: Choice) -> str:
 
 
 def cut(choice: Choice) -> str:
-    """The same for an error, which is told elsewhere, too: long arguments are cut, and local
-    ones left out.
+    """Return what waits for an error, which others read, too: long arguments are cut, and local
+    ones are left out.
     """
     if choice.get("egress", "any") != "any":
         return f"{choice['tool']}(...)"
-    told = in_full(choice)
-    return told if len(told) <= _CUT else f"{told[:_CUT]}... ({len(told):,} characters)"
+    text = in_full(choice)
+    return text if len(text) <= _CUT else f"{text[:_CUT]}... ({len(text):,} characters)"
 
 
 def command(run_id: str, question: str, options: Sequence[str], *, needs_name: bool = False) -> str:
-    """The command that answers; pasted with several words to choose from, it answers nothing."""
+    """Return the command that answers. Pasted with several options to choose from, it answers
+    nothing.
+    """
     listed = (
         "--choose N"
-        if any(" " in one for one in options)
+        if any(" " in option for option in options)
         else ", or ".join(map(shlex.quote, options))
     )
     return " ".join(
@@ -101,36 +109,45 @@ def command(run_id: str, question: str, options: Sequence[str], *, needs_name: b
 
 
 def how_to_answer(run_id: str, choice: Choice) -> str:
-    """The command for the answer to what waits, and which call it is about."""
+    """Return how to answer a choice, and which call it is about."""
     options = options_of(choice)
     needs_name = bool(choice.get("needs_name"))
-    told = f"answer with: {command(run_id, which(choice), options, needs_name=needs_name)}"
-    if "--choose" in told:
-        return f"{told}, where {_numbered(options)}"
+    line = f"answer with: {command(run_id, short_name(choice), options, needs_name=needs_name)}"
+    if "--choose" in line:
+        return f"{line}, where {_numbered(options)}"
     if "tool" not in choice:
-        return told
-    meant = (
+        return line
+    meaning = (
         " (keep: it was carried out; redo: carry it out again)" if choice["kind"] == BEGUN else ""
     )
-    return f"{told}{meant}; the call is {cut(choice)}, in full: transom runs show {run_id}"
+    return f"{line}{meaning}; the call is {cut(choice)}, in full: transom runs show {run_id}"
 
 
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
-    """The one choice that a person means, by a name or the beginning of a fingerprint: never one
-    taken for another.
+    """Return the one choice that a person means, by a name or the beginning of a fingerprint.
+
+    An ambiguous name is an error: no choice is ever taken for another.
     """
-    fitting = [one for at, one in waiting.items() if question is None or at[0] == question]
+    fitting = [
+        choice
+        for waiting_slot, choice in waiting.items()
+        if question is None or waiting_slot[0] == question
+    ]
     if question and not fitting and len(question) >= _SHORT:  # fewer digits may fit by chance
-        fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
+        fitting = [
+            choice
+            for waiting_slot, choice in waiting.items()
+            if waiting_slot[1].startswith(question)
+        ]
     if len(fitting) == 1:
         return fitting[0]
     see = f"transom runs show {run_id}"
     if not fitting:
-        asked = f"question {question} of run {run_id}" if question else f"run {run_id}"
-        raise InputError(f"{asked} waits for no answer", hint=f"see: {see}")
-    told = "; ".join(f"--question {which(one)}: {cut(one)}" for one in fitting)
-    what = f"{len(fitting)} answers are waited for: {told}"
-    raise InputError(what, where=run_id, hint=f"say which one you answer; see: {see}")
+        subject = f"question {question} of run {run_id}" if question else f"run {run_id}"
+        raise InputError(f"{subject} waits for no answer", hint=f"see: {see}")
+    listed = "; ".join(f"--question {short_name(choice)}: {cut(choice)}" for choice in fitting)
+    problem = f"{len(fitting)} answers are waited for: {listed}"
+    raise InputError(problem, where=run_id, hint=f"say which one you answer; see: {see}")
 
 
 # -- questions of a program ------------------------------------------------------------------------
@@ -168,14 +185,14 @@ class Question:
 
     def to_choice(self) -> Choice:
         """As it waits in the journal."""
-        told: Choice = {
+        choice: Choice = {
             "kind": QUESTION,
             "stage": self.name,
             "fingerprint": self.fingerprint,
             "edited": "",
         }
-        told |= {"prompt": self.prompt, "options": list(self.options)}
-        return told | {"needs_name": True} if self.needs_name else told
+        choice |= {"prompt": self.prompt, "options": list(self.options)}
+        return choice | {"needs_name": True} if self.needs_name else choice
 
 
 def _numbered(options: Sequence[str]) -> str:
@@ -185,35 +202,36 @@ def _numbered(options: Sequence[str]) -> str:
 # -- the answer ------------------------------------------------------------------------------------
 
 
-def _meant(choice: Choice, text: str) -> str:
-    """The option that a text names by its words or its number; the text itself where there are
-    none.
+def _chosen_option(choice: Choice, text: str) -> str:
+    """Return the option that a text names by its words or its number, or the text if there are no
+    options.
     """
     text, options = text.strip(), options_of(choice)
     if not text:
         raise InputError("the answer is empty", where=choice["stage"], hint="write what you answer")
-    known = {option.casefold(): option for option in options}
-    known |= {str(number): option for number, option in enumerate(options, 1)}
+    by_text = {option.casefold(): option for option in options}
+    by_text |= {str(number): option for number, option in enumerate(options, 1)}
     # last: options that are numbers themselves mean what they say
-    known |= {option: option for option in options}
-    if options and text not in known and text.casefold() not in known:
-        what = f"{text!r} is no answer to {cut(choice)}"
-        raise InputError(what, where=choice["stage"], hint=f"say one of {_numbered(options)}")
-    return known.get(text, known.get(text.casefold(), text))
+    by_text |= {option: option for option in options}
+    if options and text not in by_text and text.casefold() not in by_text:
+        problem = f"{text!r} is no answer to {cut(choice)}"
+        raise InputError(problem, where=choice["stage"], hint=f"say one of {_numbered(options)}")
+    return by_text.get(text, by_text.get(text.casefold(), text))
 
 
 def answered(
     choice: Choice, folder: Path, answer: str, reason: str = "", *, by: str = ""
 ) -> dict[str, Any]:
-    """The journal's `decided` record for a person's answer, for the file as it lies there now."""
-    edited, answer = choice["edited"], _meant(choice, answer)
+    """Return the `decided` record of a person's answer, about the file as it is now."""
+    edited, answer = choice["edited"], _chosen_option(choice, answer)
     if choice.get("needs_name") and not by.strip():
-        what = f"the answer to {cut(choice)!r} needs the name of the person who gives it"
-        raise InputError(what, where=choice["stage"], hint="add: --by NAME")
+        problem = f"the answer to {cut(choice)!r} needs the name of the person who gives it"
+        raise InputError(problem, where=choice["stage"], hint="add: --by NAME")
     # gone: the next walk makes it anew
+    # The edit that counts is the file as it is now, not as it was when the question came up.
     if "file" in choice and (path := folder / choice["file"]).is_file():
         edited = digest(path.read_bytes())
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice
     }
-    return {**told, "edited": edited, "answer": answer, "by": by, "reason": reason}
+    return {**fields, "edited": edited, "answer": answer, "by": by, "reason": reason}

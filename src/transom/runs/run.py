@@ -24,8 +24,8 @@ from transom.runs.artifact import (
     Artifact,
     Attempt,
     File,
-    Plan,
-    Step,
+    StagePlan,
+    StageStep,
     decide,
     epoch_of,
     fingerprint,
@@ -33,13 +33,13 @@ from transom.runs.artifact import (
     set_aside,
     write_file,
 )
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 from transom.runs.journal import VERSION
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
-from transom.runs.tool_calls import Scope, refuse_in_tool_call
+from transom.runs.tool_calls import HandlerScope, refuse_in_tool_call
 from transom.runs.walk import MapResult, folder_of
-from transom.runs.workspace import RunLease, RunLock, Workspace, run_key, trace_id
+from transom.runs.workspace import RunLease, Workspace, run_key, trace_id
 from transom.store import Store
 from transom.telemetry import Redactor, Telemetry, current_span, keys
 
@@ -51,7 +51,7 @@ RUNS = "runs"
 _ID_BYTES = 5
 
 
-class Run(Host):
+class Run(RunHost):
     """A journaled walk through stages, opened with `Run.open`; `kept` holds the conversations
     that it keeps itself.
     """
@@ -60,12 +60,12 @@ class Run(Host):
         self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain
     ) -> None:
         self.workspace = workspace
-        lock = RunLock(workspace.state_dir / "locks", run_id, folder.parent.name)
+        lock = workspace.hold_run(store, run_id, folder.parent.name)
         redact = Redactor(secrets=chain.secrets)
         telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._lease = RunLease(run_id, telemetry.close, lock.release)
         super().__init__(run_id, folder, store, chain, telemetry)
-        self.kept = Stage(self, KEPT, attempt=1, epoch="", kept=True)
+        self.kept = Stage(self, KEPT, attempt=1, epoch="", is_kept=True)
 
     @staticmethod
     async def open(
@@ -93,6 +93,7 @@ class Run(Host):
         """
         check_kind(workspace, Workspace, "workspace", "Run.open", 'say Workspace.at(".transom")')
         check_kind(chain, Chain, "chain", "Run.open")
+        # The row of the first process that opens the run wins, so that two never make two journals.
         key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
             # equal runs may be in other stores
@@ -195,9 +196,12 @@ class Run(Host):
                 where=self.id,
             )
         path = self.folder / (out.folder or name) / out.name
+        # Name and file are taken for this walk before anything is read.
         with self._lease.working(name, path):
-            step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
-            return await self._walk(step, self._plan(step) if reuse else Plan("run"))
+            step = StageStep(
+                name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version)
+            )
+            return await self._walk(step, self._plan(step) if reuse else StagePlan("run"))
 
     async def map(
         self,
@@ -222,52 +226,59 @@ class Run(Host):
         Returns:
             A result for each item, in their order; one that fails or waits holds up no other.
         """
-        known = [key(item) for item in items]
-        if twice := [one for one, count in Counter(known).items() if count > 1]:
+        item_keys = [key(item) for item in items]
+        if twice := [item_key for item_key, count in Counter(item_keys).items() if count > 1]:
             hint = "give key= that tells the items apart"
             raise RunError(f"two items of {name} have the key {twice[0]!r}", hint=hint)
         places = asyncio.Semaphore(limit)
 
-        async def one(place: str, item: I) -> MapResult[T]:
-            at = f"{name}/{folder_of(place)}"
+        async def run_item(place: str, item: I) -> MapResult[T]:
+            stage_name = f"{name}/{folder_of(place)}"
             async with places:
                 try:
-                    made = await self.stage(
-                        at, fn, item, *inputs, out=out, uses=uses, version=version
+                    artifact = await self.stage(
+                        stage_name, fn, item, *inputs, out=out, uses=uses, version=version
                     )
-                    return MapResult(place, artifact=made)
+                    return MapResult(place, artifact=artifact)
                 except Paused as pause:
                     return MapResult(place, question=pause)
                 except TransomError as error:
                     return MapResult(place, error=error)
 
-        done = await asyncio.gather(*map(one, known, items), return_exceptions=True)
+        results = await asyncio.gather(*map(run_item, item_keys, items), return_exceptions=True)
         # once all have ended: what is at work when the run is closed would go on behind it
-        for result in done:
+        for result in results:
             if isinstance(result, BaseException):
                 raise result  # a defect, or the run was stopped
-        return [result for result in done if isinstance(result, MapResult)]
+        return [result for result in results if isinstance(result, MapResult)]
 
-    def _plan(self, step: Step[T]) -> Plan:
-        """What is to be done, by the journal, by the file as it lies there, and by who answers
+    def _plan(self, step: StageStep[T]) -> StagePlan:
+        """Return what to do with a stage, by the journal, its current file, and the providers of
         today.
         """
-        history, found = self.state.stage(step.name), step.found
-        answered = history.done["answered"] if history.done else []
-        rests_on = [(by, [AnsweredFrom(**one) for one in sources]) for by, sources in answered]
-        is_current = all(self.chain.is_current(*one) for one in rests_on)
-        decided = self.state.decisions.get((step.name, step.fingerprint, found or ""))
+        history, file_digest = self.state.stage(step.name), step.file_digest
+        # An answer is out of date if its provider answers from other sources now.
+        is_current = True
+        for provider, sources in history.last_end["answered"] if history.last_end else ():
+            answer_sources = [AnsweredFrom(**source) for source in sources]
+            is_current = is_current and self.chain.is_current(provider, answer_sources)
+        decided = self.state.decisions.get((step.name, step.fingerprint, file_digest or ""))
         answer = decided["answer"] if decided else None
         return decide(
-            history, fingerprint=step.fingerprint, is_current=is_current, found=found, answer=answer
+            history,
+            fingerprint=step.fingerprint,
+            is_current=is_current,
+            file_digest=file_digest,
+            answer=answer,
         )
 
-    async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
+    async def _walk(self, step: StageStep[T], plan: StagePlan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
         if plan.action == "ask":
             raise await self._pause_for_choice(step, plan)
         if any(stage == name for stage, _ in self.state.waiting):
             await self.append("settled", {"stage": name})
+        # Deletions upstream void the journaled replies of this stage, too.
         epoch = epoch_of(plan.deletions, inputs)
         attributes = {
             keys.OPERATION: keys.STAGE_RUN,
@@ -280,22 +291,25 @@ class Run(Host):
                 value = await self._attempt(step, plan, epoch)
             else:
                 value = await self._reuse(step, plan, epoch)
-        by, usage, done = "", Usage(), self.state.stage(name).done
+        providers, usage = "", Usage()
+        last_end = self.state.stage(name).last_end
         if plan.edited:
-            by = A_PERSON
-        elif done:
-            by, usage = ",".join(who for who, _ in done["answered"]), Usage(**done["usage"])
+            providers = A_PERSON
+        elif last_end:
+            providers = ",".join(provider for provider, _ in last_end["answered"])
+            usage = Usage(**last_end["usage"])
         lineage = lineage_of(epoch, plan.edited, inputs)
-        return Artifact(value, path, digest(path.read_bytes()), lineage, epoch, by, usage)
+        return Artifact(value, path, digest(path.read_bytes()), lineage, epoch, providers, usage)
 
-    async def _reuse(self, step: Step[T], plan: Plan, epoch: str) -> T:
+    async def _reuse(self, step: StageStep[T], plan: StagePlan, epoch: str) -> T:
         """Return the value in the stage's file.
 
         An unedited file that cannot be read back was written by another version of Transom. Its
         stage runs again and replays its replies, so that nobody has to delete the file.
         """
         try:
-            value = step.out.read(step.path)
+            value = step.output.read(step.path)
+        # A file that a person edited is theirs to correct.
         except InputError:
             if plan.edited:
                 raise
@@ -304,31 +318,28 @@ class Run(Host):
         self.progress(
             f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
         )
-        done = self.state.stage(step.name).done
-        if plan.action == "keep" and done:
-            named = {
-                "attempt": done["attempt"],
+        last_end = self.state.stage(step.name).last_end
+        # The journal must say that these inputs were answered with the edit, or the next walk would
+        # ask again.
+        if plan.action == "keep" and last_end:
+            fields = {
+                "attempt": last_end["attempt"],
                 "fingerprint": step.fingerprint,
                 "deletions": plan.deletions,
             }
             nobody = {"answered": [], "usage": Usage().to_json()}
             await self.append(
-                "done", {"stage": step.name, **named, "output": done["output"], **nobody}
+                "done", {"stage": step.name, **fields, "output": last_end["output"], **nobody}
             )
         return value
 
-    async def _attempt(self, step: Step[T], plan: Plan, epoch: str) -> T:
+    async def _attempt(self, step: StageStep[T], plan: StagePlan, epoch: str) -> T:
         history = self.state.stage(step.name)
-        known = [
-            a
-            for a in history.attempts
-            if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)
-        ]
-        attempt = (
-            known[-1]
-            if known
-            else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
-        )
+        attempt = Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
+        for earlier in history.attempts:
+            # The same inputs after the same deletions: its replies are replayed.
+            if earlier[1:] == attempt[1:]:
+                attempt = earlier
         await self.append("started", {"stage": step.name, **attempt._asdict()})
         self.progress(
             f"{step.name}: working"
@@ -340,18 +351,20 @@ class Run(Host):
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
         began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
-        data = step.out.encode(value)
-        if step.found not in (None, digest(data), *history.outputs):
+        data = step.output.encode(value)
+        # The file that a person edited is about to be replaced.
+        if step.file_digest not in (None, digest(data), *history.outputs):
             self.progress(
                 f"{step.path.name} was changed by hand; that version is kept as"
                 f" {set_aside(step.path).name}"
             )
         file = step.path.relative_to(self.folder).as_posix()
+        # Written first: a kill in between must not make the file look edited by a person.
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
         if stage.memoise:
-            told = {"stage": step.name, **attempt._asdict(), "output": digest(data)}
-            await self.append("done", {**told, **stage.replied})
+            record = {"stage": step.name, **attempt._asdict(), "output": digest(data)}
+            await self.append("done", {**record, **stage.replied})
         else:
             failed = {
                 "stage": step.name,
@@ -373,7 +386,7 @@ class Run(Host):
         limit = asyncio.timeout(self.stage_seconds)
         try:
             async with limit:
-                with Scope(self, "stage"):
+                with HandlerScope(self, "stage"):
                     return await fn(stage, *values)
         except TimeoutError as error:
             if not limit.expired():
@@ -382,8 +395,8 @@ class Run(Host):
         except Paused:
             raise
         except CapReached as error:
-            more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
-            hint = self.how_to_go_on(more)
+            options = " --max-cost USD, with more of them" if error.cap == "usd" else ""
+            hint = self.how_to_go_on(options)
             raise await self.pause(
                 stage.name, f"stage {stage.name}: {error.what}", hint=hint
             ) from error
@@ -416,16 +429,18 @@ class Run(Host):
         if answer := self.answer(name, question.fingerprint):
             return answer
         waiting = [
-            one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name
+            choice["fingerprint"]
+            for choice in self.state.waiting.values()
+            if choice["stage"] == name
         ]
         # another wording, which nobody needs to answer now
-        if any(one != question.fingerprint for one in waiting):
+        if any(fingerprint != question.fingerprint for fingerprint in waiting):
             await self.append("settled", {"stage": name})
         raise await self.pause("", prompt, question.to_choice())
 
-    async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
-        """Inputs and file of a stage both changed, and a person says which counts; an answer may
-        be void by now.
+    async def _pause_for_choice(self, step: StageStep[Any], plan: StagePlan) -> Paused:
+        """Return the pause of a stage whose inputs and file both changed; an earlier answer may be
+        void.
         """
         choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
         choice["file"] = step.path.relative_to(self.folder).as_posix()

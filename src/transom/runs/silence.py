@@ -66,6 +66,7 @@ class SilenceWatch:
         for waiting in self._waiting:
             if waiting.due <= now:
                 silent = now - waiting.began
+                # Each line comes after twice the silence of the one before it.
                 self._tell(waiting.line(round(silent)))
                 waiting.due = now + min(max(silent, FIRST), LONGEST)
         if self._waiting and self._loop:

@@ -20,7 +20,7 @@ from transom.canonical import digest
 from transom.errors import InputError, Paused, RunError, TransomError, install_hint
 from transom.runs.artifact import Artifact, write_file
 from transom.runs.checkpoints import checkpoints
-from transom.runs.event_log import Host
+from transom.runs.event_log import RunHost
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Route(Generic[S]):
     choose: Callable[[S], str]
 
     def next(self, state: S) -> str:
-        """The next node, which has to be a declared one."""
+        """Return the next node; RunError if it is not a declared one."""
         name = self.choose(state)
         if name not in self.targets:
             raise RunError(
@@ -51,7 +51,7 @@ class Route(Generic[S]):
 
 
 def to(name: str) -> Route[Any]:
-    """The route that always leads to one node."""
+    """Return a route that always leads to one node."""
     return Route((name,), lambda _: name)
 
 
@@ -69,19 +69,19 @@ class Table(Generic[S]):
     most_steps: int
 
     def __post_init__(self) -> None:
-        named = {
+        names = {
             self.start,
             *self.routes,
             *(target for route in self.routes.values() for target in route.targets),
         }
-        unknown = sorted(named - set(self.nodes))
+        unknown = sorted(names - set(self.nodes))
         if unknown:
             raise RunError(
                 f"table {self.name} names nodes that it does not have: {', '.join(unknown)}"
             )
 
 
-async def walk(run: Host, table: Table[S], state: S) -> S:
+async def walk(run: RunHost, table: Table[S], state: S) -> S:
     """Walk a table from its start to one of its ends, within its bound."""
     name = table.start
     for _ in range(table.most_steps):
@@ -93,8 +93,9 @@ async def walk(run: Host, table: Table[S], state: S) -> S:
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
-    """The same table as a compiled LangGraph graph, for applications that live there; it needs the
-    extra `langgraph`.
+    """Return the table as a compiled LangGraph graph, for applications built on LangGraph.
+
+    It needs the extra `langgraph`.
 
     Invoke it with the fields of the state, a dataclass, as a mapping; a node's update holds every
     field.
@@ -141,10 +142,10 @@ class MapResult(Generic[T]):
 
 
 def folder_of(key: str) -> str:
-    """The folder of an item: readable, a single one below the map's, different for different
-    keys.
-    """
+    """Return the folder of an item, below the map's: readable, and different for different keys."""
+    # The percent signs keep different keys different.
     safe = quote(key, safe=" ()+,;=@[]") or "%"
+    # Files that begin with a dot are hidden, and `.` and `..` are folders that exist.
     if safe.startswith("."):
         safe = f"%2E{safe[1:]}"
     return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 17]}-{digest(key)[:16]}"
@@ -153,34 +154,34 @@ def folder_of(key: str) -> str:
 # -- a person in the loop of a flow ----------------------------------------------------------------
 
 
-async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
+async def hand_over(run: RunHost, after: int, files: Sequence[Path]) -> None:
     """Record that a flow cannot go on without a person."""
     names = [path.relative_to(run.folder).as_posix() for path in files]
     await run.append("handed", {"after": after, "files": names})
 
 
-async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> None:
+async def give_help(run: RunHost, guidance: str = "", *, reset: bool = False) -> None:
     """Record what a person says to a flow that cannot go on; see `RunState.helps`."""
     if run.state.handed is None:
         raise InputError(
             f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}"
         )
-    asked = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
+    fields = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
     await run.append(
-        "decided", {**asked, "answer": guidance, "by": "", "reason": "", "reset": reset}
+        "decided", {**fields, "answer": guidance, "by": "", "reason": "", "reset": reset}
     )
 
 
-def take_edit(run: Host, file: Path) -> Path:
+def take_edit(run: RunHost, file: Path) -> Path:
     """Put a person's version in the place of the file that a flow gave up on; they agree in
     their ending.
     """
     names: list[str] = (run.state.handed or {}).get("files", [])
     fitting = [name for name in names if Path(name).suffix == file.suffix]
     if not fitting:
-        wanted = ", ".join(names) or "nothing"
+        listed = ", ".join(names) or "nothing"
         raise InputError(
-            "is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}"
+            "is no file that this run waits for", where=str(file), hint=f"it waits for: {listed}"
         )
     try:
         data = file.read_bytes()
@@ -189,18 +190,20 @@ def take_edit(run: Host, file: Path) -> Path:
     return write_file(run.folder / fitting[0], data)
 
 
-def rewind(run: Host, checkpoint_id: str) -> list[str]:
+def rewind(run: RunHost, checkpoint_id: str) -> list[str]:
     """Go back to a checkpoint; the stages whose files are deleted, so that they are made and
     asked for again.
     """
-    known = checkpoints(run.records())
-    found = next((one for one in known if one.id == checkpoint_id), None)
-    if found is None:
+    points = checkpoints(run.records())
+    checkpoint = next((point for point in points if point.id == checkpoint_id), None)
+    if checkpoint is None:
         raise InputError(
             f"run {run.id} has no checkpoint {checkpoint_id}",
             hint=f"see: transom runs show {run.id}",
         )
-    later = list(dict.fromkeys(one.stage for one in known if one.position > found.position))
+    later = list(
+        dict.fromkeys(point.stage for point in points if point.position > checkpoint.position)
+    )
     for stage in later:
         if file := run.state.stage(stage).file:
             (run.folder / file).unlink(missing_ok=True)

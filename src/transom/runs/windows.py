@@ -26,7 +26,7 @@ from transom.llm import EgressPolicy, Request, Turn, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import reply_from_json, request_from_json
 from transom.llm.replay import RecordedCall, Recording
-from transom.runs.conversation import KINDS, Conversation, ConversationKey, key_of
+from transom.runs.conversation import KINDS, ConversationKey, ConversationState, key_of
 from transom.store import Record, Store
 from transom.telemetry import Redactor
 
@@ -40,94 +40,104 @@ class WindowWriter:
     _folded: tuple[Turn | None, int, int] = (None, 0, 0)
 
     async def keep(self, request: Request, turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
-        """The `window` of a reply's record."""
-        seen = request.window.turns
+        """Return the `window` of a reply's record."""
+        shown_turns = request.window.turns
+        # The head is the same for most calls of a conversation, and is stored once.
         if self._head[0] != request.head:
             self._head = (
                 request.head,
                 await self.store.put_blob(request.head.encode("utf-8", "surrogatepass")),
             )
-        if not seen:
+        if not shown_turns:
             rendered = render(request).as_text().encode("utf-8", "surrogatepass")
             return {"request": self._head[1], "rendered": await self.store.put_blob(rendered)}
-        return {"request": self._head[1], **self._places(seen, turns, ordinal)}
+        return {"request": self._head[1], **self._places(shown_turns, turns, ordinal)}
 
-    def _places(self, seen: Sequence[Turn], turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
-        if len(seen) == len(turns) and seen[0] is turns[0] and seen[-1] is turns[-1]:
+    def _places(
+        self, shown_turns: Sequence[Turn], turns: Sequence[Turn], ordinal: int
+    ) -> dict[str, Json]:
+        if (
+            len(shown_turns) == len(turns)
+            and shown_turns[0] is turns[0]
+            and shown_turns[-1] is turns[-1]
+        ):
             return {"turns": [0, len(turns)]}  # nothing is folded: it only ever grows at its end
-        same, most = 0, min(len(seen), len(turns))
-        while same < most and seen[-1 - same] is turns[-1 - same]:
-            same += 1
-        head = seen[: len(seen) - same]
-        tail: dict[str, Json] = {"turns": [len(turns) - same, len(turns)]}
+        equal_turns, most_equal = 0, min(len(shown_turns), len(turns))
+        # Identity, not equality: equal turns at other places must not be taken for these.
+        while equal_turns < most_equal and shown_turns[-1 - equal_turns] is turns[-1 - equal_turns]:
+            equal_turns += 1
+        head = shown_turns[: len(shown_turns) - equal_turns]
+        tail: dict[str, Json] = {"turns": [len(turns) - equal_turns, len(turns)]}
         note, length, first = self._folded
-        if same and head and head[0] is note and len(head) == length:
+        # The folded part is the one that an earlier reply wrote down.
+        if equal_turns and head and head[0] is note and len(head) == length:
             return {"head_of": first, **tail}
-        if same and head:
+        if equal_turns and head:
             self._folded = (head[0], len(head), ordinal)
         return {"head": _literal(head, turns), **tail}
 
 
 def _literal(head: Sequence[Turn], turns: Sequence[Turn]) -> list[Json]:
-    """Turns by their places where they are those of the conversation, neighbours together, else
-    as they are.
+    """Return turns as their places in the conversation, neighbours together; a turn that the
+    conversation does not have is written out.
     """
-    known = {id(turn): number for number, turn in enumerate(turns)}
+    numbers = {id(turn): number for number, turn in enumerate(turns)}
     places: list[Json] = []
-    for one in head:
-        at, last = known.get(id(one)), places[-1] if places else None
-        if at is None:
-            places.append(one.to_json())
-        elif isinstance(last, list) and last[1] == at:
-            places[-1] = [last[0], at + 1]
+    for turn in head:
+        number, last = numbers.get(id(turn)), places[-1] if places else None
+        if number is None:
+            places.append(turn.to_json())
+        elif isinstance(last, list) and last[1] == number:
+            places[-1] = [last[0], number + 1]
         else:
-            places.append([at, at + 1])
+            places.append([number, number + 1])
     return places
 
 
 def blobs_of(kind: str, data: Any) -> list[str]:
-    """The blobs that a record of a run names."""
+    """Return the blobs that a record of a run names."""
     if kind == "model_reply":
         return [data["window"][name] for name in ("request", "rendered") if name in data["window"]]
     if kind == "user_message":
         return [data[name] for name in ("blocks", "recalled") if name in data]
-    kept = data["outcome"].get("kept") if kind == "tool_result" else None
-    return [kept] if kept else []
+    digest = data["outcome"].get("kept") if kind == "tool_result" else None
+    return [digest] if digest else []
 
 
-def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> dict[str, Any]:
-    """The JSON of the whole request of a reply (see `Request.to_json`)."""
+def request_of(store: Store, window: Mapping[str, Any], state: ConversationState) -> dict[str, Any]:
+    """Return the JSON of a reply's whole request; see `Request.to_json`."""
     request: dict[str, Any] = json.loads(store.get_blob(window["request"]))
     head = window.get("head", [])
     if "head_of" in window and (message := state.message_of(window["head_of"])):
         head = message.replies[window["head_of"]]["window"]["head"]
-    told: list[Json] = []
+    turns: list[Json] = []
     for place in [*head, *([window["turns"]] if "turns" in window else [])]:
-        told += (
+        turns += (
             [turn.to_json() for turn in state.turns[place[0] : place[1]]]
             if isinstance(place, list)
             else [place]
         )
-    request["turns"] = told
+    request["turns"] = turns
     return request
 
 
 def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
-    """The whole request of each journaled reply, in the order of a run's records."""
-    conversations: dict[ConversationKey, Conversation] = {}
-    found: list[dict[str, Any]] = []
+    """Return the whole request of each journaled reply, in the order of a run's records."""
+    conversations: dict[ConversationKey, ConversationState] = {}
+    requests: list[dict[str, Any]] = []
     for record in records:
         if record.kind in KINDS:
-            state = conversations.setdefault(key_of(record.data), Conversation())
+            state = conversations.setdefault(key_of(record.data), ConversationState())
             if record.kind == "model_reply":
+                # The request was made after the results of the last reply became turns.
                 state.settle()
-                found.append(request_of(store, record.data["window"], state))
+                requests.append(request_of(store, record.data["window"], state))
             state.apply(record.kind, record.data)
-    return found
+    return requests
 
 
 @dataclass(frozen=True)
-class Call:
+class JournaledCall:
     """One journaled call.
 
     Attributes:
@@ -136,7 +146,7 @@ class Call:
         document: its request as JSON: blocks, turns, what was dropped.
         correction: how tokens were estimated by then, with the usage of the conversation's earlier
             calls.
-        seen: what the cache monitor says of it, beside the calls before it.
+        cache_view: what the cache monitor says of it, beside the calls before it.
     """
 
     number: int
@@ -145,10 +155,10 @@ class Call:
     request: Request
     text: str
     correction: TokenCorrection
-    seen: Seen
+    cache_view: Seen
 
     def tokens(self, piece: Piece) -> int:
-        """The estimate of a part of the window."""
+        """Return the estimated tokens of a part of the window."""
         return self.correction.tokens(piece_size(piece))
 
     def to_json(self) -> dict[str, Any]:
@@ -176,24 +186,24 @@ class Call:
             "turns": document["turns"],
             "dropped": document["dropped"],
             "shares": [
-                {"name": name, "used": used, "limit": limit}
-                for name, (used, limit) in reply.get("shares", {}).items()
+                {"name": name, "used": tokens, "limit": limit}
+                for name, (tokens, limit) in reply.get("shares", {}).items()
             ],
-            "cache": self.seen.to_json(),
+            "cache": self.cache_view.to_json(),
             "rendered": self.text,
         }
 
 
 def journaled_calls(
     store: Store, records: Sequence[Record]
-) -> tuple[list[Call], dict[str, Savings]]:
+) -> tuple[list[JournaledCall], dict[str, Savings]]:
     """All calls of a run, oldest first, and what the cache of each provider saved.
 
     Each conversation learns of each model from its own usage, of the first call of an answer.
     """
     monitors: dict[str, CacheMonitor] = {}
     learned: dict[tuple[ConversationKey, str], TokenCorrection] = {}
-    calls: list[Call] = []
+    calls: list[JournaledCall] = []
     replies: list[Any] = [record.data for record in records if record.kind == "model_reply"]
     for reply, document in zip(replies, requests_of(store, records), strict=True):
         request, sent = request_from_json(document), reply["window"].get("rendered")
@@ -202,15 +212,26 @@ def journaled_calls(
             if sent
             else render(request).as_text()
         )
-        by, usage, key = reply["reply"]["by"], Usage(**reply["reply"]["usage"]), key_of(reply)
-        correction = learned.get((key, by), TokenCorrection())
-        monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
+        provider, usage, key = reply["reply"]["by"], Usage(**reply["reply"]["usage"]), key_of(reply)
+        correction = learned.get((key, provider), TokenCorrection())
+        monitor = monitors.setdefault(provider, CacheMonitor(terms_of(provider)))
+        # Each model counts tokens in its own way.
         monitor.tokens = correction
-        seen = monitor.watch(request, usage, conversation=key.conversation)
+        cache_view = monitor.watch(request, usage, conversation=key.conversation)
         if size := reply.get("size"):
-            learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
-        calls.append(Call(len(calls) + 1, reply, document, request, text, correction, seen))
-    return calls, {by: monitor.savings() for by, monitor in monitors.items()}
+            learned[key, provider] = correction.learned(Measure(*size), usage.input_tokens)
+        calls.append(
+            JournaledCall(len(calls) + 1, reply, document, request, text, correction, cache_view)
+        )
+    return calls, {provider: monitor.savings() for provider, monitor in monitors.items()}
+
+
+def window_tokens(reply: Mapping[str, Any]) -> int:
+    """Return the size of a journaled call's window: as its server reported it, else an estimate."""
+    reported = int(reply["reply"]["usage"]["input_tokens"])
+    if reported or not reply.get("size"):
+        return reported
+    return TokenCorrection().tokens(Measure(*reply["size"]))
 
 
 def recording_of(
@@ -221,26 +242,34 @@ def recording_of(
     redact: Redactor,
     local: bool = False,
 ) -> Recording:
-    """What models were asked in a run, and what they answered; `local`: whether local text may
-    stand in it.
+    """Return the model calls of a run as a recording; `local` says whether local text may stand in
+    it.
     """
-    asked = zip(
-        [one.data for one in records if one.kind == "model_reply"],
+    pairs = zip(
+        [record.data for record in records if record.kind == "model_reply"],
         requests_of(store, records),
         strict=True,
     )
     calls, windows = [], []
     data: Any
-    for number, (data, found) in enumerate(asked, 1):
-        request, reply = request_from_json(found), reply_from_json(data["reply"])
-        where, kept = f"call {number} ({request.role})", None if local else policy.kept(request)
-        if not local and (kept or reply.egress != "any"):
-            what = f"{kept or 'its reply'} is marked local and would stand in the recording"
-            raise InputError(what, where=where, hint="where the recording may hold it say --local")
+    for number, (data, document) in enumerate(pairs, 1):
+        request, reply = request_from_json(document), reply_from_json(data["reply"])
+        place, local_part = (
+            f"call {number} ({request.role})",
+            None if local else policy.kept(request),
+        )
+        if not local and (local_part or reply.egress != "any"):
+            problem = (
+                f"{local_part or 'its reply'} is marked local and would stand in the recording"
+            )
+            raise InputError(
+                problem, where=place, hint="where the recording may hold it say --local"
+            )
+        # A recording is meant to be shared.
         if redact.inside(reply.to_json()) != reply.to_json():
             hint = "without it what follows could not be played; have it asked for without the key"
             raise InputError(
-                "the reply holds a key, which stands in no recording", where=where, hint=hint
+                "the reply holds a key, which stands in no recording", where=place, hint=hint
             )
         calls.append(
             RecordedCall(request.role, data["request"], redact(render(request).as_text()), reply)

@@ -17,60 +17,79 @@ from typing import Any
 from transom.canonical import Json, digest
 from transom.errors import InputError, RunBusy, RunError
 from transom.runs.recognising import FOLDER
-from transom.store import SqliteStore, is_network
+from transom.store import (
+    Lease,
+    LeasingStore,
+    PostgresAddress,
+    Store,
+    StoreLocation,
+    is_network,
+    open_store,
+    open_store_for_reading,
+)
 from transom.store.sqlite_errors import is_read_only, read_only_error
 from transom.telemetry.otlp import Exporter
 from transom.telemetry.otlp import exporter as configured
 
 
 def find_workspace(start: Path) -> Path:
-    """The nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
+    """Return the nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
     return next(
-        (one / FOLDER for one in (start, *start.parents) if (one / FOLDER).is_dir()), start / FOLDER
+        (folder / FOLDER for folder in (start, *start.parents) if (folder / FOLDER).is_dir()),
+        start / FOLDER,
     )
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where runs live: the folder `.transom`; the database lies in `state_dir`, and traces go to
-    `exporter`, too.
+    """Where runs live: the folder `.transom`; the database lies in `state_dir`, unless `server`
+    is the address of another one. Traces go to `exporter`, too.
     """
 
     root: Path
     state_dir: Path = field(kw_only=True)
     exporter: Exporter | None = None
+    server: PostgresAddress | None = None
 
     @staticmethod
     def at(
-        root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
+        root: Path | str,
+        *,
+        state_dir: Path | None = None,
+        exporter: Exporter | None = None,
+        store: str | None = None,
     ) -> Workspace:
         """Open or make a workspace; InputError if its folder cannot be made, StoreError if it is
-        read-only.
+        read-only. `store` is the address of a PostgreSQL database to use instead of a file.
 
         Without a `state_dir` a network filesystem moves the database to the user's local state
         folder, since SQLite's write-ahead log does not work there. Without an `exporter` the
         variables of OpenTelemetry are looked at.
         """
-        found = Workspace.known(root, state_dir=state_dir, exporter=exporter)
-        root = found.root
+        workspace = Workspace.known(root, state_dir=state_dir, exporter=exporter, store=store)
+        root = workspace.root
         try:
             root.mkdir(parents=True, exist_ok=True)
-            found.state_dir.mkdir(parents=True, exist_ok=True)
+            workspace.state_dir.mkdir(parents=True, exist_ok=True)
             if root.name == FOLDER and not (root / ".gitignore").exists():
                 (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
         except OSError as error:
-            found.check_writable()
-            what, hint = (
+            workspace.check_writable()
+            problem, hint = (
                 f"cannot make the workspace: {error.strerror}",
                 "choose another with --workspace",
             )
-            raise InputError(what, where=str(root), hint=hint) from error
-        found.check_writable()
-        return found
+            raise InputError(problem, where=str(root), hint=hint) from error
+        workspace.check_writable()
+        return workspace
 
     @staticmethod
     def known(
-        root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
+        root: Path | str,
+        *,
+        state_dir: Path | None = None,
+        exporter: Exporter | None = None,
+        store: str | None = None,
     ) -> Workspace:
         """Return the workspace of a folder for looking at it: nothing is made, and the folder need
         not be there. For the arguments see `at`.
@@ -80,7 +99,8 @@ class Workspace:
         if not state_dir and is_network(root):
             local = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
             chosen = local / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
-        return Workspace(root, state_dir=chosen, exporter=exporter or configured())
+        server = PostgresAddress(store) if store else None
+        return Workspace(root, state_dir=chosen, exporter=exporter or configured(), server=server)
 
     def check_writable(self) -> None:
         """Raise StoreError if the workspace is there and can only be read."""
@@ -92,21 +112,53 @@ class Workspace:
 
     @property
     def database(self) -> Path:
+        """The SQLite file of a workspace without a server."""
         return self.state_dir / "state.db"
+
+    @property
+    def store_location(self) -> StoreLocation:
+        """The workspace's database."""
+        return self.server or self.database
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a database to look at."""
+        return self.server is not None or self.database.is_file()
 
     @property
     def traces(self) -> Path:
         return self.root / "traces"
 
-    def open_store(self, *, after_append: Callable[[int], None] | None = None) -> SqliteStore:
-        """The workspace's database."""
-        return SqliteStore.open(self.database, after_append=after_append)
+    def open_store(self, *, after_append: Callable[[int], None] | None = None) -> Store:
+        """Open the workspace's database."""
+        return open_store(self.store_location, after_append=after_append)
 
-    def open_store_for_reading(self) -> SqliteStore:
+    def open_store_for_reading(self) -> Store:
         """Open the workspace's database, or an empty one if there is none. The workspace may be
         read-only.
         """
-        return SqliteStore.open_for_reading(self.database if self.database.is_file() else None)
+        return open_store_for_reading(self.store_location)
+
+    def hold_run(self, store: Store, run_id: str, name: str) -> Lease:
+        """Hold a run for this process, until the lease is released.
+
+        A file locks a run of a SQLite database. Processes that share a database over the network
+        see no common file, so the database grants the lease.
+
+        Raises:
+            RunBusy: another process holds it, or this one does.
+        """
+        if not isinstance(store, LeasingStore):
+            return RunLock(self.state_dir / "locks", run_id, name)
+        stream = f"run/{run_id}"
+        lease = store.hold(stream)
+        if lease is None:
+            holder = store.holder_of(stream) or "another process"
+            raise RunBusy(
+                f"{holder} has run {run_id} of {name} open",
+                hint="wait for it to end, then try again; after a crash it is free in 10 seconds",
+            )
+        return lease
 
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""
@@ -114,12 +166,12 @@ class Workspace:
 
 
 def run_key(kind: str, inputs: Mapping[str, Json]) -> str:
-    """What a run is found by: the same kind and inputs are the same run."""
+    """Return the key of a run: the same kind and inputs are the same run."""
     return digest({"kind": kind, "inputs": dict(inputs)})
 
 
 def trace_id(run_id: str) -> str:
-    """A run's trace for its whole life, the same after every resume: 32 hex digits."""
+    """Return the id of a run's trace, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
 
 
@@ -127,6 +179,7 @@ class RunLock:
     """Holds a run for this process; RunBusy says who else does."""
 
     def __init__(self, folder: Path, run_id: str, name: str) -> None:
+        # The lock is the open file, not its existence: the system frees it when a process dies.
         path = folder / f"{run_id}.lock"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -138,14 +191,17 @@ class RunLock:
         except OSError as error:
             holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)
-            mine = holder == str(os.getpid())
-            who = "this process" if mine else f"process {holder}" if holder else "another process"
+            is_own = holder == str(os.getpid())
+            holder_name = (
+                "this process" if is_own else f"process {holder}" if holder else "another process"
+            )
             hint = (
                 "go on with what has it open, or close that"
-                if mine
+                if is_own
                 else "wait for it to end, then try again"
             )
-            raise RunBusy(f"{who} has run {run_id} of {name} open", hint=hint) from error
+            raise RunBusy(f"{holder_name} has run {run_id} of {name} open", hint=hint) from error
+        # For people, and for the error of a second process.
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -169,15 +225,18 @@ class RunLease:
 
     @contextmanager
     def working(self, name: str, path: Path) -> Iterator[None]:
-        """A stage at work: name and file are its own in this walk, and the run is held, also
-        where it is closed.
+        """Hold the run while a stage works, even if the run is closed meanwhile.
+
+        The stage's name and file are its own in this walk.
         """
-        what = f"stage {name} begins after the run was closed" if self._closed else ""
+        problem = f"stage {name} begins after the run was closed" if self._closed else ""
         if name in self._names.values() or path in self._names:
             other = self._names.get(path, name)
-            what = f"stages {other} and {name} of one walk have one name, or write one file: {path}"
-        if what:
-            raise RunError(what, where=self._run_id)
+            problem = (
+                f"stages {other} and {name} of one walk have one name, or write one file: {path}"
+            )
+        if problem:
+            raise RunError(problem, where=self._run_id)
         self._names[path] = name
         task = asyncio.current_task()
         self._at_work.append(task)
@@ -191,6 +250,7 @@ class RunLease:
     def close(self) -> None:
         """Free the run, or have the last stage at work do so."""
         self._closed = True
+        # A stage that still works writes to the journal and the trace.
         if not self._at_work:
             for give_back in self._free:
                 give_back()
@@ -202,13 +262,14 @@ class RunLease:
         them.
         """
         self._closed = True
-        beside = [
+        others = [
             task
             for task in dict.fromkeys(self._at_work)
             if task and task is not asyncio.current_task()
         ]
+        # Ctrl-C ends all of them; any other error lets them finish.
         if error is not None and not isinstance(error, Exception):
-            for task in beside:
+            for task in others:
                 task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*others, return_exceptions=True)
         self.close()

@@ -158,7 +158,7 @@ class Life:
             last = await self.until(agent, agent.resume, "")
             before = [
                 turn.text
-                for turn in agent._session.state.turns  # type: ignore[union-attr]  # something was said
+                for turn in agent._session.log.state.turns  # type: ignore[union-attr]  # something was said
                 if isinstance(turn, UserMessage)
             ]
             said = [message for message in said if message not in before]
@@ -237,7 +237,7 @@ class Life:
 
     async def decide(self, agent: Agent) -> None:
         """A person answers all that was begun."""
-        host: Any = agent._session.stage.host  # type: ignore[union-attr]  # something was said
+        host: Any = agent._session.log.host  # type: ignore[union-attr]  # something was said
         for choice in list(host.state.waiting.values()):
             if choice.get("kind") == "begun":
                 self.world.note(f"{self.stop.answer} {choice['tool']} {choice['arguments']}")

@@ -166,7 +166,7 @@ async def with_ids(life: Life) -> None:
             "usage": last.usage,
             "turns": turns,
         }
-        host: Any = agent._session.stage.host  # type: ignore[union-attr]  # something was said
+        host: Any = agent._session.log.host  # type: ignore[union-attr]  # something was said
         records = host.records()
         told = [
             record.data["id"]
