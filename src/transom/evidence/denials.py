@@ -121,6 +121,8 @@ class Denials:
             rf"{opening}{self._adjective}?[{STATE}{FIRM}]\s+(?:[a-z-]+\s+)?[a-z-]+s(?!\w)"
             rf"{self._ending}",
             rf"{elsewhere}{self._adjective}?{_TROUBLE}",
+            # "none of the 12 tests failed", "none of these is blocked"
+            rf"\bnone\s+of\s+(?:the|these|those|all)\s+(?:[\w-]+\s+){{0,3}}?{_TROUBLE}{self._ending}",
             # "no error messages"
             rf"{opening}{self._adjective}?{NOUN}\s+(?:{messages})\b{self._behind}",
         ]
