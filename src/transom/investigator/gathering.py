@@ -197,7 +197,7 @@ async def summarised(
     try:
         answer = await call(stage, role, blocks, read_plain, tools=tools)
         by = answer.reply.by
-        text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
+        text, read = answer.value, answer.reply.usage.input_tokens
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader failed: {error.what}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
@@ -213,7 +213,7 @@ async def summarised(
         failed=failed,
         by=by,
         tokens_read=read,
-        tokens_returned=len(checked.text) // 4,
+        tokens_returned=len(checked.text) // 4 if read else 0,
         named=[*cited_in(text, shown_in(learned))],
     )
 
