@@ -153,7 +153,7 @@ USAGE = {
     "runs list --format": "transom: Option '--format' requires an argument; see: transom --help",
     "window show": "transom: Missing argument 'RUN'; example: transom window show ",
     "check explain A100": (
-        "transom: Missing argument 'ITEM-ID'; example: transom check explain 20261121-0930 "
+        "transom: Missing argument 'ITEM-ID'; example: transom check explain batch VER-02; see: "
     ),
     "window show R --call x": "transom: Invalid value for '--call': ",
     "answer R a b": "transom: Got unexpected extra argument(s) (b); see: transom answer --help",

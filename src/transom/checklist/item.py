@@ -13,6 +13,7 @@ warning that says what to write; whatever could change a verdict is an error.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -116,7 +117,7 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
         file = load_yaml(path)
     except InputError as error:
         # What is wrong with the YAML of a file that is none helps nobody.
-        if path.is_dir() or not path.is_file() or path.suffix.lower() in _SUFFIXES:
+        if not os.path.isfile(path) or path.suffix.lower() in _SUFFIXES:  # noqa: PTH113  no OSError
             raise
         hint = "name a file that ends with .yaml"
         what = "is not an item: items are YAML files"
