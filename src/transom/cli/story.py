@@ -111,7 +111,9 @@ async def status(
         "drift": [*map(str, backlog.drift)],
         "settled": len(settled),
     }
-    lines = sections({"stories": rows}) if rows else [f"epic {options.epic} has no stories"]
+    lines = [f"epic {options.epic} has no stories"]
+    if rows:
+        lines = [*sections({"stories": rows})]
     lines += [f"settled: {change}" for change in settled]
     lines += [f"disagrees: {difference}" for difference in backlog.drift]
     return session.report(document, *lines, code=1 if backlog.drift else 0)
