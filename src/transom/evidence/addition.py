@@ -129,6 +129,7 @@ def additions_of(
 ) -> Iterator[Addition]:
     """Yield the text with each line prepended, inserted and appended."""
     own_lines = text.splitlines()
+    # A reader may look at the beginning or the end only, or stop after a heading.
     places = list[tuple[Position, int]]([("prepended", 0)])
     if is_everywhere:
         places += [("inserted", place) for place in range(1, len(own_lines))]
@@ -143,6 +144,7 @@ def additions_of(
 
 def cuts_of(text: str) -> Iterator[Cut]:
     """Yield the text cut after each of its lines but the last; blank lines at its end are none."""
+    # Without its blank last lines, a text says the same as before.
     lines = text.rstrip().splitlines()
     for count in range(1, len(lines)):
         yield Cut(count, "\n".join(lines[:count]) + "\n")
@@ -179,6 +181,7 @@ def swallowing_patterns(
         stripped = line.strip()
         for name, pattern in patterns.items():
             match = pattern.match(stripped)
+            # A pattern that takes a part only leaves the rest to be explained by others.
             if match is not None and match.end() == len(stripped) > 0:
                 swallowed.append((name, line))
     return tuple(swallowed)

@@ -124,7 +124,8 @@ class Denials:
             rf"{self._ending}",
             rf"{elsewhere}{self._adjective}?{_TROUBLE}",
             # "none of the 12 tests failed", "none of these is blocked"
-            rf"\bnone\s+of\s+(?:the|these|those|all)\s+(?:[\w-]+\s+){{0,3}}?{_TROUBLE}{self._ending}",
+            rf"\bnone\s+of\s+(?:the|these|those|all)\s+(?:[\w-]+\s+){{0,3}}?{_TROUBLE}"
+            rf"{self._ending}",
             # "no error messages"
             rf"{opening}{self._adjective}?{NOUN}\s+(?:{messages})\b{self._behind}",
         ]
