@@ -234,16 +234,18 @@ class _SentenceCheck:
     def _of_quotation(self, quoted: str, quotation: str) -> ClaimJudgement:
         """Return whether a quotation stands in a cited entry, and is not cut out of a denial."""
         # "..." and "[sic]" stand for words that the writer left out.
-        squeezed = list[str]()
+        parts = list[str]()
         for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation):
             if part.strip():
-                squeezed.append(_squeezed(part))
+                parts.append(part)
+        squeezed = [_squeezed(part) for part in parts]
         if not squeezed:
             return SUPPORTED
         for support in self._cited:
             passage = _squeezed(support.whole)
             if not all(_holds(passage, part) for part in squeezed):
                 continue
+            # "tests failed", quoted from "no tests failed", says the opposite of its source.
             if not has_denial(self._plain) and _is_cut_from_denial(passage, squeezed[0]):
                 return ClaimJudgement(
                     "contradicted", f"the quotation {quoted} is cut out of a denial"
@@ -263,6 +265,7 @@ class _SentenceCheck:
         is_percentile = re.fullmatch(r"p\d{2,3}", name, re.IGNORECASE)
         if is_percentile or not any(sign.isdigit() for sign in name):
             return SUPPORTED
+        # An id may also be one of the names that the question gave.
         texts = [self._known]
         for support in self._cited:
             texts.append(f"{support.about} {support.whole}".casefold())
