@@ -50,7 +50,8 @@ _OPENING_WORDS = frozenset(_OPENING.split())
 _GRAMMAR = frozenset([*_OPENING.split(), *_JOINING.split()])
 _WORD = re.compile(r"[^\W_](?:[\w.%/+#-]*[\w%+#])?|[<>=≤≥]+", re.UNICODE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|“[^”]*”|`[^`]*`")
-_PATH = re.compile(r"(?:[\w.~-]*/)+[\w.*-]+")
+# A token with a slash; a long run of other signs is scanned only once.
+_PATH = re.compile(r"(?<![\w.~/*-])[\w.~*-]{0,80}/[\w.~/*-]*[\w*]")
 _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+|\d+(?:[.,:]\d+)*)")
 _NO_SHAPE = "#"
 
