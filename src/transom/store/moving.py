@@ -60,6 +60,7 @@ def copy_database(
         StoreError: the target is not empty, a room of the source is unknown, or the copy differs.
     """
     known = {room.room: room for room in rooms}
+    # Only a database of this version has the columns that are copied.
     _create_store(source)
     with _opened(source) as original:
         versions = original.versions()
@@ -80,9 +81,11 @@ def copy_database(
         _require_empty(copy, target, tables)
         for table in tables:
             copy.insert(table, original.rows(table))
+        # A number that a removed row had must not come back: readers go on after a number.
         copy.give_numbers_after(original.last_seq(), tables)
         for room in present:
             copy.build_index(room.index, stems_of)
+        # Read back before the commit: a copy that differs leaves the target empty.
         copied = [_compare(original, copy, table, target) for table in tables]
         copy.commit()
     return copied

@@ -23,6 +23,7 @@ class SqliteCopy:
         self._path = path
         with typed_errors(path):
             self._connection = connect_for_writing(path, _BUSY_SECONDS)
+            # The original may be removed as soon as the copy is done.
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("BEGIN IMMEDIATE")
 

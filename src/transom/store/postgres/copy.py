@@ -50,6 +50,7 @@ class PostgresCopy:
         return int(rows[0][0]) if rows else 0
 
     def insert(self, table: TableContent, rows: Iterable[Row]) -> None:
+        # COPY takes thousands of rows in the time of one INSERT over a network.
         statement = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN"
         with (
             typed_errors(self._address),
@@ -65,6 +66,7 @@ class PostgresCopy:
                 continue
             column = table.columns[0]
             [(last,)] = self._query(f"SELECT coalesce(max({column}), 0) FROM {table.name}")
+            # The newest records may have been removed, of the other tables no number is lasting.
             if table is RECORDS:
                 last = max(last, last_seq)
             if last:
