@@ -23,7 +23,7 @@ def new_acceptance(by: str, reason: str, until: str, where: str) -> dict[str, Js
     last_day = _last_day(until)
     for option, text in (("--by", by), ("--reason", reason)):
         if not text.strip():
-            hint = "say who accepts it, why, and until when: --by, --reason, --until"
+            hint = "pass --by NAME, --reason TEXT and --until DATE"
             raise InputError(f"{option} is missing", where=where, hint=hint)
     return {"by": by.strip(), "reason": reason.strip(), "until": last_day.isoformat()}
 
