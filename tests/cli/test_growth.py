@@ -91,6 +91,7 @@ NOT_MEASURED = {
     **dict.fromkeys(
         ("session open", "session note", "session close"), "writes the record of one session"
     ),
+    "migrate": "copies all rows once",
     "serve": "runs until it is stopped",
 }
 

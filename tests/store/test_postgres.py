@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -18,9 +19,19 @@ from tests.memory.conformance import MemoryConformance
 from tests.memory.embedders import HashedWords
 from transom.errors import InputError, RunBusy, StoreError
 from transom.learning import Insight, InsightCategory, Playbook
+from transom.learning.ledger import CONTENT as LEARNING
 from transom.memory import Memory, SqliteMemory
+from transom.memory.sqlite import CONTENT as MEMORY
+from transom.memory.words import stems_of
 from transom.runs import Workspace
-from transom.store import LeasingStore, PostgresAddress, open_tables
+from transom.store import (
+    LeasingStore,
+    PostgresAddress,
+    StoreLocation,
+    copy_database,
+    open_store,
+    open_tables,
+)
 from transom.store.postgres import leases
 from transom.store.postgres.dialect import translate
 from transom.store.postgres.store import PostgresStore
@@ -427,3 +438,120 @@ def test_an_address_with_a_password_is_refused_without_repeating_it(url: str) ->
     with pytest.raises(InputError, match="contains a password") as caught:
         PostgresAddress(url)
     assert "secret" not in str(caught.value)
+
+
+# Moving to another database
+
+
+def filled(location: StoreLocation) -> None:
+    """Write something of each kind, the odd things too."""
+
+    async def write() -> None:
+        async with open_store(location) as store:
+            for number in range(1200):  # more rows than are read at once
+                store.append_soon("run/1", "k", {"n": number, "text": "é\0\x01 🦉"})
+            await store.append("run/2", "k", [1, 2.5, None])
+            await store.append("run/3", "k", "removed")
+            await store.forget("run/3")
+            await store.put_blob(bytes(range(256)) * 1000)
+            await store.put_blob(b"")
+            for key in ("b", "a", "é", "Z", "\x01"):
+                await store.put("t", key, {key: [key]})
+        async with SqliteMemory.open(location, HashedWords()) as memory:
+            first = await memory.store("a clock of 2.1-beta\0 \x01 \x010", {"n": 1}, egress="local")
+            second = await memory.store("a defect cellphone")
+            await memory.forget(await memory.store("forgotten"))
+            await memory.relate(first, second, "follows")
+
+    asyncio.run(write())
+    with Playbook(location, embedder=HashedWords()) as playbook:
+        insight = playbook.add_insight(InsightCategory.MISTAKE, TEXTS[0], tags=["odd\0tag", "slow"])
+        playbook.record_outcome(insight.id, helpful=True, key="once")
+
+
+def seen_in(location: StoreLocation) -> list[Any]:
+    """Return what a program sees of the store, the memory and the playbook."""
+
+    async def read() -> list[Any]:
+        async with open_store(location) as store:
+            streams = {name: store.read(name) for name in store.streams()}
+            shown: list[Any] = [streams, store.items("t"), store.last_seq()]
+        async with SqliteMemory.open(location, HashedWords()) as memory:
+            for query in ("clock", "telephone", "", "2.1-beta"):
+                hits = await memory.retrieve(query, 5)
+                shown.append([(hit.entry, pytest.approx(hit.score, rel=1e-6)) for hit in hits])
+        return shown
+
+    shown = asyncio.run(read())
+    with Playbook(location, embedder=HashedWords()) as playbook:
+        found = playbook.search_by_content("clock slow")
+        shown += [playbook.items, found, playbook.events()]
+    return shown
+
+
+def test_a_database_is_moved_to_postgres_and_back_whole(
+    address: PostgresAddress, tmp_path: Path
+) -> None:
+    filled(tmp_path / "state.db")
+    there = copy_database(tmp_path / "state.db", address, (LEARNING, MEMORY), stems_of)
+    back = copy_database(address, tmp_path / "back.db", (LEARNING, MEMORY), stems_of)
+    assert back == there
+    rows = {table.name: table.rows for table in there}
+    assert rows["records"] == 1201
+    assert min(rows.values()) >= 1
+    expected = seen_in(tmp_path / "state.db")
+    assert seen_in(address) == expected
+    assert seen_in(tmp_path / "back.db") == expected
+
+    async def next_numbers(location: StoreLocation) -> int:
+        async with open_store(location) as store:
+            return await store.append("run/4", "k", 1)
+
+    numbers = [
+        asyncio.run(next_numbers(location))
+        for location in (tmp_path / "state.db", address, tmp_path / "back.db")
+    ]
+    assert numbers == [1203, 1203, 1203], "the number of a removed record is not given again"
+    with Playbook(address) as playbook:
+        assert playbook.add_insight(InsightCategory.STRATEGY, TEXTS[1]).id
+
+
+def test_a_database_with_rows_is_not_overwritten(address: PostgresAddress, tmp_path: Path) -> None:
+    filled(tmp_path / "state.db")
+    filled(address)
+    before = seen_in(address)
+    with pytest.raises(StoreError, match="the database is not empty: it has rows in records"):
+        copy_database(tmp_path / "state.db", address, (LEARNING, MEMORY), stems_of)
+    assert seen_in(address) == before
+
+
+def test_a_room_that_this_version_does_not_know_is_an_error(
+    address: PostgresAddress, tmp_path: Path
+) -> None:
+    open_tables(tmp_path / "state.db", "novel", [["CREATE TABLE chapters (text TEXT)"]]).close()
+    with pytest.raises(StoreError, match="has tables of novel"):
+        copy_database(tmp_path / "state.db", address, (LEARNING, MEMORY), stems_of)
+
+
+def test_the_command_moves_a_workspace_and_the_setting_uses_it(
+    address: PostgresAddress, tmp_path: Path
+) -> None:
+    filled(tmp_path / ".transom" / "state.db")
+    program = [sys.executable, "-m", "transom"]
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*program, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    before = run("memory", "search", "clock")
+    assert "all are equal" in run("migrate", address.url)
+    (tmp_path / "transom.yaml").write_text(f"store: {address.url}\n", encoding="utf-8")
+    (tmp_path / ".transom" / "state.db").unlink()
+    assert run("memory", "search", "clock") == before
+    run("memory", "add", "added on the server")
+    assert not (tmp_path / ".transom" / "state.db").exists()
+    back = json.loads(run("migrate", "back.db", "--format", "json"))
+    assert {table["name"] for table in back["tables"]} >= {"records", "memories", "insights"}

@@ -61,6 +61,7 @@ TREE = {
     "learning": ("learn", "Report what was learned."),
     "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
+    "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""

@@ -12,8 +12,16 @@ from typing import Any
 from transom.canonical import Json, compact_json
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
-from transom.memory.index import index_steps
-from transom.store import Connection, StoreLocation, open_tables, read_rows
+from transom.memory.index import index_steps, vectors_content
+from transom.store import (
+    Connection,
+    IndexContent,
+    RoomContent,
+    StoreLocation,
+    TableContent,
+    open_tables,
+    read_rows,
+)
 from transom.store.codec import now
 
 INDEX = "insights"
@@ -46,6 +54,20 @@ _COLUMNS = (
     "id, category, content, helpful, harmful, against, tags, sources, scope, owner, overrides,"
     " created_at, last_used, confirmed_at, valid_from, valid_until, retired, merged_into, egress"
 )
+CONTENT = RoomContent(
+    "learning",
+    _STEPS,
+    (
+        TableContent(
+            "insight_events", ("seq", "at", "kind", "insight", "key", "data"), is_numbered=True
+        ),
+        TableContent("insights", ("number", "serial", "fingerprint", *_COLUMNS.split(", "))),
+        vectors_content(INDEX),
+    ),
+    IndexContent(INDEX, "SELECT number, content, tags FROM insights"),
+)
+"""The tables of the playbook, for copying them."""
+
 _EDITABLE = {"content", "fingerprint", "overrides", "valid_from", "valid_until", "tags"}
 _GIVEN = (
     "category",

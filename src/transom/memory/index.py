@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from transom.memory.embedding import Embedder
 from transom.memory.vectors import Vectors, allowed_of
 from transom.memory.words import stems_of
-from transom.store import Connection, RoomTables, Value, WordIndexStep
+from transom.store import Connection, RoomTables, TableContent, Value, WordIndexStep
 
 BY_WORDS = 0.4
 """Weight of words beside meaning: words find names and numbers, meaning finds paraphrases."""
@@ -46,6 +46,11 @@ def index_steps(name: str) -> tuple[str | WordIndexStep, ...]:
             model TEXT NOT NULL, vector BLOB
         )""",
     )
+
+
+def vectors_content(name: str) -> TableContent:
+    """Return the table of an index's vectors, for copying it."""
+    return TableContent(f"{name}_vectors", ("change", "item", "model", "vector"), is_numbered=True)
 
 
 class Index:

@@ -21,8 +21,18 @@ from transom.memory.entry import (
     check_entry,
     id_of,
 )
-from transom.memory.index import Index, index_steps
-from transom.store import Connection, RoomTables, StoreLocation, Value, open_tables, read_rows
+from transom.memory.index import Index, index_steps, vectors_content
+from transom.store import (
+    Connection,
+    IndexContent,
+    RoomContent,
+    RoomTables,
+    StoreLocation,
+    TableContent,
+    Value,
+    open_tables,
+    read_rows,
+)
 from transom.store.codec import now
 
 T = TypeVar("T")
@@ -42,6 +52,22 @@ _STEPS = (
         *index_steps("memories"),
     ),
 )
+CONTENT = RoomContent(
+    "memory",
+    _STEPS,
+    (
+        TableContent(
+            "memories",
+            ("number", "id", "content", "metadata", "egress", "created_at"),
+            is_numbered=True,
+        ),
+        TableContent("memory_relations", ("source", "name", "target"), keys=3),
+        vectors_content("memories"),
+    ),
+    IndexContent("memories", "SELECT number, content, '[]' FROM memories"),
+)
+"""The tables of the memory, for copying them."""
+
 _ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories"
 
 

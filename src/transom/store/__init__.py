@@ -1,8 +1,10 @@
 """Persistent storage: append-only streams, blobs and small tables, in SQLite or PostgreSQL."""
 
 from transom.store.compacting import DatabaseSize, compact
+from transom.store.content import IndexContent, RoomContent, TableContent
 from transom.store.damage import find_damage
 from transom.store.location import PostgresAddress, StoreLocation
+from transom.store.moving import CopiedTable, copy_database
 from transom.store.network import filesystem_of, is_network
 from transom.store.opening import open_store, open_store_for_reading, open_tables
 from transom.store.protocol import (
@@ -25,21 +27,26 @@ from transom.store.tables import Tables
 __all__ = [
     "RECOVERY",
     "Connection",
+    "CopiedTable",
     "DatabaseSize",
+    "IndexContent",
     "Lease",
     "LeasingStore",
     "MigrationStep",
     "PostgresAddress",
     "Record",
+    "RoomContent",
     "RoomTables",
     "SqliteStore",
     "Store",
     "StoreLocation",
+    "TableContent",
     "Tables",
     "Value",
     "WordIndex",
     "WordIndexStep",
     "compact",
+    "copy_database",
     "filesystem_of",
     "find_damage",
     "is_network",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
 from psycopg.abc import Buffer
 from psycopg.types.string import StrDumperUnknown, TextLoader
@@ -60,23 +61,32 @@ _ESCAPED_NUL = "\x010"
 _ESCAPED_MARK = "\x011"
 
 
+def escape_nul(value: Any) -> Any:
+    """Return a text without its NULs; another value as it is."""
+    if isinstance(value, str) and ("\0" in value or _MARK in value):
+        return value.replace(_MARK, _ESCAPED_MARK).replace("\0", _ESCAPED_NUL)
+    return value
+
+
+def unescape_nul(value: Any) -> Any:
+    """Return a text that `escape_nul` returned with its NULs; another value as it is."""
+    if isinstance(value, str) and _MARK in value:
+        return value.replace(_ESCAPED_NUL, "\0").replace(_ESCAPED_MARK, _MARK)
+    return value
+
+
 class _EscapingDumper(StrDumperUnknown):
     """Sends a text without its NULs."""
 
     def dump(self, obj: str) -> Buffer | None:
-        if "\0" in obj or _MARK in obj:
-            obj = obj.replace(_MARK, _ESCAPED_MARK).replace("\0", _ESCAPED_NUL)
-        return super().dump(obj)
+        return super().dump(escape_nul(obj))
 
 
 class _UnescapingLoader(TextLoader):
     """Reads a text that `_EscapingDumper` sent."""
 
     def load(self, data: Buffer) -> str:
-        text = str(super().load(data))
-        if _MARK in text:
-            text = text.replace(_ESCAPED_NUL, "\0").replace(_ESCAPED_MARK, _MARK)
-        return text
+        return str(unescape_nul(str(super().load(data))))
 
 
 def keep_nul(connection: PostgresConnection) -> None:

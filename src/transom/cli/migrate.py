@@ -1,0 +1,73 @@
+"""`transom migrate`: a workspace's database is copied into another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from transom.cli.app import root
+from transom.cli.command import command
+from transom.cli.output import counted, table
+from transom.cli.session import Session
+from transom.errors import InputError
+from transom.learning.ledger import CONTENT as LEARNING
+from transom.memory.sqlite import CONTENT as MEMORY
+from transom.memory.words import stems_of
+from transom.store import PostgresAddress, StoreLocation, copy_database
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET", help="A new SQLite file, or the address of an empty PostgreSQL database."
+    ),
+]
+
+
+@command(root, "migrate", example="transom migrate postgresql://transom@db.example/transom")
+def migrate(session: Session, target: Target) -> int:
+    """Copy the workspace's database into another one, and compare all rows.
+
+    End all other commands on the workspace first. The original is kept.
+    """
+    source = session.known_store
+    if source is None:
+        raise InputError(
+            "the workspace has no database to copy",
+            where=str(session.workspace_root),
+            hint="give --workspace, or change to the folder of its start",
+        )
+    location = _location(session, target)
+    copied = copy_database(source, location, (LEARNING, MEMORY), stems_of)
+    rows = [(entry.name, str(entry.rows), entry.digest[:16]) for entry in copied]
+    document: dict[str, Any] = {
+        "schema": "transom.migrated/1",
+        "source": str(source),
+        "target": str(location),
+        "tables": [
+            {"name": entry.name, "rows": entry.rows, "sha256": entry.digest} for entry in copied
+        ],
+    }
+    total = sum(entry.rows for entry in copied)
+    return session.report(
+        document,
+        *table(rows, head=("table", "rows", "sha256")),
+        f"{counted(total, 'row')} copied to {location}; all are equal",
+        _next_step(location),
+    )
+
+
+def _location(session: Session, text: str) -> StoreLocation:
+    if "://" in text:
+        return PostgresAddress(text)
+    path = (session.cwd / text).absolute()
+    if path.exists():
+        raise InputError("the file exists", where=str(path), hint="give a new file")
+    return path
+
+
+def _next_step(target: StoreLocation) -> str:
+    if isinstance(target, Path):
+        return "to use it, remove the setting `store`, and name the file state.db in `state_dir`"
+    return f"to use it, set `store: {target}` in transom.yaml"
