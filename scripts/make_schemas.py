@@ -88,6 +88,7 @@ SHAPES = (
         "transom.formats.reports.report_format:ReportFormat",
         mode="validation",
     ),
+    Shape("transom.files/1", "transom.formats.reports.listing:FileList"),
     Shape("transom.release_words/1", "transom.formats.release.words:Words", mode="validation"),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"

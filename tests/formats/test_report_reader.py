@@ -230,3 +230,63 @@ def test_a_site_replaces_a_shipped_format_by_a_file_of_the_same_name(tmp_path: P
 
     formats = {each.name: each for each in load_formats([SHIPPED, tmp_path])}
     assert formats[shipped].model.tool == "Site"
+
+
+TREE: dict[str, Any] = {
+    "begins": ["^xml shelf$"],
+    "ends": ["^/xml shelf$"],
+    "rows": [{"pattern": r"^shelf/book/@pages = (?P<value>\S+)$", "name": "pages"}],
+    "explained": ["^shelf/book =$"],
+}
+
+
+def test_an_xml_report_is_read_by_its_elements_with_their_lines() -> None:
+    text = '<?xml version="1.0"?>\n<shelf>\n <book pages="7"/>\n</shelf>\n'
+    reading = read(text, own_format("own.shelf", **TREE))
+    assert [(fact.value, fact.line) for fact in reading.measurements] == [("7", 3)]
+    assert reading.unexplained == []
+    assert reading.sections[0].completeness == "complete"
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ('<shelf>\nKilled\n<book pages="7"/></shelf>', "text in shelf: Killed"),
+        ('<shelf><book pages="7"/><stain/></shelf>', "shelf/stain ="),
+        ("<shelf><!-- torn --></shelf>", "comment: torn"),
+        ("<shelf></shelf>\nKilled\n", "text behind the document"),
+        ('<shelf><book pages="7"/>', "not well-formed XML: no element found: line 1, column 24"),
+        (
+            '<!DOCTYPE shelf [<!ENTITY a "b">]><shelf>&a;</shelf>',
+            "not well-formed XML: declares the entity a",
+        ),
+    ],
+)
+def test_what_an_xml_report_does_not_have_is_listed(text: str, listed: str) -> None:
+    reading = read(text, own_format("own.shelf", **TREE))
+    texts = [shape.text for shape in reading.unexplained]
+    assert listed in texts or not reading.sections
+    if not listed.startswith("not well-formed XML: declares"):
+        assert listed in texts
+
+
+def test_a_json_report_is_read_by_its_keys_with_their_lines() -> None:
+    own = own_format(
+        "own.numbers",
+        begins=["^json$"],
+        confirmed_by=["^shelf/"],
+        ends=["^/json$"],
+        rows=[{"pattern": r"^shelf/(?P<object>\w+) = (?P<value>\S+)$", "name": "pages"}],
+        explained=["^json$"],
+    )
+    reading = read('{\n "shelf": {\n  "a": 7,\n  "b": "N/A"\n }\n}\n', own)
+    assert [(fact.line, fact.is_not_measured) for fact in reading.measurements] == [
+        (3, False),
+        (4, True),
+    ]
+    assert reading.sections[0].completeness == "complete"
+    assert read('{"lamp": 1}', own).sections == []
+
+
+def test_a_log_that_begins_with_a_bracket_is_read_as_lines() -> None:
+    assert read("<CMD> start\nOwn tool 2\nweight 4\nBye\n", own_format("own.log", **LOG)).sections

@@ -45,6 +45,7 @@ TREE = {
         "checking batch linting verdicts teaching",
         "Check a one-line description on real files.",
     ),
+    "files": ("files", "Show what each file is taken for, and by what."),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
     "story": ("story", "Take an epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),

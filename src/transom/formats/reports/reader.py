@@ -262,7 +262,7 @@ class FilePass:
             if current.format.prompt is not None:
                 command = current.format.prompt.sub("", line)
             if plan.may_restart and _matches_begin(current.format, command):
-                self._begin(current.format, number)
+                self._begin(current.format, number, command)
                 current = self._report or self._log
                 assert current is not None
             is_known = current.take(number, command, plan.rules, rest_is_quiet=plan.rest_is_quiet)
@@ -366,7 +366,7 @@ class FilePass:
     ) -> None:
         """Begin a section, or hold the lines until it is clear of which format it is."""
         if len(beginning) == 1 and not beginning[0].confirmed_by:
-            self._begin(beginning[0], number)
+            self._begin(beginning[0], number, line)
             self._take_first(number, line, shape)
             return
         self._held = _HeldLines({each: list(each.confirmed_by) for each in beginning})
@@ -389,7 +389,7 @@ class FilePass:
         self._held = None
         first = lines[0][0]
         if len(chosen) == 1:
-            self._begin(chosen[0], first)
+            self._begin(chosen[0], first, lines[0][1])
             self._take_first(*lines[0])
             self._state = self._state_now()
             lines = lines[1:]
@@ -410,7 +410,7 @@ class FilePass:
         plan = self._plan_of(shape)
         current.take(number, line, plan.rules, rest_is_quiet=plan.rest_is_quiet)
 
-    def _begin(self, report_format: CompiledFormat, number: int) -> None:
+    def _begin(self, report_format: CompiledFormat, number: int, line: str) -> None:
         """Begin a section; a report that repeats goes on in its earlier section."""
         self._close_report(number - 1)
         model = report_format.model
@@ -423,6 +423,7 @@ class FilePass:
             self._report = repeated
             return
         reading = self._new_reading(report_format, number)
+        reading.evidence = line.strip()
         section = SectionPass(report_format, reading, self._reading.path, self._unexplained)
         if model.is_log:
             self._log = section

@@ -144,6 +144,7 @@ class SectionReading:
         format: name of its format.
         tool, title, seen: see `ReportFormat`.
         first_line, last_line: its 1-based lines.
+        evidence: the line by which it was recognised.
         inside: the format of the log that holds it, or "".
         is_log: whether it is a log, in which most lines may be unknown.
         identity: what it says of its subject, and what the log that holds it says.
@@ -160,6 +161,7 @@ class SectionReading:
     seen: Provenance
     first_line: int
     last_line: int = 0
+    evidence: str = ""
     inside: str = ""
     is_log: bool = False
     identity: Identity = field(default_factory=Identity)
