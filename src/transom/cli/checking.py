@@ -73,7 +73,7 @@ async def spec(
                 await registry.keep_spec(store, loaded, written.document.value)
                 result = written.result
             else:
-                result = await answers.with_readings(session, run, loaded, places, written)
+                result = await answers.with_interpretations(session, run, loaded, places, written)
             if options.debug and result:
                 await _copy_rounds(run, places.out or run.folder / "spec", loaded, result)
             await _finish(run, result)
@@ -228,7 +228,7 @@ async def answer_of(session: Session, store: Store, options: Options) -> answers
                 result.verdict, run_id=run.id, seconds=time.monotonic() - started
             )
         elif isinstance(result, SpecResult):
-            answer = await answers.with_readings(session, run, item, places, result)
+            answer = await answers.with_interpretations(session, run, item, places, result)
         else:
             answer = result
         if answer:

@@ -111,13 +111,12 @@ async def status(
         "drift": [*map(str, backlog.drift)],
         "settled": len(settled),
     }
-    lines = [
-        *(f"settled: {one}" for one in settled),
-        *(f"disagrees: {one}" for one in backlog.drift),
-    ]
-    return session.report(
-        document, *sections({"stories": rows}), *lines, code=1 if backlog.drift else 0
-    )
+    lines = [f"epic {options.epic} has no stories"]
+    if rows:
+        lines = [*sections({"stories": rows})]
+    lines += [f"settled: {change}" for change in settled]
+    lines += [f"disagrees: {difference}" for difference in backlog.drift]
+    return session.report(document, *lines, code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:

@@ -149,6 +149,7 @@ def sentences_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield each sentence with its citations, and the space behind it."""
     position = 0
     for match in _SENTENCE.finditer(text):
+        # Citations behind the full stop belong to the sentence before it.
         ids = _CITATION.findall(match[0])
         end = match.start() + (match[0].rindex("]") + 1 if ids else 0)
         yield text[position:end], text[end : match.end()]
@@ -166,12 +167,14 @@ def check_sentence(
     """Return whether a sentence holds against what it cites; see `check_claims`."""
     line = " ".join(sentence.split())
     ids = _CITATION.findall(sentence)
+    # An entry that nobody was shown supports nothing, whatever the sentence says.
     for key in ids:
         if key not in supports:
             why = f"cites {key}, which is not in the ledger"
             return CheckedSentence(line, "contradicted", why)
     check = _SentenceCheck(sentence, [supports[key] for key in ids], names, in_sources)
     judgements = list(check.judgements())
+    # One contradicted part makes the sentence false, however true its other parts are.
     for judgement in judgements:
         if judgement.status == "contradicted":
             return CheckedSentence(line, "contradicted", judgement.why, judgement.is_unsourced)
@@ -230,7 +233,11 @@ class _SentenceCheck:
 
     def _of_quotation(self, quoted: str, quotation: str) -> ClaimJudgement:
         """Return whether a quotation stands in a cited entry, and is not cut out of a denial."""
-        parts = [part for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation) if part.strip()]
+        # "..." and "[sic]" stand for words that the writer left out.
+        parts = list[str]()
+        for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation):
+            if part.strip():
+                parts.append(part)
         squeezed = [_squeezed(part) for part in parts]
         if not squeezed:
             return SUPPORTED
@@ -238,6 +245,7 @@ class _SentenceCheck:
             passage = _squeezed(support.whole)
             if not all(_holds(passage, part) for part in squeezed):
                 continue
+            # "tests failed", quoted from "no tests failed", says the opposite of its source.
             if not has_denial(self._plain) and _is_cut_from_denial(passage, squeezed[0]):
                 return ClaimJudgement(
                     "contradicted", f"the quotation {quoted} is cut out of a denial"
@@ -257,6 +265,7 @@ class _SentenceCheck:
         is_percentile = re.fullmatch(r"p\d{2,3}", name, re.IGNORECASE)
         if is_percentile or not any(sign.isdigit() for sign in name):
             return SUPPORTED
+        # An id may also be one of the names that the question gave.
         texts = [self._known]
         for support in self._cited:
             texts.append(f"{support.about} {support.whole}".casefold())

@@ -120,8 +120,12 @@ class Index:
             return []
         rarest = [term for term, _ in known[:needed]]
         rows = self._words.containing(rarest, _MOST_SHARING)
-        others = [(item, {*words}) for item, words in rows]
-        return [item for item, other in others if len(stems & other) >= part * len(stems | other)]
+        sharing = []
+        for item, words in rows:
+            other = {*words}
+            if len(stems & other) >= part * len(stems | other):
+                sharing.append(item)
+        return sharing
 
     def search(
         self,
@@ -156,22 +160,30 @@ class Index:
     def _by_words(
         self, query: str, many: int, among: str, values: Sequence[Value]
     ) -> dict[int, float]:
-        terms: list[tuple[str, int]] = []
+        chosen: list[str] = []
+        postings = 0
         for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
-            if terms and sum(known for _, known in terms) + count > _MOST_POSTINGS:
+            # Frequent words cost most and tell least; the rarest one is always searched for.
+            if chosen and postings + count > _MOST_POSTINGS:
                 break
-            terms.append((term, count))
-        if not terms:
+            chosen.append(term)
+            postings += count
+        if not chosen:
             return {}
-        chosen, first = [term for term, _ in terms], 4 * many
+        # More rows than wanted, since the filter may take some of them away.
+        first = 4 * many
         rows = self._words.best(chosen, first)
         allowed = allowed_of(self._tables, [item for item, _ in rows], among, values)
         if len(allowed) < many and len(rows) == first:  # the filter is narrow
             rows = self._words.best(chosen, many, among, values)
         else:
             rows = [row for row in rows if row[0] in allowed][:many]
+        # Scores count relative to the best one, so that they compare with likeness.
+        scores = dict[int, float]()
         best = rows[0][1] if rows else 1.0
-        return {item: score / best if best > 0 else 1.0 for item, score in rows}
+        for item, score in rows:
+            scores[item] = score / best if best > 0 else 1.0
+        return scores
 
 
 def _hit(item: int, words: float, likeness: float | None) -> Hit:

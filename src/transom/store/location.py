@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -11,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 from transom.errors import InputError
 
 _SCHEMES = ("postgresql", "postgres")
-_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@")
 _HINT = "write it as postgresql://USER@HOST:PORT/DATABASE"
 
 
@@ -42,7 +40,7 @@ class PostgresAddress:
             raise InputError("the store's address cannot be read", hint=_HINT) from None
         if parts.scheme not in _SCHEMES:
             raise InputError("the store's address is not one of PostgreSQL", hint=_HINT)
-        if _PASSWORD.search(self.url) or "password" in query:
+        if parts.password is not None or "password" in query:
             raise InputError(
                 "the store's address contains a password",
                 hint="remove it, and set PGPASSWORD or write it into ~/.pgpass",

@@ -165,7 +165,7 @@ Value: TypeAlias = str | int | float | bytes | None
 """A parameter of an SQL statement."""
 
 
-class Rows(Protocol):
+class StatementResult(Protocol):
     """The result of a statement."""
 
     @property
@@ -185,7 +185,7 @@ class Rows(Protocol):
 class Connection(Protocol):
     """The argument of a transaction's function."""
 
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> StatementResult:
         """Run a statement with `?` for its values in turn, or `?1` for the first one."""
         ...
 

@@ -19,7 +19,7 @@ from transom.store.postgres.connections import (
 from transom.store.postgres.dialect import keep_nul, translate
 from transom.store.postgres.errors import typed_errors
 from transom.store.postgres.words import PostgresWordIndex, creation_of
-from transom.store.protocol import Connection, MigrationStep, Rows
+from transom.store.protocol import Connection, MigrationStep, StatementResult
 
 T = TypeVar("T")
 _PATIENCE = 30.0
@@ -31,7 +31,7 @@ class _RoomConnection:
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection = connection
 
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> StatementResult:
         return self._connection.execute(translate(sql), values)
 
 
