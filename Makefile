@@ -41,11 +41,11 @@ demo-ccx: $(SHOWN) ## the bracket study with the real solver, installed from Deb
 	@$(BIN)/transom demo studies
 
 fence: $(DEV) ## what must never break: kills behind every append, hostile code, whole items on real files, bad days
-	@scripts/setup-tools.sh test
+	@scripts/setup-tools.sh fence
 	@$(PYTEST) $(TWO) -m "fence"
 
 test-all: $(DEV) ## everything, with coverage
-	@scripts/setup-tools.sh test
+	@scripts/setup-tools.sh fence
 	@$(MAKE) lint
 	@$(PYTEST) $(TWO) --cov --cov-report=term-missing:skip-covered
 

@@ -21,7 +21,8 @@ from transom.cli.options import Options, manner_of, places_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import estimate_tokens
-from transom.store import SqliteStore
+from transom.runs.windows import window_tokens
+from transom.store import Store
 
 CHECKS = Path(__file__).resolve().parents[1] / "examples" / "checks"
 
@@ -45,11 +46,16 @@ async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
         return rows, [_configuration(store, row) for row in rows]
 
 
-def _configuration(store: SqliteStore, row: Any) -> int:
+def _configuration(store: Store, row: Any) -> int:
     blocks = json.loads(store.get_blob(row["window"]["request"]))["blocks"]
     return sum(
         estimate_tokens(block["text"]) for block in blocks if block["name"] == "configuration"
     )
+
+
+def _written(row: Any) -> int:
+    parts = row["reply"]["parts"]
+    return sum(estimate_tokens(part["text"]) for part in parts if part["kind"] == "text")
 
 
 def everything(rows: list[Any], configurations: list[int]) -> int:
@@ -58,7 +64,7 @@ def everything(rows: list[Any], configurations: list[int]) -> int:
     """
     files = dict.fromkeys(prompt.file for view in ROUND_VIEWS.values() for prompt in view.prompt)
     prompts = sum(estimate_tokens(load_prompt(file)) for file in files)
-    outputs = [row["reply"]["usage"]["output_tokens"] for row in rows]
+    outputs = [_written(row) for row in rows]
     return sum(
         prompts + configuration + sum(outputs[:n]) for n, configuration in enumerate(configurations)
     )
@@ -69,7 +75,7 @@ def main() -> None:
     for name in ("VER-01", "STA-01"):
         with tempfile.TemporaryDirectory() as work:
             rows, configurations = asyncio.run(rounds_of(CHECKS / f"{name}.yaml", Path(work)))
-        seen = sum(row["reply"]["usage"]["input_tokens"] for row in rows)
+        seen = sum(map(window_tokens, rows))
         whole = everything(rows, configurations)
         sys.stdout.write(
             f"{name}: {seen} of {whole} input tokens, {100 * (seen / whole - 1):+.1f} % (bar -60"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Debian packages that commands use beside Python.
-#   scripts/setup-tools.sh demo|test
+#   scripts/setup-tools.sh demo|test|fence
 # As root, missing packages are installed. Otherwise they are named, and the command does without: the demo runs its
 # story's tests at a lower sandbox level, tests skip. With CI=true a package that the tests lack is a failure.
 set -euo pipefail
@@ -11,8 +11,10 @@ case "${1:-}" in
   demo) tools=(git:git bwrap:bubblewrap) ;;
   # the sandbox, what watches it, and the tools that make the examples
   test) tools=(git:git bwrap:bubblewrap yosys:yosys sta:opensta strace:strace) ;;
+  # a server of its own for the tests of the store
+  fence) tools=(git:git bwrap:bubblewrap yosys:yosys sta:opensta strace:strace pg_createcluster:postgresql) ;;
   *)
-    echo "usage: scripts/setup-tools.sh demo|test" >&2
+    echo "usage: scripts/setup-tools.sh demo|test|fence" >&2
     exit 2
     ;;
 esac
@@ -37,4 +39,4 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
 fi
 
 echo "setup: missing: ${packages[*]}; run as root: $line" >&2
-[ "$1" != test ] || [ "${CI:-}" != true ] || exit 1
+[ "$1" = demo ] || [ "${CI:-}" != true ] || exit 1

@@ -27,7 +27,7 @@ from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
-from transom.store import SqliteStore
+from transom.store import Store
 
 
 class CountedSession(Session):
@@ -35,7 +35,7 @@ class CountedSession(Session):
 
     log: Path
 
-    def chain(self, store: SqliteStore | None = None, spec: str | None = None, **_: Any) -> Chain:
+    def chain(self, store: Store | None = None, spec: str | None = None, **_: Any) -> Chain:
         rules: Provider = super().chain(store, spec).providers[0]
 
         async def answer(request: Request) -> Reply:

@@ -16,7 +16,7 @@ from transom.llm import Block, Provider, Reply, Request, Role, ScriptedProvider,
 from transom.runs import Workspace
 from transom.runs.journal import fold
 from transom.runs.run import RUNS
-from transom.store import SqliteStore
+from transom.store import Store
 from transom.tools import ToolDefinition
 
 OTHER = Role("t.other", (Block("role", "You.", Tier.STABLE),), frozenset({"role"}))
@@ -93,7 +93,7 @@ async def test_a_conversation_without_its_answer_is_not_closed_as_done(tmp_path:
     assert [fold(one).status for one in records] == ["stopped", "done"]
 
 
-def all_rows(store: SqliteStore) -> list[Any]:
+def all_rows(store: Store) -> list[Any]:
     """The runs, by name."""
     rows: list[Any] = list(store.items(RUNS).values())
     return sorted(rows, key=lambda row: str(row["name"]))

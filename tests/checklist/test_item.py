@@ -424,3 +424,13 @@ def test_under_a_global_waiver_items_are_comments_not_patterns() -> None:
 )
 def test_windows_line_ends_and_byte_order_marks(tmp_path: Path, text: str) -> None:
     assert load_item(write(tmp_path, text)).input_files[0].written == "a.log"
+
+
+def test_a_file_that_is_no_yaml_by_its_name_is_called_no_item(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# Items\n\n- `VER-01`: the netlist\n\t%x\n")
+    with pytest.raises(InputError, match=r"README\.md: is not an item: items are YAML files"):
+        load_item(path)
+    path.rename(tmp_path / "item.yaml")
+    with pytest.raises(InputError, match="not valid YAML"):
+        load_item(tmp_path / "item.yaml")

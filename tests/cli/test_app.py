@@ -151,7 +151,10 @@ USAGE = {
         "transom: Invalid value for '--format': 'jsn' is not one of 'text', 'json'; see: "
     ),
     "runs list --format": "transom: Option '--format' requires an argument; see: transom --help",
-    "window show": "transom: Missing argument 'RUN'; see: transom window show --help",
+    "window show": "transom: Missing argument 'RUN'; example: transom window show ",
+    "check explain A100": (
+        "transom: Missing argument 'ITEM-ID'; example: transom check explain batch VER-02; see: "
+    ),
     "window show R --call x": "transom: Invalid value for '--call': ",
     "answer R a b": "transom: Got unexpected extra argument(s) (b); see: transom answer --help",
     "runs list extra": (

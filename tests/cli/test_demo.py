@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 from tests.cli.checks import EXAMPLES, Desk
 from tests.cli.helpers import COMMAND, clean_environment
+from transom.cli.demo import product_named
 
 
 @pytest.mark.slow
@@ -65,3 +67,52 @@ def test_ctrl_c_says_how_the_demonstration_goes_on(tmp_path: Path) -> None:
         said = process.stderr.read()
     assert said.endswith(f"\ntransom: interrupted; go on with: transom {' '.join(command)}\n")
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("storis", "did you mean stories?"),
+        ("chekc", "did you mean check?"),
+        ("everything-else", "the products are checklist, investigator, stories, studies, learning"),
+    ],
+)
+def test_a_name_that_is_no_product_gets_the_nearest_one_and_the_list(
+    here: Path, capfd: pytest.CaptureFixture[str], word: str, hint: str
+) -> None:
+    result = Desk(here, capfd)("demo", word)
+    assert result.code == 2
+    assert f"'{word}' is not a product; {hint}" in result.err
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "product"),
+    [
+        ("check", "checklist"),
+        ("investigate", "investigator"),
+        ("story", "stories"),
+        ("study", "studies"),
+        ("playbook", "learning"),
+        ("Checklist", "checklist"),
+    ],
+)
+def test_a_product_has_its_own_name_and_that_of_its_command(command: str, product: str) -> None:
+    assert product_named(command) == product_named(product) == product
+
+
+@pytest.mark.needs("L1")
+def test_the_demo_by_a_commands_name_shows_the_product_and_no_tokens(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    transom = Desk(here, capfd)
+    shown = transom("demo", "playbook", "--format", "json")
+    assert shown.code == 0, shown
+    document = json.loads(shown.out)
+    assert document.keys() == {"schema", "learning"}
+    workspace = ("--workspace", ".transom/demo/learning")
+    calls = json.loads(transom("trace", "stats", *workspace, "--format", "json").out)
+    assert [row["input_tokens"] for row in calls["rows"]] == [0] * len(calls["rows"])
+    (run, *_) = json.loads(transom("runs", "list", *workspace, "--format", "json").out)["runs"]
+    shown = transom("window", "show", run["run_id"], *workspace)
+    assert " tokens in " not in shown.out

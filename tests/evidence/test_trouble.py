@@ -8,7 +8,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.evidence.tables import assert_forms, load_rows
 from transom.evidence.trouble import Trouble, TroubleFinder
-from transom.evidence.vocabulary import shipped_vocabulary
+from transom.evidence.vocabulary import TextField, shipped_vocabulary
 
 NOTICED = load_rows("trouble", "noticed")
 QUIET = load_rows("trouble", "quiet")
@@ -57,6 +57,22 @@ def test_bad_news_is_noticed_by_its_word(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", QUIET, ids=lambda row: row["id"])
 def test_what_is_denied_or_a_name_is_no_trouble(row: dict[str, Any]) -> None:
     assert holds(row, find), find(row)
+
+
+@pytest.mark.parametrize("field", get_args(TextField))
+def test_what_is_no_trouble_in_general_is_none_in_a_field(field: TextField) -> None:
+    general = [row for row in QUIET if "field" not in row]
+    assert [row["id"] for row in general if find({**row, "field": field})] == []
+
+
+def test_a_message_that_begins_with_no_is_trouble_unless_it_denies_trouble() -> None:
+    finder = TroubleFinder("eda")
+    for line in ("No timing paths", "[WARN] no library was read", "No such net in the design"):
+        assert finder.in_line(line), line
+    for line in ("No errors found.", "[INFO] no violations", "no open issues"):
+        assert finder.in_line(line) == (), line
+    (trouble,) = finder.in_line("No errors found, but 3 nets are unrouted")
+    assert trouble.word == "unrouted"
 
 
 def test_the_tables_have_forms_and_tell_finders_apart() -> None:

@@ -47,7 +47,9 @@ def fits(fact: Measurement, expected: ExpectedMeasurement) -> bool:
 
 def is_quiet(reading: FileReading) -> bool:
     """Return whether nothing in a reading stands against a positive verdict."""
-    if reading.unexplained or any(fact.is_trouble for fact in reading.measurements):
+    if not reading.sections or reading.unexplained:
+        return False
+    if any(fact.is_trouble for fact in reading.measurements):
         return False
     return all(section.completeness != "cut" for section in reading.sections)
 

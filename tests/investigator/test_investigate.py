@@ -62,10 +62,15 @@ async def test_the_rules_go_the_whole_way_and_cite_all_that_they_say(
     assert result.justification
     assert len(result.sub_conversations) == 14
     assert all(one.summary for one in result.sub_conversations)
-    assert sum(one.tokens_returned for one in result.sub_conversations) * 5 < sum(
-        one.tokens_read for one in result.sub_conversations
-    )
+    tokens = [(one.tokens_read, one.tokens_returned) for one in result.sub_conversations]
+    assert set(tokens) == {(0, 0)}, "rules spend no tokens"
     assert any("unit_test" in line for line in place.progress)
+
+
+async def test_the_main_thread_gets_a_fifth_of_what_a_models_readers_read(place: Place) -> None:
+    result = await place.ask(QUESTION["feature1"], model({}, []))
+    read = sum(source.tokens_read for source in result.sub_conversations)
+    assert 0 < 5 * sum(source.tokens_returned for source in result.sub_conversations) < read
 
 
 async def test_each_reader_calls_the_tool_of_its_source(place: Place) -> None:

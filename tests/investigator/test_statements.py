@@ -39,7 +39,7 @@ def standing(folder: str, waivers: tuple[str, ...] = ()) -> Standing:
 
 
 def outcome(checked: CheckedStatements, sentence: str) -> Outcome:
-    if checked.struck:
+    if checked.removed:
         return "removed"
     return "kept" if checked.text == sentence else "marked"
 
@@ -117,7 +117,7 @@ def test_the_status_behind_a_sentence_is_that_of_its_criterion() -> None:
 
 
 def test_the_reason_names_the_criterion() -> None:
-    (struck,) = standing(MIXED).check("Performance is sufficient [E13].").struck
+    (struck,) = standing(MIXED).check("Performance is sufficient [E13].").removed
     assert struck.why == 'by the rules, "Measured performance meets its targets" is unknown'
 
 
@@ -150,7 +150,7 @@ def test_what_the_rules_write_contradicts_no_status(folder: str) -> None:
     given = [criterion_row(row, ledger) for row in decision.criteria]
     text = justify("Some feature", "Production-Ready", decision.verdict, given)
     checked = held.check(text)
-    assert (checked.text, checked.struck) == (text, ())
+    assert (checked.text, checked.removed) == (text, ())
 
 
 def test_every_source_of_the_examples_may_be_read_as_the_rules_read_it() -> None:
@@ -166,4 +166,4 @@ def test_every_source_of_the_examples_may_be_read_as_the_rules_read_it() -> None
             exact = Standing(held.criteria, held.verdict, evidence, held.names)
             for fact in facts:
                 sentence = f"{fact[:1].upper()}{fact[1:]}."
-                assert exact.check(sentence, marks=False).struck == (), sentence
+                assert exact.check(sentence, marks=False).removed == (), sentence

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -65,7 +66,9 @@ class StoreConformance:
 
     def spawn(self, location: Path, job: str, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, child.__file__, self.opener, str(location), job, *arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        # An opener may be a function of the tests.
+        environment = {**os.environ, "PYTHONPATH": str(Path(child.__file__).parents[2])}
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
     # streams
 

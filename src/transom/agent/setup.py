@@ -181,7 +181,7 @@ class Home:
         if not folder.is_dir():
             return []
         opened = Workspace.at(folder)
-        if not opened.database.is_file():
+        if not opened.has_store:
             return []
         names: dict[str, str] = {}
         async with opened.open_store() as store:

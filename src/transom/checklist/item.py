@@ -13,6 +13,7 @@ warning that says what to write; whatever could change a verdict is an error.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -22,9 +23,11 @@ from pathlib import Path
 from transom.canonical import Json, canonical_json, digest
 from transom.checklist.atoms import Requirements, Waivers
 from transom.checklist.item_reader import Notice, SectionReader
+from transom.errors import InputError
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
 _TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
+_SUFFIXES = (".yaml", ".yml")
 _READS_AS = ("domain", "item", "parameters")
 _ACCEPT = ("by", "reason", "until")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -110,7 +113,16 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
     Raises:
         InputError: with file:line, what is wrong and what to write.
     """
-    return _ItemReader(load_yaml(path), strict=strict).read()
+    try:
+        file = load_yaml(path)
+    except InputError as error:
+        # What is wrong with the YAML of a file that is none helps nobody.
+        if not os.path.isfile(path) or path.suffix.lower() in _SUFFIXES:  # noqa: PTH113  no OSError
+            raise
+        hint = "name a file that ends with .yaml"
+        what = "is not an item: items are YAML files"
+        raise InputError(what, where=str(path), hint=hint) from error
+    return _ItemReader(file, strict=strict).read()
 
 
 def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:

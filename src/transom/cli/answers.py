@@ -8,26 +8,21 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from transom import __version__
-from transom.canonical import Json
-from transom.checklist.item import AcceptEntry, Item, load_item
-from transom.checklist.item_writer import add_to_item
+from transom.checklist.acceptance import acceptance_on
+from transom.checklist.interpreting import interpret, load_understood
+from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.judging.report import next_words, reading_lines
 from transom.checklist.judging.verdict import MadeBy, Note, Status, Verdicts
-from transom.checklist.pipeline import Places, own_files
-from transom.checklist.results import Acceptance, BuildResult, ReadingRow, SpecResult, WordsRow
-from transom.checklist.rules import load_knowledge
-from transom.checklist.rules.meaning import KEY, check_reads_as, said
-from transom.checklist.rules.nearby import near_readings
-from transom.checklist.rules.preview import evidence_of
-from transom.checklist.rules.reading import WHERE
+from transom.checklist.pipeline import Places
+from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion
-from transom.errors import InputError, Paused, TransomError
+from transom.errors import InputError, TransomError
 from transom.runs import Run
 
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
@@ -92,7 +87,7 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         run_id=getattr(outcome, "run_id", None),
     )
     if item and item.accept and status != "ERROR":
-        return verdict.model_copy(update={"acceptance": _acceptance(item.accept, day)})
+        return verdict.model_copy(update={"acceptance": acceptance_on(item.accept, day)})
     return verdict
 
 
@@ -111,15 +106,6 @@ def _with_needless_acceptance(target: Path, verdict: Verdict) -> Verdict:
         return verdict
     message = "the item was judged, so its acceptance is not needed: remove `accept` from it"
     return verdict.model_copy(update={"warnings": (*verdict.warnings, Note(message=message))})
-
-
-def _acceptance(accept: AcceptEntry, day: str) -> Acceptance:
-    return Acceptance(
-        by=accept.by,
-        reason=accept.reason,
-        until=accept.until,
-        state="holds" if day <= accept.until else "ended",
-    )
 
 
 def next_of(answer: SpecResult | BuildResult) -> str:
@@ -173,73 +159,27 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
     return session.report(result, head, *told, code=result.exit_code)
 
 
-NONE: Final = "none of these"
-
-
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
-    """Read an item; its `reads_as` is held against the knowledge of the settings."""
-    item = load_item(path, strict=strict)
-    if item.reads_as:
-        check_reads_as(item, load_knowledge(session.settings.paths.knowledge_dirs))
-    return item
+    """Read an item, and check its `reads_as` against the knowledge of the settings."""
+    return load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
 
 
-async def with_readings(
-    session: Session, run: Run, item: Item, places: Places, answer: SpecResult
+async def with_interpretations(
+    session: Session, run: Run, item: Item, places: Places, result: SpecResult
 ) -> SpecResult | None:
-    """Where the rules did not understand the description: the answer with the readings that come
-    near.
+    """Add the interpretations that come close to a result; on a terminal, ask for the right one.
 
-    Returns None where a person has chosen one: it stands in the item's file now, and the run can go
-    on.
+    Returns:
+        The result, or None if the person chose an interpretation: the run can go on.
     """
-    if item.reads_as or not any(row.where.startswith(WHERE) for row in answer.needs_model):
-        return answer
-    knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
-    try:
-        files = own_files(item, places.roots(item, run.folder))
-    except InputError:  # an ItemSpec can be written before a variable is defined
-        files = ()
-    given = {"requirements": item.requirements, "waivers": item.waivers}
-    values = {name: part.value for name, part in given.items() if part}
-    rows = tuple(
-        ReadingRow(
-            says=said(one, knowledge),
-            reads_as=one.to_json(),
-            evidence=evidence_of(one, knowledge, files),
-        )
-        for one in near_readings(item.description, knowledge, **values)
-    )
-    chosen = await _chosen(session, run, item, rows) if rows else None
-    if chosen:
-        write_reads_as(item, *chosen)
-        return None
-    command = (
-        f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
-    )
-    return answer.model_copy(update={"readings": rows, "choose": command})
+    folders = session.settings.paths.knowledge_dirs
+    ask_now = _ask_on_terminal if on_terminal(session) else None
+    return await interpret(run, item, places, result, folders, ask_now)
 
 
-async def _chosen(
-    session: Session, run: Run, item: Item, rows: Sequence[ReadingRow]
-) -> tuple[dict[str, Json], str] | None:
-    """The `reads_as` that a person chose, and who; None where she chose none, or nobody has
-    answered yet.
-    """
-    asks = (
-        f'What does the description of {item.item_id} mean: "{" ".join(item.description.split())}"?'
-    )
-    options = (*(row.says for row in rows), NONE)
-    try:
-        word = await run.ask(KEY, asks, options=options)
-    except Paused:
-        shown = tuple(f"{row.says}; evidence: {row.evidence}" for row in rows)
-        text = OpenQuestion((), "", "", asks, (*shown, NONE)).ask() if on_terminal(session) else ""
-        if not text:
-            return None
-        await run.decide(options[(*shown, NONE).index(text)], KEY, by=os.environ.get("USER", ""))
-        word = await run.ask(KEY, asks, options=options)
-    return next(((row.reads_as, word.by) for row in rows if row.says == word.text), None)
+def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:
+    option = OpenQuestion((), "", "", question, tuple(options)).ask()
+    return option, os.environ.get("USER", "")
 
 
 def on_terminal(session: Session) -> bool:
@@ -250,8 +190,3 @@ def on_terminal(session: Session) -> bool:
         and sys.stdin.isatty()
         and sys.stdout.isatty()
     )
-
-
-def write_reads_as(item: Item, reads_as: dict[str, Json], by: str) -> None:
-    """Add `reads_as` to the item's file."""
-    add_to_item(item, KEY, reads_as, f"chosen by {by or 'a person'}")

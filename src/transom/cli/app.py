@@ -271,6 +271,10 @@ def _usage(error: typer.TyperException) -> int:
         if context.parent is None and option in COMMON:
             message = f"{option} stands behind the command"
     path = context.command_path if context else "transom"
+    epilog = context.command.epilog if context else None
+    if message.startswith("Missing argument") and epilog:
+        # The example shows which words stand where.
+        message += f"; {epilog[:1].lower()}{epilog[1:]}"
     say(f"transom: {message}{'' if message.endswith('?') else ';'} see: {path} --help")
     return 2
 

@@ -42,7 +42,7 @@ from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.walk import give_help, rewind
-from transom.store import SqliteStore
+from transom.store import Store
 
 LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
@@ -73,7 +73,7 @@ async def spec(
                 await registry.keep_spec(store, loaded, written.document.value)
                 result = written.result
             else:
-                result = await answers.with_readings(session, run, loaded, places, written)
+                result = await answers.with_interpretations(session, run, loaded, places, written)
             if options.debug and result:
                 await _copy_rounds(run, places.out or run.folder / "spec", loaded, result)
             await _finish(run, result)
@@ -208,7 +208,7 @@ async def _judge(
     return answers.print_verdicts(session, verdicts, write)
 
 
-async def answer_of(session: Session, store: SqliteStore, options: Options) -> answers.Answer:
+async def answer_of(session: Session, store: Store, options: Options) -> answers.Answer:
     """Spec, build and run of one item; where one of them stops, its own answer."""
     started = time.monotonic()
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
@@ -228,7 +228,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
                 result.verdict, run_id=run.id, seconds=time.monotonic() - started
             )
         elif isinstance(result, SpecResult):
-            answer = await answers.with_readings(session, run, item, places, result)
+            answer = await answers.with_interpretations(session, run, item, places, result)
         else:
             answer = result
         if answer:
@@ -246,7 +246,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
 
 
 async def run_one(
-    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[str]
+    session: Session, store: Store, target: Path, options: Options, taken: set[str]
 ) -> Verdict:
     """Judge one target. `taken`: the items of this command whose verdicts were copied to `-o`."""
     started = time.monotonic()
@@ -286,7 +286,7 @@ async def run_one(
 
 
 @asynccontextmanager
-async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIterator[Run]:
+async def _run_of(session: Session, store: Store, item: Item) -> AsyncIterator[Run]:
     """The one run of an item, in which `check spec` and `check all` both work."""
     await registry.claim(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}

@@ -24,8 +24,7 @@ from transom.runs import Workspace, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
 from transom.runs.run import RUNS
 from transom.runs.windows import blobs_of
-from transom.runs.workspace import RunLock
-from transom.store import DatabaseSize, Record, SqliteStore, compact
+from transom.store import DatabaseSize, Record, Store, compact
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,8 @@ def _last_active(found: RunView) -> datetime:
 
 def _compact(session: Session) -> DatabaseSize | None:
     """Give the freed space of the database back to the disk; the runs are gone in any case."""
+    if session.known_workspace.server:
+        return None  # PostgreSQL gives the space to other rows by itself
     try:
         return compact(session.known_workspace.database)
     except StoreError as error:
@@ -134,7 +135,7 @@ class BlobReferences:
     runs takes no longer than reading them.
     """
 
-    def __init__(self, store: SqliteStore, run_ids: Iterable[str]) -> None:
+    def __init__(self, store: Store, run_ids: Iterable[str]) -> None:
         self._store = store
         self._streams_of: dict[str, set[str]] = defaultdict(set)
         self._last = store.last_seq()
@@ -165,7 +166,7 @@ class BlobReferences:
 class RunRemover:
     """Removes runs from a workspace: files, trace, journal, and the windows of no other run."""
 
-    def __init__(self, workspace: Workspace, store: SqliteStore) -> None:
+    def __init__(self, workspace: Workspace, store: Store) -> None:
         self._workspace = workspace
         self._store = store
         self._keys_of: dict[str, list[str]] = defaultdict(list)
@@ -178,7 +179,7 @@ class RunRemover:
         """Remove a run unless another process holds it; return what changes in its row."""
         locks = self._workspace.state_dir / "locks"
         try:
-            lock = RunLock(locks, found.row.id, found.row.name)
+            lock = self._workspace.hold_run(self._store, found.row.id, found.row.name)
         except RunBusy as error:
             return {"kept": error.what}
         try:
@@ -223,7 +224,7 @@ def blobs_in(records: Iterable[Record]) -> Iterator[str]:
         yield from blobs_of(record.kind, record.data)
 
 
-def _pack(store: SqliteStore, found: RunView, folder: Path, trace: Path) -> None:
+def _pack(store: Store, found: RunView, folder: Path, trace: Path) -> None:
     """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows
     that its calls saw.
     """

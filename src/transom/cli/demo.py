@@ -29,6 +29,7 @@ from transom.cli.session import Session
 from transom.cli.verdicts import give_word, lines_of
 from transom.config.model import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
+from transom.formats.yaml_models import nearest_key
 from transom.learning import Insight
 from transom.llm import Chain, Request, ScriptedProvider
 from transom.sandbox import Level, needs
@@ -36,8 +37,21 @@ from transom.sandbox import Level, needs
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
+_ALIASES = {
+    "check": "checklist",
+    "investigate": "investigator",
+    "story": "stories",
+    "study": "studies",
+    "playbook": "learning",
+}
+"""The commands of the products, which stand for them."""
+
 Products = Annotated[
-    list[str] | None, typer.Argument(metavar="checklist|investigator|stories|studies|learning")
+    list[str] | None,
+    typer.Argument(
+        metavar="PRODUCT",
+        help="Products to show: checklist, investigator, stories, studies, learning [all].",
+    ),
 ]
 
 
@@ -47,11 +61,7 @@ async def demo(session: Session, products: Products = None) -> int:
 
     Exit 2: a product cannot be shown on this machine.
     """
-    for name in products or ():
-        if name not in _PARTS:
-            raise InputError(
-                f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(_PARTS)}"
-            )
+    names = list(dict.fromkeys(map(product_named, products or _PARTS)))
     examples = _examples(session.cwd)
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
@@ -60,7 +70,7 @@ async def demo(session: Session, products: Products = None) -> int:
         "Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in"
     )
     session.tell(f"{session.workspace_root}; the folder may be deleted.")
-    for name in products or _PARTS:
+    for name in names:
         about, show = _PARTS[name]
         session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
         started = time.monotonic()
@@ -76,6 +86,17 @@ async def demo(session: Session, products: Products = None) -> int:
     if session.format == "json":
         print_json(documents)
     return 2 if failed else 0
+
+
+def product_named(word: str) -> str:
+    """Return the product that a word names, by its own name or its command's."""
+    word = word.lower()
+    if name := _ALIASES.get(word, word if word in _PARTS else ""):
+        return name
+    near = nearest_key(word, [*_PARTS, *_ALIASES])
+    known = f"the products are {', '.join(_PARTS)}"
+    hint = f"did you mean {near}? {known}" if near else known
+    raise InputError(f"{word!r} is not a product", where="transom demo", hint=hint)
 
 
 async def _checklist(session: Session, examples: Path) -> Any:
@@ -125,7 +146,9 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
     """
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
-    settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
+    settings = session.settings.model_copy(
+        update={"workspace": folder, "state_dir": None, "store": None}
+    )
     quiet = replace(session, settings=settings, chains=[], verbosity=-1)
     standings: list[float] = []
 
@@ -185,7 +208,8 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
         shown = request.window.text("playbook") and informed.is_file()
         return (informed if shown else usual).read_text("utf-8")
 
-    chain = Chain((ScriptedProvider(answer, name="recorded"),))
+    # Recorded replies spend no tokens.
+    chain = Chain((ScriptedProvider(answer, name="recorded", estimates_usage=False),))
     async with (
         session.open_store() as store,
         session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run,
@@ -243,6 +267,7 @@ def _apart(session: Session) -> Session:
     apart = {
         "workspace": session.workspace_root / "demo",
         "state_dir": settings.state_dir / "demo" if settings.state_dir else None,
+        "store": None,
         "paths": Paths(),
         "model": settings.model if told else "rules",
     }

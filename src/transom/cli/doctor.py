@@ -157,7 +157,7 @@ def _sandbox(session: Session) -> dict[str, Any]:
 def _workspace(session: Session) -> dict[str, Any]:
     root = session.workspace_root.absolute()
     exists, network = root.is_dir(), is_network(root)
-    database = str(session.known_workspace.database) if exists else None
+    database = str(session.known_workspace.store_location) if exists else None
     document = {
         "path": str(root),
         "exists": exists,

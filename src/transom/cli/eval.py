@@ -39,7 +39,7 @@ from transom.investigator.rules import investigator_rules
 from transom.llm import Chain
 from transom.memory import Memory
 from transom.runs import Run, write_file
-from transom.store import SqliteStore
+from transom.store import Store
 
 eval_app = group("eval")
 SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="Folder with suite.yaml.")]
@@ -106,7 +106,7 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
 
 
 async def _evaluated(
-    session: Session, store: SqliteStore, suite: evals.Suite, options: EvalOptions
+    session: Session, store: Store, suite: evals.Suite, options: EvalOptions
 ) -> evals.Evaluation:
     """The suite run, compared with its baseline, and kept."""
     judge, known = options.judge, kept.newest_baseline(store, suite.name)
@@ -195,7 +195,7 @@ def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
     settings = session.settings
     state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
     settings = settings.model_copy(
-        update={"workspace": case.folder / ".transom", "state_dir": state}
+        update={"workspace": case.folder / ".transom", "state_dir": state, "store": None}
     )
     return replace(
         session, settings=settings, answers=case.chain(chain), verbosity=-1, open_runs=[], entry={}

@@ -14,7 +14,7 @@ from transom.cli.session import Session
 from transom.errors import InputError
 from transom.runs.journal import RunState, fold
 from transom.runs.run import RUNS
-from transom.store import Record, SqliteStore
+from transom.store import LeasingStore, Record, Store
 
 _LEAST = 70  # of 100; below it two ids have no more in common than any two
 
@@ -53,11 +53,11 @@ class RunView:
 
 
 @asynccontextmanager
-async def history(session: Session, *, writing: bool = False) -> AsyncIterator[SqliteStore]:
+async def history(session: Session, *, writing: bool = False) -> AsyncIterator[Store]:
     """Open the workspace's database, or an empty one if there is none yet. Unless `writing`, the
     workspace may be read-only.
     """
-    if writing and session.known_database:
+    if writing and session.known_store:
         store = session.open_store()
     else:
         store = session.known_workspace.open_store_for_reading()
@@ -68,7 +68,7 @@ async def history(session: Session, *, writing: bool = False) -> AsyncIterator[S
 @asynccontextmanager
 async def found_run(
     session: Session, text: str, *, writing: bool = False
-) -> AsyncIterator[tuple[SqliteStore, RunView]]:
+) -> AsyncIterator[tuple[Store, RunView]]:
     """Open the database, for `writing` if so, and find the run that `text` names."""
     async with history(session, writing=writing) as store:
         rows = {row.id: row for row in all_runs(store)}
@@ -88,19 +88,19 @@ def next_step(found: RunView) -> str:
     return f"to go on, start {started} that began it again; it goes on where it was"
 
 
-def all_runs(store: SqliteStore) -> list[RunRow]:
+def all_runs(store: Store) -> list[RunRow]:
     """All runs, the newest first."""
     documents: list[Any] = list(store.items(RUNS).values())
     rows = [RunRow(row["id"], row["kind"], row["name"], row["inputs"]) for row in documents]
     return sorted(rows, key=lambda row: row.id, reverse=True)
 
 
-def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
+def view(session: Session, store: Store, row: RunRow) -> RunView:
     """The run with its journal."""
     records = store.read(f"run/{row.id}")
     state = fold(records)
     status = state.status
-    if status == "running" and not _has_process(session, row.id):
+    if status == "running" and not _has_process(session, store, row.id):
         status = "paused" if state.waiting else "interrupted"
     return RunView(row, records, state, status)
 
@@ -139,10 +139,12 @@ def pick(noun: str, text: str, named: Mapping[str, str], called: Sequence[str], 
     raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {meant}" if meant else there)
 
 
-def _has_process(session: Session, run_id: str) -> bool:
+def _has_process(session: Session, store: Store, run_id: str) -> bool:
     """Whether the process that last held the run still lives; its lock is not tried, which might
     disturb it.
     """
+    if isinstance(store, LeasingStore):
+        return bool(store.holder_of(f"run/{run_id}"))
     try:
         lock = session.known_workspace.state_dir / "locks" / f"{run_id}.lock"
         os.kill(int(lock.read_text()), 0)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -64,9 +65,10 @@ Access = Literal["read", "search", "write", "make"]
 
 
 def _reads_only(session: Session, access: Access, embedder: Embedder | None) -> bool:
-    database = session.known_database
+    database = session.known_store
     if access == "search":
-        return embedder is None or database is None or is_read_only(database)
+        is_fixed = isinstance(database, Path) and is_read_only(database)
+        return embedder is None or database is None or is_fixed
     return access == "read"
 
 
@@ -82,7 +84,7 @@ def opened(
     `shown`: a person is told of insights that other options show.
     """
     seen = scope or Scope()
-    path = session.workspace.database if access == "make" else session.known_database
+    path = session.workspace.store_location if access == "make" else session.known_store
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
     with Playbook(
@@ -278,7 +280,7 @@ Way = Annotated[Direction, typer.Option(help="Direction: along the relations, ag
 @asynccontextmanager
 async def remembered(session: Session, access: Access = "make") -> AsyncIterator[SqliteMemory]:
     """Open the workspace's memory; without a workspace it is empty, unless `access` makes one."""
-    path = session.workspace.database if access == "make" else session.known_database
+    path = session.workspace.store_location if access == "make" else session.known_store
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
     async with SqliteMemory.open(path, embedder, read_only=read_only) as memory:

@@ -233,7 +233,9 @@ def list_domains(session: Session) -> int:
 def show_domain(session: Session, domain: DomainName) -> int:
     """Show what a report format can be asked, its items, and what it reads."""
     _, (found,) = _domains(session, [domain])
-    lines = [f"{found.title}: {found.question}", *(f"  {claim.means}" for claim in found.claims)]
+    # Several claims may mean the same, each in words of its own.
+    meanings = dict.fromkeys(claim.means for claim in found.claims)
+    lines = [f"{found.title}: {found.question}", *(f"  {meaning}" for meaning in meanings)]
     lines += table(
         [(item_name(one, {}), one.purpose) for one in found.items], head=("ITEM", "PURPOSE")
     )
@@ -245,9 +247,19 @@ def show_domain(session: Session, domain: DomainName) -> int:
 
 
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
+def lint_domain(session: Session, names: Names = None) -> int:
+    """Find mistakes in the file of a report format: its words, expressions and examples."""
+    return _trial(session, names)
+
+
 @command(knowledge_app, "test", example="transom check knowledge test physical_verification")
-def trial(session: Session, names: Names = None) -> int:
-    """Lint the file of a report format, and run the examples in it as tests."""
+def test_domain(session: Session, names: Names = None) -> int:
+    """Run the examples of a report format as tests. It finds the same mistakes as `lint`."""
+    return _trial(session, names)
+
+
+def _trial(session: Session, names: Names) -> int:
+    """Lint the files of some report formats, and run their examples."""
     knowledge, chosen = _domains(session, names or ())
     languages = [one for one in knowledge.languages if one.domain in chosen]
     found: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from transom.canonical import digest
 from transom.checklist.item import Item, load_item
 from transom.checklist.writing.document import clean
 from transom.errors import InputError
-from transom.store import SqliteStore
+from transom.store import Store
 
 ITEMS, SPECS, CHECKERS, HOMES = "items", "specs", "checkers", "homes"
 
@@ -22,7 +22,7 @@ def place(path: Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100  resolve() would follow the links
 
 
-async def claim(store: SqliteStore, item: Item) -> None:
+async def claim(store: Store, item: Item) -> None:
     """Make an item's id its own in this workspace; one whose item is gone, moved or called
     otherwise now is free.
     """
@@ -43,12 +43,12 @@ async def claim(store: SqliteStore, item: Item) -> None:
         await store.put(ITEMS, item.item_id, mine)
 
 
-async def keep_spec(store: SqliteStore, item: Item, spec: str) -> None:
+async def keep_spec(store: Store, item: Item, spec: str) -> None:
     """Remember an item's newest ItemSpec."""
     await store.put(SPECS, place(item.path), digest(clean(spec)))
 
 
-async def keep_checker(store: SqliteStore, item: Item, folder: Path, spec: str) -> None:
+async def keep_checker(store: Store, item: Item, folder: Path, spec: str) -> None:
     """Remember an item's newest checker, and for the checker whose it is."""
     await keep_spec(store, item, spec)
     await store.put(
@@ -57,7 +57,7 @@ async def keep_checker(store: SqliteStore, item: Item, folder: Path, spec: str) 
     await store.put(HOMES, place(folder), str(Path(place(item.path)).parent))
 
 
-def newest_checker(store: SqliteStore, item: Item) -> Path:
+def newest_checker(store: Store, item: Item) -> Path:
     """The folder of the newest checker that was built for an item, from what the item and its
     ItemSpec say today.
     """
@@ -75,11 +75,11 @@ def newest_checker(store: SqliteStore, item: Item) -> Path:
     )
 
 
-def _today(store: SqliteStore, item: Item) -> str:
+def _today(store: Store, item: Item) -> str:
     return digest([item.meaning, store.get(SPECS, place(item.path))])
 
 
-def home(store: SqliteStore, folder: Path) -> Path | None:
+def home(store: Store, folder: Path) -> Path | None:
     """The folder of the item that a checker was built for; its relative input files are meant
     from there.
     """

@@ -28,7 +28,7 @@ from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
 from transom.llm.purse import Purse
 from transom.runs import Run, Workspace, find_workspace
-from transom.store import SqliteStore
+from transom.store import Store, StoreLocation
 from transom.telemetry import Redactor, configure
 from transom.telemetry.address import checked, shown
 
@@ -163,19 +163,24 @@ class Session:
             self.settings.telemetry.otlp_endpoint, self.settings.paths.prices
         )
         return Workspace.at(
-            self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter
+            self.workspace_root,
+            state_dir=self.settings.state_dir,
+            exporter=exporter,
+            store=self.settings.store,
         )
 
     @cached_property
     def known_workspace(self) -> Workspace:
         """The workspace for commands that only look: nothing is made."""
-        return Workspace.known(self.workspace_root, state_dir=self.settings.state_dir)
+        return Workspace.known(
+            self.workspace_root, state_dir=self.settings.state_dir, store=self.settings.store
+        )
 
     @property
-    def known_database(self) -> Path | None:
-        """The workspace's database; None if there is none yet."""
-        database = self.known_workspace.database
-        return database if database.is_file() else None
+    def known_store(self) -> StoreLocation | None:
+        """The location of the workspace's database; None if there is none yet."""
+        workspace = self.known_workspace
+        return workspace.store_location if workspace.has_store else None
 
     def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
         """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
@@ -253,7 +258,7 @@ class Session:
         if self.verbosity >= 0:
             say(printable(line))
 
-    def open_store(self) -> SqliteStore:
+    def open_store(self) -> Store:
         """The workspace's database."""
 
         def after_append(count: int) -> None:
@@ -264,7 +269,7 @@ class Session:
 
     def chain(
         self,
-        store: SqliteStore | None = None,
+        store: Store | None = None,
         spec: str | None = None,
         *,
         option: str = "--model",
@@ -309,7 +314,7 @@ class Session:
         inputs: Mapping[str, Json],
         *,
         name: str,
-        store: SqliteStore,
+        store: Store,
         chain: Chain | None = None,
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until

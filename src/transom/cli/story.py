@@ -111,13 +111,12 @@ async def status(
         "drift": [*map(str, backlog.drift)],
         "settled": len(settled),
     }
-    lines = [
-        *(f"settled: {one}" for one in settled),
-        *(f"disagrees: {one}" for one in backlog.drift),
-    ]
-    return session.report(
-        document, *sections({"stories": rows}), *lines, code=1 if backlog.drift else 0
-    )
+    lines = [f"epic {options.epic} has no stories"]
+    if rows:
+        lines = [*sections({"stories": rows})]
+    lines += [f"settled: {change}" for change in settled]
+    lines += [f"disagrees: {difference}" for difference in backlog.drift]
+    return session.report(document, *lines, code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
@@ -209,7 +208,7 @@ async def demo(session: Session, examples: Path) -> EpicResult:
         tests=("{python}", "run_tests.py", "{junit}"),
         environment=("PYTHONDONTWRITEBYTECODE=1",),
     )
-    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None}
+    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None, "store": None}
     session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
     level = Level.L3

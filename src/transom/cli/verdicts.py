@@ -28,7 +28,7 @@ from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.learning import InsightCategory, Source
-from transom.store import SqliteStore
+from transom.store import Store
 
 ItemId = Annotated[
     str, typer.Argument(metavar="ITEM-ID", help="Item or feature that the verdict is about.")
@@ -150,7 +150,7 @@ class _Verdict(NamedTuple):
     scope: Scope
 
 
-def _of_checker(store: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
+def _of_checker(store: Store, folder: Path, row: RunRow, item: str) -> _Verdict:
     """What the build of the checker named counts; of a checker that was run alone, that is
     another run.
     """
@@ -162,7 +162,7 @@ def _of_checker(store: SqliteStore, folder: Path, row: RunRow, item: str) -> _Ve
     return _Verdict(verdict.status, digest(data), subject, named_in(build), LEARNED)
 
 
-def _of_investigation(_: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
+def _of_investigation(_: Store, folder: Path, row: RunRow, item: str) -> _Verdict:
     """What its readers and its main thread named counts."""
     from transom.cli.investigate import LEARNED as INVESTIGATOR
     from transom.investigator.concluding import Kept
@@ -174,7 +174,7 @@ def _of_investigation(_: SqliteStore, folder: Path, row: RunRow, item: str) -> _
     return _Verdict(result.verdict, digest(data), subject, named, INVESTIGATOR)
 
 
-def _run_of(session: Session, store: SqliteStore, found: RunView, item: str) -> tuple[RunRow, Path]:
+def _run_of(session: Session, store: Store, found: RunView, item: str) -> tuple[RunRow, Path]:
     """The run that has the verdict, of a batch the item's own; and its folder."""
     row, batch = found.row, found.row.kind == "check-batch"
     row = next(

@@ -100,15 +100,14 @@ async def _first(
 
 def _call_lines(call: JournaledCall) -> list[str]:
     one, window, usage = call.to_json(), call.request.window, call.to_json()["usage"]
-    tokens = (
-        f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached),"
-        f" {usage['output_tokens']} out"
-    )
-    status = "" if one["status"] == "whole" else f", {one['status']}"
-    head = (
-        f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']} "
-        f" {tokens}{status}"
-    )
+    head = f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']}"
+    if any(usage.values()):  # rules spend no tokens, and some servers report none
+        head += (
+            f"  {usage['input_tokens']} tokens in ({usage['cached_tokens']} cached),"
+            f" {usage['output_tokens']} out"
+        )
+    if one["status"] != "whole":
+        head += f", {one['status']}"
     rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
     turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
     told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}

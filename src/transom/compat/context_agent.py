@@ -98,7 +98,9 @@ class ContextAgent:
             Occasion(as_of=""), Sandbox(), spec={each.tag: call_settings for each in ROUNDS}
         )
         workspace = Workspace.at(
-            settings.workspace or output_dir / ".transom", state_dir=settings.state_dir
+            settings.workspace or output_dir / ".transom",
+            state_dir=settings.state_dir,
+            store=settings.store,
         )
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}

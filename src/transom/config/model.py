@@ -336,11 +336,13 @@ class HandoffSettings(_Section):
 
 class Settings(_Section):
     """All settings. `model` is a comma-separated chain of providers; on the command line it
-    applies to every role.
+    applies to every role. `store` is the address of a PostgreSQL database that keeps what the
+    workspace's SQLite file keeps otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
     """
 
     model: str = "rules"
     state_dir: _Path | None = None
+    store: str | None = Field(default=None, pattern=r"^postgres(ql)?://")
     workspace: _Path | None = None
     paths: Paths = Paths()
     llm: Llm = Llm()

@@ -50,7 +50,8 @@ _OPENING_WORDS = frozenset(_OPENING.split())
 _GRAMMAR = frozenset([*_OPENING.split(), *_JOINING.split()])
 _WORD = re.compile(r"[^\W_](?:[\w.%/+#-]*[\w%+#])?|[<>=≤≥]+", re.UNICODE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|“[^”]*”|`[^`]*`")
-_PATH = re.compile(r"(?:[\w.~-]*/)+[\w.*-]+")
+# A token with a slash; a long run of other signs is scanned only once.
+_PATH = re.compile(r"(?<![\w.~/*-])[\w.~*-]{0,80}/[\w.~/*-]*[\w*]")
 _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+|\d+(?:[.,:]\d+)*)")
 _NO_SHAPE = "#"
 
@@ -141,6 +142,7 @@ class Account:
 
     def caps(self) -> tuple[Cap, ...]:
         """Return a cap for each unused part that could matter: words, then files, then lines."""
+        # Words come first, since an answer to them often explains a file or a line as well.
         caps = list[Cap]()
         for text in self.words_left_out():
             caps.append(Cap("words", f'not checked: "{text}"'))
@@ -193,6 +195,7 @@ def file_could_matter(path: str) -> bool:
     name = PurePosixPath(path).name.casefold()
     if name in _NO_REPORT_NAMES:
         return False
+    # A name such as ".c" has no stem, and says nothing of its content.
     stem, point, suffix = name.rpartition(".")
     return not (stem and point and suffix in _NO_REPORTS)
 

@@ -106,6 +106,7 @@ class CappedVerdict:
     def to_json(self) -> dict[str, object]:
         """Return the keys of a verdict's document; without caps only its status."""
         document: dict[str, object] = {"status": self.status}
+        # Readers of a verdict without caps find the document that they know.
         if self.would_be is not None:
             document["would_be"] = self.would_be
             document["capped_by"] = [cap.to_json() for cap in self.capped_by]
@@ -128,6 +129,7 @@ def cap_verdict(
         positive: the statuses that a cap holds back; all others stay as they are.
         capped: the status of a verdict that is held back.
     """
+    # A cap holds back good news only; it never softens a negative verdict.
     if status not in positive:
         return CappedVerdict(status)
     valid = list[CapAcceptance]()

@@ -1,18 +1,58 @@
-"""Checks each sentence of a text against the evidence that it cites.
+"""Check each sentence of a text against the evidence that it cites.
 
-A sentence cites its evidence: `14 of 212 tests failed [E3][E4].` Each of its numbers must be the
-value of a cited entry, in the same unit and of the same quantity, in any notation; each of its
-quotations must be there word for word. A sentence that fails is struck.
+    checked = check_claims("14 of 212 tests failed [E3][E4].", supports, in_sources=has_fact)
+    checked.text        # the sentences that stay
+    checked.removed     # contradicted sentences, and those with a number that no source has
+    checked.undecided   # sentences that stay, but whose figures nothing that they cite shows
+
+A sentence cites its evidence by ids. It is *supported* if each of its numbers is in a cited entry,
+in the same unit and of the same quantity, in any notation, and each of its quotations is there word
+for word. It is *contradicted* if a cited entry states another value of that quantity, the same
+value of another quantity, or denies what the sentence states. All else is *undecided*: a true
+sentence may cite too little. Number words count only before a counted noun, and only if the
+sentence cites something.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
-from transom.evidence.facts import Fact, Source, facts_of
+from transom.evidence.claim_numbers import (
+    SUPPORTED,
+    ClaimJudgement,
+    ClaimStatus,
+    NumberClaim,
+    Support,
+    has_unit,
+    unit_behind,
+)
+from transom.evidence.facts import Fact, facts_of
+from transom.evidence.quantities import (
+    SEVERITY,
+    STATE,
+    are_surely_same,
+    context_of,
+    has_denial,
+    kinds_of,
+    stems_of,
+)
+
+__all__ = [
+    "CheckedSentence",
+    "CheckedText",
+    "ClaimStatus",
+    "InSources",
+    "Support",
+    "check_claims",
+    "check_sentence",
+    "sentences_of",
+]
+
+InSources = Callable[[Fact], bool]
+"""Whether any source has a number, an id or, as a fact without a value, a quotation."""
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _SENTENCE = re.compile(
@@ -20,201 +60,288 @@ _SENTENCE = re.compile(
     re.MULTILINE,
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,600})[\"”]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
-_ROUGHLY = re.compile(
-    r"\b(?:about|around|roughly|approximately|nearly|almost|some|circa)\s*$|[~≈]\s*$", re.IGNORECASE
-)
-_ABOVE = re.compile(r"\b(?:over|more than|above|at least)\s*$", re.IGNORECASE)
-_UNIT = re.compile(
-    r"\s?(?P<unit>%|percent(?:age points)?|per"
-    r" cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
-    r"[kmg]i?b|(?:requests?|req|transactions?)(?:/s| per"
-    r" second)|/s|rps|tps)(?![\w/])|(?P<scale>[kM])(?!\w)",
-)
-_WORD = re.compile(r"p\d{2,3}\b|[a-z]+", re.IGNORECASE)
-_NUMBER_WORDS = {
-    word: str(n)
-    for n, word in enumerate(
-        (
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ),
-        2,
-    )
-}
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
+_NUMBER_NAMES = "two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_NUMBER_NAMES.split(), 2)}
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_ZERO_CLAIM = re.compile(
+    r"\b(?:no|zero|none of the|without(?: any)?)\s+(?P<claim>[^,.;:()]{3,60})", re.IGNORECASE
+)
 _NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
-_SECONDS = {
-    "ms": Decimal(1),
-    "s": Decimal(1000),
-    "min": Decimal(60_000),
-    "h": Decimal(3_600_000),
-    "d": Decimal(86_400_000),
-}
-_OF = re.compile(r"(?:\bof|\bout of|/)\s*(?:the\s+)?$", re.IGNORECASE)
-_NEAR = 48
+_CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
 _LEAST_NAME = 6
-_ROUGH = Decimal("0.05")
-
-# Words for the quantity that is counted or measured. Words of one row exclude each other.
-_ROWS = (
-    (
-        "failed=fail,fails,failing,failed,failure,failures passed=pass,passes,passing,passed"
-        " skipped=skipped blocked=blocked executed=executed,ran planned=planned"
-        " estimate=estimate,estimated"
-    ),
-    "critical=critical high=high medium=medium,moderate low=low",
-    "line=line,lines,statement,statements branch=branch,branches",
-    "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",
-    "limit=target,limit,threshold,required,requires,goal,allowed",
-    (
-        "test=test,tests,case,cases,scenario,scenarios vulnerability=vulnerability,vulnerabilities "
-        "coverage=coverage,covered latency=latency,response throughput=throughput "
-        "issue=defect,defects,bug,bugs,issue,issues stage=stage,stages subtask=subtask,subtasks "
-        "criterion=criterion,criteria"
-    ),
-)
-_KINDS: tuple[Mapping[str, str], ...] = tuple(
-    {
-        word: kind
-        for part in row.split()
-        for kind, _, words in [part.partition("=")]
-        for word in words.split(",")
-    }
-    for row in _ROWS
-)
-_SUBJECT = 5
+_LEAST_CLAUSE = 3
 
 
 @dataclass(frozen=True)
-class Support:
-    """An entry that can be cited.
+class CheckedSentence:
+    """A sentence with the result of its check.
 
     Attributes:
-        value: its number, or None.
-        unit: `%`, `ms`, `/s`, `ratio`, or "" for a count.
-        about: words of its measure, its keys and its label.
-        text: the passage, which quotations and names are checked against.
-        name: its name; numbers in it are not claims.
+        status: whether what it cites supports or contradicts it.
+        why: what contradicts it, or what nothing shows; "" if nothing is missing.
+        is_unsourced: it has a number, an id or a quotation that no source has.
     """
 
-    value: Decimal | None
-    unit: str = ""
-    about: str = ""
-    text: str = ""
-    name: str = ""
+    sentence: str
+    status: ClaimStatus
+    why: str = ""
+    is_unsourced: bool = False
 
     @property
-    def kinds(self) -> tuple[set[str], ...]:
-        return _kinds(f"{self.about} {self.text}")
-
-
-@dataclass(frozen=True)
-class Struck:
-    """A sentence without support, and the reason."""
-
-    sentence: str
-    why: str
+    def is_removed(self) -> bool:
+        """Whether the sentence must not stay."""
+        return self.status == "contradicted" or self.is_unsourced
 
 
 @dataclass(frozen=True)
 class CheckedText:
-    """A text without its struck sentences, and the ids that it cites."""
+    """A text without the sentences that must not stay.
+
+    Attributes:
+        text: the sentences that stay.
+        removed: the sentences that do not, with the reason of each.
+        undecided: sentences that stay, with what nothing that they cite shows.
+        cited: the ids that the remaining sentences cite, in order.
+    """
 
     text: str
-    struck: tuple[Struck, ...] = ()
-    cited: tuple[str, ...] = field(default=())
+    removed: tuple[CheckedSentence, ...] = ()
+    undecided: tuple[CheckedSentence, ...] = ()
+    cited: tuple[str, ...] = ()
 
 
 def check_claims(
-    text: str, supports: Mapping[str, Support], *, names: Collection[str] = ()
+    text: str,
+    supports: Mapping[str, Support],
+    *,
+    names: Collection[str] = (),
+    in_sources: InSources | None = None,
+    mark: str = "",
 ) -> CheckedText:
     """Check each sentence of a text against its citations.
 
     Args:
         supports: the entries that can be cited, by id.
         names: texts whose numbers are names, not claims: the question, ids, titles.
+        in_sources: tells what the sources have; without it a number that nothing shows is only
+            undecided.
+        mark: words that are put in parentheses behind an undecided sentence.
     """
-    kept: list[str] = []
-    struck: list[Struck] = []
-    cited: dict[str, None] = {}
-    known = sorted({name for name in names if name}, key=len, reverse=True)
+    stays = list[str]()
+    removed = list[CheckedSentence]()
+    undecided = list[CheckedSentence]()
+    cited = dict[str, None]()
     for sentence, gap in sentences_of(text):
-        why = _wrong(sentence, supports, known) if sentence.strip() else None
-        if why:
-            struck.append(Struck(" ".join(sentence.split()), why))
-        else:
-            kept.append(sentence + gap)
-            cited |= dict.fromkeys(one for one in _CITATION.findall(sentence) if one in supports)
-    return CheckedText("".join(kept).strip(), tuple(struck), tuple(cited))
+        checked = check_sentence(sentence, supports, names=names, in_sources=in_sources)
+        if checked.is_removed:
+            removed.append(checked)
+            continue
+        if checked.status == "undecided" and checked.why:
+            undecided.append(checked)
+            sentence = f"{sentence} ({mark})" if mark else sentence
+        stays.append(sentence + gap)
+        cited |= dict.fromkeys(key for key in _CITATION.findall(sentence) if key in supports)
+    return CheckedText("".join(stays).strip(), tuple(removed), tuple(undecided), tuple(cited))
 
 
 def sentences_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield each sentence with its citations, and the space behind it."""
-    at = 0
+    position = 0
     for match in _SENTENCE.finditer(text):
+        # Citations behind the full stop belong to the sentence before it.
         ids = _CITATION.findall(match[0])
         end = match.start() + (match[0].rindex("]") + 1 if ids else 0)
-        yield text[at:end], text[end : match.end()]
-        at = match.end()
-    yield text[at:], ""
+        yield text[position:end], text[end : match.end()]
+        position = match.end()
+    yield text[position:], ""
 
 
-def _wrong(sentence: str, supports: Mapping[str, Support], known: Sequence[str]) -> str | None:
-    """Return why a sentence is struck, or None."""
+def check_sentence(
+    sentence: str,
+    supports: Mapping[str, Support],
+    *,
+    names: Collection[str] = (),
+    in_sources: InSources | None = None,
+) -> CheckedSentence:
+    """Return whether a sentence holds against what it cites; see `check_claims`."""
+    line = " ".join(sentence.split())
     ids = _CITATION.findall(sentence)
-    unknown = [one for one in ids if one not in supports]
-    if unknown:
-        return f"cites {unknown[0]}, which is not in the ledger"
-    cited = [supports[one] for one in ids]
-    plain = _CITATION.sub(lambda match: " " * len(match[0]), sentence)
-    for name in (*known, *(one.name for one in cited)):
-        if len(name) >= _LEAST_NAME:
-            plain = re.sub(re.escape(name), " " * len(name), plain, flags=re.IGNORECASE)
-    for match in _QUOTED.finditer(plain):
-        if not _is_quoted(match[1] or match[2], cited):
-            return f"the quotation {match[0]} does not stand in what it cites"
-    unquoted = _QUOTED.sub(lambda match: " " * len(match[0]), plain)
-    unquoted = re.sub(r"^\s*(?:[-*+]|\d+[.)])\s", lambda match: " " * len(match[0]), unquoted)
-    unquoted = _in_digits(unquoted)
-    for fact in facts_of(unquoted):
-        why = _unsupported(fact, unquoted, cited, "\n".join(known).casefold())
-        if why:
-            return why
-    return None
+    # An entry that nobody was shown supports nothing, whatever the sentence says.
+    for key in ids:
+        if key not in supports:
+            why = f"cites {key}, which is not in the ledger"
+            return CheckedSentence(line, "contradicted", why)
+    check = _SentenceCheck(sentence, [supports[key] for key in ids], names, in_sources)
+    judgements = list(check.judgements())
+    # One contradicted part makes the sentence false, however true its other parts are.
+    for judgement in judgements:
+        if judgement.status == "contradicted":
+            return CheckedSentence(line, "contradicted", judgement.why, judgement.is_unsourced)
+    for judgement in sorted(judgements, key=lambda judgement: not judgement.is_unsourced):
+        if judgement.status == "undecided":
+            return CheckedSentence(line, "undecided", judgement.why, judgement.is_unsourced)
+    # A sentence without figures and quotations has nothing that could be shown.
+    return CheckedSentence(line, "supported" if judgements else "undecided")
 
 
-def _in_digits(text: str) -> str:
-    """Replace number words by digits, padded to the same length."""
-    return _NUMBER_WORD.sub(
-        lambda match: _NUMBER_WORDS[match[0].lower()].rjust(len(match[0])), text
-    )
+class _SentenceCheck:
+    """One sentence with the entries that it cites."""
+
+    def __init__(
+        self,
+        sentence: str,
+        cited: Sequence[Support],
+        names: Collection[str],
+        in_sources: InSources | None,
+    ) -> None:
+        self._cited, self._in_sources = cited, in_sources
+        self._known = "\n".join(names).casefold()
+        plain = _CITATION.sub(_blank, sentence)
+        entry_names = [support.name for support in cited]
+        for name in sorted({*names, *entry_names}, key=len, reverse=True):
+            if len(name) >= _LEAST_NAME:
+                plain = re.sub(re.escape(name), _blank, plain, flags=re.IGNORECASE)
+        self._plain = plain
+        unquoted = _BULLET.sub(_blank, _QUOTED.sub(_blank, plain))
+        self._unquoted = self._with_digits(unquoted) if cited else unquoted
+
+    def judgements(self) -> Iterator[ClaimJudgement]:
+        """Yield the judgement of each quotation, number, id and denial."""
+        for match in _QUOTED.finditer(self._plain):
+            yield self._of_quotation(match[0], match[1] or match[2])
+        has_figures = False
+        for fact in facts_of(self._unquoted):
+            has_figures = True
+            yield self._of_name(fact) if fact.value is None else self._of_number(fact)
+        yield from self._of_zero_claims()
+        if not has_figures and self._is_denied_by_source():
+            yield ClaimJudgement("contradicted", "what it cites denies what it states")
+
+    def _with_digits(self, text: str) -> str:
+        """Return the text with number words before counted nouns as digits of the same length."""
+
+        def digits(match: re.Match[str]) -> str:
+            number = _NUMBER_WORDS[match[0].lower()]
+            shown = number.rjust(len(match[0]))
+            with_digits = f"{text[: match.start()]}{shown}{text[match.end() :]}"
+            fact = Fact(number, match.end() - len(number), Decimal(number))
+            is_counted = any(context_of(fact, with_digits).kinds)
+            return shown if is_counted or has_unit(text, match.end()) else match[0]
+
+        return _NUMBER_WORD.sub(digits, text)
+
+    def _of_quotation(self, quoted: str, quotation: str) -> ClaimJudgement:
+        """Return whether a quotation stands in a cited entry, and is not cut out of a denial."""
+        # "..." and "[sic]" stand for words that the writer left out.
+        parts = list[str]()
+        for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation):
+            if part.strip():
+                parts.append(part)
+        squeezed = [_squeezed(part) for part in parts]
+        if not squeezed:
+            return SUPPORTED
+        for support in self._cited:
+            passage = _squeezed(support.whole)
+            if not all(_holds(passage, part) for part in squeezed):
+                continue
+            # "tests failed", quoted from "no tests failed", says the opposite of its source.
+            if not has_denial(self._plain) and _is_cut_from_denial(passage, squeezed[0]):
+                return ClaimJudgement(
+                    "contradicted", f"the quotation {quoted} is cut out of a denial"
+                )
+            return SUPPORTED
+        why = f"the quotation {quoted} does not stand in what it cites"
+        if self._in_sources is None:
+            return ClaimJudgement("contradicted" if self._cited else "undecided", why)
+        for part in parts:
+            if not self._in_sources(Fact(part.strip().rstrip(".,;:!?"), 0)):
+                return ClaimJudgement("contradicted", why, is_unsourced=True)
+        return ClaimJudgement("undecided", why)
+
+    def _of_name(self, fact: Fact) -> ClaimJudgement:
+        """Return whether an id stands in a cited entry."""
+        name = fact.text.strip("`")
+        is_percentile = re.fullmatch(r"p\d{2,3}", name, re.IGNORECASE)
+        if is_percentile or not any(sign.isdigit() for sign in name):
+            return SUPPORTED
+        # An id may also be one of the names that the question gave.
+        texts = [self._known]
+        for support in self._cited:
+            texts.append(f"{support.about} {support.whole}".casefold())
+        if any(name.casefold() in text for text in texts):
+            return SUPPORTED
+        return self._unshown(fact, f"{name} does not stand in what it cites")
+
+    def _unshown(self, fact: Fact, why: str) -> ClaimJudgement:
+        """Return that nothing cited shows a fact, and whether any source has it."""
+        is_unsourced = self._in_sources is not None and not self._in_sources(fact)
+        return ClaimJudgement("undecided", why, is_unsourced)
+
+    def _of_number(self, fact: Fact) -> ClaimJudgement:
+        """Return whether a number is that of a cited entry, of the same quantity."""
+        unit = unit_behind(fact, self._unquoted)
+        claim = NumberClaim(fact, unit, self._unquoted, context_of(fact, self._unquoted))
+        judgement = claim.judge(self._cited)
+        if judgement.status != "undecided":
+            return judgement
+        # A name such as `stage 2` in the question is no figure.
+        named = _NAMED.search(self._unquoted[: fact.end])
+        if named and named[0].casefold() in self._known:
+            return SUPPORTED
+        if not self._cited:
+            return self._unshown(fact, f"{claim.shown} has no evidence beside it")
+        if claim.follows_from(self._cited):
+            return judgement
+        return self._unshown(fact, judgement.why)
+
+    def _of_zero_claims(self) -> Iterator[ClaimJudgement]:
+        """Yield the judgement of "no failed tests", if a cited entry counts just these."""
+        for match in _ZERO_CLAIM.finditer(self._unquoted):
+            kinds = kinds_of(match["claim"])
+            for support in self._cited:
+                is_counted = kinds[STATE] or kinds[SEVERITY]
+                if support.value is None or not is_counted:
+                    continue
+                if are_surely_same(kinds, kinds_of(support.about)) and support.value != 0:
+                    why = f'"{match[0].strip()}" is contradicted: it cites {support.value}'
+                    yield ClaimJudgement("contradicted", why)
+
+    def _is_denied_by_source(self) -> bool:
+        """Return whether a cited clause has the words of the sentence, and denies them."""
+        if has_denial(self._plain):
+            return False
+        stems = stems_of(self._plain)
+        if len(stems) < _LEAST_CLAUSE:
+            return False
+        for support in self._cited:
+            for clause in _CLAUSE.split(support.whole):
+                if stems <= stems_of(clause) and has_denial(clause):
+                    return True
+        return False
 
 
-def _is_quoted(quotation: str, cited: Sequence[Support]) -> bool:
-    parts = [
-        _squeezed(part)
-        for part in re.split(r"…|\.\.\.|\[[^\]]{0,200}\]", quotation)
-        if part.strip()
-    ]
-    return any(all(_holds(_squeezed(one.text), part) for part in parts) for one in cited)
+def _blank(match: re.Match[str]) -> str:
+    """Return as many blanks as a match is long."""
+    return " " * len(match[0])
 
 
 def _holds(passage: str, part: str) -> bool:
-    """Whether a passage contains these words as whole words."""
+    """Return whether a passage contains these words as whole words."""
     words = part.rstrip(".,;:!?")
     return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", passage) is not None
 
 
+def _is_cut_from_denial(passage: str, part: str) -> bool:
+    """Return whether the clause before a quotation denies it: I do not "approve the release"."""
+    if has_denial(part):
+        return False
+    before = passage[: passage.find(part.rstrip(".,;:!?"))]
+    return has_denial(_CLAUSE.split(before)[-1])
+
+
 def _squeezed(text: str) -> str:
+    """Return a text without typographic signs, line ends and case."""
     for fancy, plain in (
         ("’", "'"),
         ("‘", "'"),
@@ -226,145 +353,3 @@ def _squeezed(text: str) -> str:
     ):
         text = text.replace(fancy, plain)
     return " ".join(text.split()).casefold()
-
-
-def _unsupported(fact: Fact, sentence: str, cited: Sequence[Support], known: str) -> str | None:
-    if fact.value is None:
-        name = fact.text.strip("`")
-        if not any(sign.isdigit() for sign in name) or re.fullmatch(
-            r"p\d{2,3}", name, re.IGNORECASE
-        ):
-            return None
-        texts = [known, *(f"{one.about} {one.text}".casefold() for one in cited)]
-        supported = any(name.casefold() in text for text in texts)
-        return None if supported else f"{name} does not stand in what it cites"
-    unit = _unit_of(fact, sentence)
-    if any(_says(fact, unit, sentence, one) for one in cited):
-        return None
-    named = _NAMED.search(sentence[: fact.end])  # a name such as `stage 2` in the question
-    if named and named[0].casefold() in known:
-        return None
-    shown = fact.text if fact.text.endswith(unit) else f"{fact.text} {unit}"
-    if not cited:
-        return f"{shown} has no evidence beside it"
-    values = [one for one in cited if one.value is not None and _equal(fact, unit, sentence, one)]
-    return (
-        f"{shown} is another quantity than what it cites"
-        if values
-        else f"{shown} is not what it cites"
-    )
-
-
-def _unit_of(fact: Fact, sentence: str) -> str:
-    match = _UNIT.match(sentence, fact.end)
-    if match is None or match["scale"]:
-        return "%" if fact.percent else ""
-    unit = match["unit"].lower()
-    if fact.percent or unit.startswith(("%", "per")):
-        return "%"
-    if unit.startswith(("m", "s", "h", "d")) and unit not in ("mb", "mib"):
-        short = {"milliseconds": "ms", "millisecond": "ms", "ms": "ms", "m": "min"}.get(unit, unit)
-        return short if short == "ms" else "min" if short.startswith("min") else short[0]
-    return "/s" if "/s" in unit or "second" in unit or unit in ("rps", "tps") else unit
-
-
-def _says(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
-    return (
-        one.value is not None
-        and _equal(fact, unit, sentence, one)
-        and _same_kind(fact, sentence, one)
-    )
-
-
-def _equal(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
-    """Whether it is the same number in the same unit, in any notation."""
-    value = _converted(one, unit)
-    if value is None or fact.value is None:
-        return False
-    scale = _UNIT.match(sentence, fact.end)
-    if scale is not None and scale["scale"]:
-        factor = Decimal(1000 if scale["scale"] == "k" else 1_000_000)
-        return _rounds_to(value / factor, fact.value)
-    plain = Fact(
-        fact.text.rstrip("% "), 0, fact.value, percent=False, either=fact.either, called=fact.called
-    )
-    if Source(f"{value.normalize():f}").has(plain):
-        return True
-    before = sentence[: fact.start]
-    if _ROUGHLY.search(before) or _ABOVE.search(before):
-        near = (
-            abs(value - fact.value) <= abs(value) * _ROUGH
-            and len(fact.value.normalize().as_tuple().digits) <= 3
-        )
-        return near and (not _ABOVE.search(before) or value >= fact.value)
-    return False
-
-
-def _rounds_to(value: Decimal, said: Decimal) -> bool:
-    exponent = said.as_tuple().exponent
-    return isinstance(exponent, int) and round(value, max(0, -exponent)) == said
-
-
-def _converted(one: Support, unit: str) -> Decimal | None:
-    """Return the value in a unit, or None if it cannot be converted."""
-    value = one.value
-    if value is None:
-        return None
-    if unit == "%":
-        return value if one.unit == "%" else value * 100 if one.unit == "ratio" else None
-    if unit in _SECONDS:
-        return value * _SECONDS[one.unit] / _SECONDS[unit] if one.unit in _SECONDS else None
-    if unit == "/s":
-        return value if one.unit in ("/s", "") else None
-    if unit:
-        return value if one.unit == unit else None
-    return value
-
-
-def _same_kind(fact: Fact, sentence: str, one: Support) -> bool:
-    """Whether the words around a number mean the quantity of the evidence."""
-    context, whole = _context(fact, sentence)
-    kinds = one.kinds
-    for place, words in enumerate(_kinds(context)):
-        if whole and place != _SUBJECT:
-            continue
-        if words and not words & kinds[place]:
-            return False
-    return True
-
-
-def _context(fact: Fact, sentence: str) -> tuple[str, bool]:
-    """Return the words that belong to a number, and whether it is the total of `3 of 5`, which is
-    checked less.
-
-    These are the words after it up to the next number or mark; if they name no quantity, also the
-    words before it.
-    """
-    facts = [one for one in facts_of(sentence) if one.value is not None]
-    before = max((one.end for one in facts if one.end <= fact.start), default=0)
-    following = [one for one in facts if one.start >= fact.end]
-    end = following[0].start if following else len(sentence)
-    behind = re.split(
-        r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b", sentence[fact.end : end]
-    )[0]
-    if following and _OF.search(sentence[fact.end : end]):
-        rest_end = following[1].start if len(following) > 1 else len(sentence)
-        behind += re.split(r"[,;:()]|\b(?:and|but|while)\b", sentence[following[0].end : rest_end])[
-            0
-        ]
-    behind = " ".join(behind.split()[:8])
-    whole = _OF.search(sentence[: fact.start]) is not None and bool(
-        re.search(r"\d", sentence[: fact.start])
-    )
-    if any(_kinds(behind)):
-        return behind, whole
-    start = max(before, fact.start - _NEAR)
-    ahead = re.split(
-        r"[,;()]|\b(?:and|but|against|while|versus|where)\b", sentence[start : fact.start]
-    )
-    return f"{ahead[-1]} {behind}", whole
-
-
-def _kinds(text: str) -> tuple[set[str], ...]:
-    words = [word.lower() for word in _WORD.findall(text.replace("_", " "))]
-    return tuple({kinds[word] for word in words if word in kinds} for kinds in _KINDS)

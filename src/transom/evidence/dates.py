@@ -80,7 +80,8 @@ _FORMS = tuple(
         # 05.11.2024: with points the day comes first everywhere
         rf"{_DAY_NAME}(?P<day>\d{{1,2}})\.\s?(?P<number>\d{{1,2}})\.\s?{_YEAR}{_BEHIND}",
         # 05/11/2024, 05-11-2024
-        rf"{_DAY_NAME}(?P<first>\d{{1,2}})(?P<mark>[-/])(?P<other>\d{{1,2}})(?P=mark){_YEAR}{_BEHIND}",
+        rf"{_DAY_NAME}(?P<first>\d{{1,2}})(?P<mark>[-/])(?P<other>\d{{1,2}})(?P=mark)"
+        rf"{_YEAR}{_BEHIND}",
     )
 )
 _EPOCH = re.compile(r"@?(?P<seconds>\d{10})(?P<milliseconds>\d{3})?(?:\.\d+)?")

@@ -39,7 +39,7 @@ class Denials:
         self._separating = rf"(?:{_either(grammar.separating)})\b"
         # A word between a denial and a noun: "no DRC errors", "no open issues".
         word = rf"(?!{self._separating}){_LETTERS}[^\W_]*(?:-\w+)*"
-        self._adjective = rf"(?:(?:{word}|[{STATE}{FIRM}])\s+)"
+        self._adjective = rf"(?:(?:{word}|[{STATE}{FIRM}]|{NOUN}(?=\s+{NOUNS}))\s+)"
         self._verb = (
             r"(?:\s+(?:were|was|are|is|have\s+been|has\s+been|had\s+been))?"
             rf"\s+(?:{_either(grammar.verbs)})\b"
@@ -107,7 +107,9 @@ class Denials:
         ]
         # Other languages write "error checking" in one word, or the other way round.
         elsewhere = rf"(?<![\w-])(?:{_longest_first(foreign)})(?:(?<=')|\s+)"
-        connected = r"(?:\s*,\s*(?:or\s+|nor\s+|and\s+)?|\s*/\s*|\s+(?:or|nor|and)\s+)"
+        # In some fields "nor" is itself a word of the vocabulary.
+        joint = rf"(?:or|nor|and|[{STATE}{NEGATION}](?=\s+[{NOUN}{NOUNS}]))"
+        connected = rf"(?:\s*,\s*(?:{joint}\s+)?|\s*/\s*|\s+{joint}\s+)"
         further_nouns = rf"(?:{connected}{self._adjective}?[{NOUN}{NOUNS}])*"
         messages = _either(vocabulary.grammar.messages)
         return [
@@ -121,6 +123,9 @@ class Denials:
             rf"{opening}{self._adjective}?[{STATE}{FIRM}]\s+(?:[a-z-]+\s+)?[a-z-]+s(?!\w)"
             rf"{self._ending}",
             rf"{elsewhere}{self._adjective}?{_TROUBLE}",
+            # "none of the 12 tests failed", "none of these is blocked"
+            rf"\bnone\s+of\s+(?:the|these|those|all)\s+(?:[\w-]+\s+){{0,3}}?{_TROUBLE}"
+            rf"{self._ending}",
             # "no error messages"
             rf"{opening}{self._adjective}?{NOUN}\s+(?:{messages})\b{self._behind}",
         ]

@@ -191,6 +191,7 @@ def compare_identity(
     for requirement in requirements:
         asked_facets.add(requirement.facet)
         matches.append(_match(identity, requirement, comparison))
+    # What nobody asked for is reported, and caps nothing.
     for facet in FACETS:
         facts = identity.of(facet)
         if facts and facet not in asked_facets:
@@ -206,9 +207,11 @@ def _match(
     facet = requirement.facet
     facts = identity.of(facet)
     wish = _wish(requirement)
+    # Silence is neither a match nor the wrong file: a person may state the fact.
     if not facts:
         message = f"the file does not say its {facet}; {requirement.asked_by} asks for {wish}"
         return IdentityMatch(facet, "silent", message, (), requirement)
+    # A file may name several designs or corners, so each of them is compared.
     outcomes = [_sameness(fact, requirement, comparison) for fact in facts]
     if all(outcome == "same" for outcome in outcomes):
         message = f"the {facet} is {_listed(facts)}, as {requirement.asked_by} asks"
@@ -245,11 +248,13 @@ def _same_date(
     if requirement.text:
         answers.append(_same_day(read_date(requirement.text), printed))
     if requirement.max_age is not None:
+        # Without the present moment an age is unknown, never fresh.
         freshness = freshness_of(printed, now, requirement.max_age) if now else "unknown"
         by_freshness: dict[str, Sameness] = {"fresh": "same", "stale": "different"}
         answers.append(by_freshness.get(freshness, "unclear"))
     if requirement.not_before is not None:
         answers.append(_same_or_later(printed, requirement.not_before))
+    # One bound that is certainly broken decides, whatever is unclear beside it.
     if "different" in answers:
         return "different"
     return "unclear" if "unclear" in answers else "same"
@@ -280,9 +285,9 @@ def _wish(requirement: IdentityRequirement) -> str:
     """Return what a requirement asks for, in words."""
     parts = [requirement.text] if requirement.text else []
     if requirement.max_age is not None:
-        parts.append(f"one that is at most {_age_in_words(requirement.max_age)} old")
+        parts.append(f"a date at most {_age_in_words(requirement.max_age)} old")
     if requirement.not_before is not None:
-        parts.append(f"one that is not before {requirement.not_before.text}")
+        parts.append(f"a date not before {requirement.not_before.text}")
     return " and ".join(parts)
 
 

@@ -36,7 +36,7 @@ _ROUNDS: Final = 3  # the least time of some rounds counts: others use the proce
 
 
 @dataclass(frozen=True)
-class Line:
+class RepeatedLine:
     """A line in which `repeated` stands many times."""
 
     beginning: str
@@ -57,7 +57,7 @@ class Growth:
         seconds: CPU time for that line.
     """
 
-    line: Line
+    line: RepeatedLine
     length: int
     seconds: float
 
@@ -84,7 +84,7 @@ def growth_of(pattern: re.Pattern[str], method: Method = "search") -> Growth | N
     return None
 
 
-def _slow_length(call: Callable[[str], object], line: Line) -> int | None:
+def _slow_length(call: Callable[[str], object], line: RepeatedLine) -> int | None:
     """Return the length at which time proves to grow faster than length, or None."""
     for length in _SHORT:
         first = _seconds(call, line, length)
@@ -105,7 +105,9 @@ def _slow_length(call: Callable[[str], object], line: Line) -> int | None:
     return None
 
 
-def _seconds(call: Callable[[str], object], line: Line, length: int, rounds: int = 1) -> float:
+def _seconds(
+    call: Callable[[str], object], line: RepeatedLine, length: int, rounds: int = 1
+) -> float:
     """Return the CPU time of a call for a line."""
     text, least = line.text(length), float("inf")
     for _ in range(rounds):
@@ -136,17 +138,17 @@ class _Hostile:
         }
         self._misfit = min(alphabet, key=lambda sign: (len(self._kind_of[sign]), sign != "\x01"))
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[RepeatedLine]:
         """Return the lines, none twice."""
-        lines: dict[Line, None] = {}
+        lines: dict[RepeatedLine, None] = {}
         for beginning, repeated in self._repeats(self._parts.branches, ""):
             for head in (beginning, ""):
                 for end in ("", self._misfit):
-                    lines[Line(head, repeated, end)] = None
+                    lines[RepeatedLine(head, repeated, end)] = None
             if beginning:
                 # An expression that is found at many places may go on from each.
                 for unit in (beginning, f"{beginning} ", beginning + repeated):
-                    lines[Line("", unit, self._misfit)] = None
+                    lines[RepeatedLine("", unit, self._misfit)] = None
         return list(lines)
 
     def _repeats(self, branches: tuple[Branch, ...], beginning: str) -> Iterator[tuple[str, str]]:

@@ -190,6 +190,7 @@ class TroubleFinder:
         # The lower case of a few letters is longer; then positions count in lower case.
         original = text if len(lower) == len(text) else lower
         hits = list[_Hit]()
+        opening: _Hit | None = None
         skeleton = list[str]()
         position = 0
         for match in self._lexicon.pattern.finditer(lower):
@@ -197,6 +198,10 @@ class TroubleFinder:
                 continue
             hit = _Hit(match.start(), match.end(), self._lexicon.meaning_of(match[0]))
             if hit.meaning.is_ordinary:
+                continue
+            # "No path" is bad news and "No errors" is good; a denial stays written in the skeleton.
+            if match[0] in self._rules.denials:
+                opening = opening or hit
                 continue
             hits.append(hit)
             skeleton += [lower[position : hit.start], hit.meaning.kind]
@@ -213,6 +218,11 @@ class TroubleFinder:
             "status": label.span("value") if label else (-1, -1),
         }
         troubles = list[Trouble]()
+        if opening is not None and "prefix" in places and opening.start == spans["prefix"][0]:
+            state = opening.meaning.states.get("prefix")
+            if state is not None and _begins_with(explained, lower[opening.start : opening.end]):
+                word = original[opening.start : opening.end]
+                troubles.append(Trouble(word, state, "prefix"))
         for hit, sign in zip(hits, signs, strict=True):
             if sign == EXPLAINED:
                 continue
@@ -235,6 +245,12 @@ class TroubleFinder:
         return () if other_words else troubles
 
 
+def _begins_with(explained: str, word: str) -> bool:
+    """Return whether a message still begins with a word after its denials were explained."""
+    before = _BEFORE_MESSAGE.match(explained)
+    return before is not None and explained.startswith(word, before.end())
+
+
 @dataclass(frozen=True)
 class _Rules:
     """The parts of the vocabulary beside its words, compiled.
@@ -251,6 +267,7 @@ class _Rules:
     settings: frozenset[str]
     counting: frozenset[str]
     nothing: frozenset[str]
+    denials: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -273,4 +290,5 @@ def _rules() -> _Rules:
         settings=frozenset(vocabulary.settings),
         counting=frozenset(vocabulary.counting),
         nothing=frozenset(vocabulary.nothing),
+        denials=frozenset(word for words in vocabulary.denials.values() for word in words),
     )

@@ -24,6 +24,7 @@ from transom.investigator.result import (
     Unsupported,
     UsageRow,
     Verdict,
+    unsupported_of,
 )
 from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
 from transom.investigator.rules import justify
@@ -152,14 +153,14 @@ def held_text(
     is_strict: bool = False,
     marks: bool = True,
 ) -> tuple[str, list[Unsupported]]:
-    """Return a model's text without the sentences that do not hold, and those sentences."""
+    """Return a model's text without the sentences that do not hold, and those sentences.
+
+    A sentence whose figures nothing that it cites shows stays with a mark, and is among them, too.
+    """
     checked = ledger.check(uncited(text), names=[*standing.names, *standing.criterion_names])
     stated = standing.check(checked.text, is_strict=is_strict, marks=marks)
-    struck = [
-        Unsupported(text=one.sentence, why=one.why, where=where)
-        for one in (*checked.struck, *stated.struck)
-    ]
-    return stated.text, struck
+    sentences = (*checked.removed, *checked.undecided, *stated.removed)
+    return stated.text, unsupported_of(sentences, where)
 
 
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:

@@ -21,6 +21,7 @@ from transom.investigator.policy import load_policy
 from transom.investigator.result import Investigation
 from transom.investigator.roles import FOLLOW_UP, MAIN, SEES, role_of
 from transom.llm import Chain
+from transom.runs.windows import window_tokens
 from transom.store import Store
 
 
@@ -118,9 +119,7 @@ def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
 
     records: list[Any] = [record for run in runs for record in store.read(f"run/{run}")]
     replies = [row.data for row in records if row.kind == "model_reply"]
-    main = [
-        one["reply"]["usage"]["input_tokens"] for one in replies if one["role"] in (MAIN, FOLLOW_UP)
-    ]
+    main = [window_tokens(reply) for reply in replies if reply["role"] in (MAIN, FOLLOW_UP)]
     results = [row.data for row in records if row.kind == "tool_result"]
     failed = {(*place(one), one["call"]) for one in results if one["outcome"]["result"]["is_error"]}
     tools = []

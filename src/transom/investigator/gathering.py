@@ -26,7 +26,7 @@ from transom.formats.release.issues import read_changelog_file, read_issue_file
 from transom.formats.release.shapes import Kind, Observation, Reading, Shape
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.replies import CITED, read_plain, recited
-from transom.investigator.result import Unread, Unsupported
+from transom.investigator.result import Unread, Unsupported, unsupported_of
 from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, role_of
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.investigator.tools import reading_tools
@@ -197,14 +197,13 @@ async def summarised(
     try:
         answer = await call(stage, role, blocks, read_plain, tools=tools)
         by = answer.reply.by
-        text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
+        text, read = answer.value, answer.reply.usage.input_tokens
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader failed: {error.what}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
-    checked = ledger.check(_within(uncited(text), _SUMMARY), names=[question, ref.source])
-    struck = [
-        Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck
-    ]
+    summary = _within(uncited(text), _SUMMARY)
+    checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])
+    struck = unsupported_of((*checked.removed, *checked.undecided), ref.source)
     return SourceReport(
         key=ref.key,
         reading=reading,
@@ -214,7 +213,7 @@ async def summarised(
         failed=failed,
         by=by,
         tokens_read=read,
-        tokens_returned=len(checked.text) // 4,
+        tokens_returned=len(checked.text) // 4 if read else 0,
         named=[*cited_in(text, shown_in(learned))],
     )
 
@@ -293,9 +292,7 @@ async def merge(
     async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
         answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
         checked = ledger.check(_within(answer.value, _SUMMARY))
-        struck = [
-            Unsupported(text=one.sentence, why=one.why, where=stage.name) for one in checked.struck
-        ]
+        struck = unsupported_of((*checked.removed, *checked.undecided), stage.name)
         return Merged(summary=checked.text, struck=struck)
 
     while len(rows) > _MOST_SUMMARIES:

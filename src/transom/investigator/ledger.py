@@ -8,14 +8,20 @@ from decimal import Decimal, InvalidOperation
 
 from transom.errors import InputError
 from transom.evidence.claims import CheckedText, Support, check_claims
+from transom.evidence.facts import Fact
+from transom.evidence.facts import Source as FactSource
 from transom.formats.release.measures import words_of
 from transom.formats.release.places import Source, stands_in
 from transom.formats.release.quoting import plain_number
 from transom.formats.release.shapes import Observation, Reading, Shape
+from transom.formats.text_files import decode_text
 from transom.tools.calculator import names_in
 
 CALCULATED = "calculator"
+UNCHECKED = "unchecked figure"
+"""The mark of a sentence with a figure that nothing that it cites shows."""
 _MOST_OPEN = 4  # sources kept in memory
+_MOST_ROW = 800  # characters of a row of a document
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 
 
@@ -81,6 +87,7 @@ class Ledger:
             (row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()
         }
         self._sources: dict[str, Source] = {}
+        self._facts: dict[str, FactSource] = {}
         self._last = max((int(one[1:]) for one in self._rows), default=0)
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -195,12 +202,43 @@ class Ledger:
         except InvalidOperation:
             return None
 
-    def check(self, text: str, *, names: Iterable[str] = ()) -> CheckedText:
-        """Strike the claims that the cited evidence does not support (see
-        `transom.evidence.claims`).
+    def check(
+        self, text: str, *, names: Iterable[str] = (), sources: Iterable[str] = ()
+    ) -> CheckedText:
+        """Remove the sentences that the evidence contradicts (see `transom.evidence.claims`).
+
+        Sentences that stay although nothing that they cite shows a figure are marked.
+
+        Args:
+            names: texts whose numbers are names, not claims.
+            sources: files whose numbers count, too, beside those of the entries.
         """
-        known = [*names, *dict.fromkeys(row.source for row in self)]
-        return check_claims(text, _Supports(self), names=known)
+        files = dict.fromkeys([*sources, *(row.source for row in self)])
+        return check_claims(
+            text,
+            _Supports(self),
+            names=[*names, *files],
+            in_sources=lambda fact: self._has(fact, files),
+            mark=UNCHECKED,
+        )
+
+    def _has(self, fact: Fact, files: Iterable[str]) -> bool:
+        """Return whether an entry or one of these files has a number, an id or a passage."""
+        for row in self:
+            texts = (row.value, row.quote, row.label, row.formula or "")
+            if FactSource("\n".join(texts)).has(fact):
+                return True
+        return any(self._facts_in(name).has(fact) for name in files if name != CALCULATED)
+
+    def _facts_in(self, name: str) -> FactSource:
+        """Return the facts of a file; none if it cannot be read."""
+        if name not in self._facts:
+            try:
+                text = decode_text(self._read(name))
+            except (InputError, OSError):
+                text = ""
+            self._facts[name] = FactSource(text)
+        return self._facts[name]
 
     def support(self, evidence_id: str) -> Support:
         """Return an entry in the form that claims are checked against, with the passage at its
@@ -230,8 +268,30 @@ class Ledger:
         if value is not None and not unit and 0 < value < 1:
             unit = "ratio"
         return Support(
-            value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label
+            value,
+            unit,
+            about.replace("vulnerabilities", "vulnerability"),
+            text,
+            row.label,
+            self._row_of(row),
         )
+
+    def _row_of(self, row: Evidence) -> str:
+        """Return the row of the document that holds an entry, with the target stated for it."""
+        texts = list[str]()
+        for other in self:
+            is_limit = other.measure == f"{row.measure}.limit"
+            if is_limit and (other.source, other.label) == (
+                row.source,
+                f"{row.label} target".strip(),
+            ):
+                texts.append(f"target {other.value} {other.unit}")
+        above = row.locator.rpartition("/")[0]
+        if row.source != CALCULATED and above.count("/") > 0:
+            passage = self._passage(row.source, above)
+            if len(passage) <= _MOST_ROW:
+                texts.append(passage)
+        return "\n".join(texts)
 
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
         """Return the entries of these ids; unknown ids are skipped."""

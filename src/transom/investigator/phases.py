@@ -15,7 +15,7 @@ from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
 from transom.investigator.remembering import changed, recall, remember
 from transom.investigator.replies import read_as
-from transom.investigator.result import Investigation, Unsupported
+from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
@@ -108,9 +108,7 @@ def held_summaries(
             continue
         checked = standing.check(text, marks=False)
         held[source] = checked.text
-        struck += [
-            Unsupported(text=one.sentence, why=one.why, where=source) for one in checked.struck
-        ]
+        struck += unsupported_of(checked.removed, source)
     return held, struck
 
 

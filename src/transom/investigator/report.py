@@ -81,10 +81,9 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     if result.changed_since:
         yield from ("", f"Since the last time: {result.changed_since}")
     read = f"{len(result.sub_conversations)} sources read"
-    yield from (
-        "",
-        f"{read}, {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out",
-    )
+    if result.usage.input_tokens:
+        read += f", {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
+    yield from ("", read)
 
 
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
 
+from transom.evidence.claims import CheckedSentence
 from transom.formats.release.shapes import Shape
 from transom.investigator.ledger import Evidence
 
@@ -58,6 +60,13 @@ class Unsupported(Shape):
     text: str
     why: str
     where: str = ""
+
+
+def unsupported_of(sentences: Iterable[CheckedSentence], where: str) -> list[Unsupported]:
+    """Return sentences that nothing supports, with the text that they come from."""
+    return [
+        Unsupported(text=sentence.sentence, why=sentence.why, where=where) for sentence in sentences
+    ]
 
 
 class Injection(Shape):

@@ -3,7 +3,7 @@
 A sentence is removed if it contradicts the status: it calls a criterion met that is not, speaks of
 a waiver that nobody gave, or calls the feature ready. A sentence about an unmet criterion that
 states neither keeps its place with the status behind it. Figures and quotations are not judged
-here (see `transom.gates.claims`).
+here (see `transom.evidence.claims`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from transom.evidence.claims import Struck, sentences_of
+from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
 from transom.formats.release.words import singular
 from transom.formats.release.words import words as release_words
@@ -37,7 +37,7 @@ class CheckedStatements:
     """A text without the sentences that contradict the criteria, and those sentences."""
 
     text: str
-    struck: tuple[Struck, ...] = ()
+    removed: tuple[CheckedSentence, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,19 @@ class Standing:
                 not tell it.
         """
         kept: list[str] = []
-        struck: list[Struck] = []
+        removed: list[CheckedSentence] = []
         for sentence, gap in sentences_of(text):
             finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
             unproven = is_strict and not finding.is_proven and sentence.strip()
             if finding.wrong or unproven:
                 why = finding.wrong or "it states no checked fact, and the verdict is not granted"
-                struck.append(Struck(" ".join(sentence.split()), why))
+                line = " ".join(sentence.split())
+                removed.append(CheckedSentence(line, "contradicted", why))
             elif finding.doubt and marks:
                 kept.append(f"{sentence} ({finding.doubt}){gap}")
             else:
                 kept.append(sentence + gap)
-        return CheckedStatements("".join(kept).strip(), tuple(struck))
+        return CheckedStatements("".join(kept).strip(), tuple(removed))
 
     @cached_property
     def topics(self) -> dict[str, frozenset[str]]:

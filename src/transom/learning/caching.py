@@ -130,7 +130,9 @@ def cache_stats(workspace: Path) -> dict[str, Any]:
     answered = sorted(
         (span for span in ended if span.status != "error"), key=lambda span: span.end or 0
     )
-    calls = [tokens_of(span) for span in answered[-_NEWEST:]]
+    counted = [tokens_of(span) for span in answered]
+    # Calls without tokens reached no cache: rules answered them, or the server reports nothing.
+    calls = [tokens for tokens in counted if tokens["input"]][-_NEWEST:]
     whole, read, written = (
         sum(one[name] for one in calls) for name in ("input", "cached", "cache_write")
     )

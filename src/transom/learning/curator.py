@@ -12,7 +12,7 @@ from transom.learning.insight import HALF_LIFE_DAYS, Insight, bound, days_betwee
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.learning.retrieval import equal_insights
-from transom.store.tables import Connection
+from transom.store import Connection
 
 _BEST = 5  # insights in each list of a report
 _TRIED = 4  # outcomes from which mixed evidence is worth a question

@@ -15,7 +15,7 @@ from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.playbook import Playbook
 from transom.learning.retrieval import equal_insights, near
 from transom.llm.turns import Egress
-from transom.store.tables import Connection
+from transom.store import Connection
 
 VERSION = 1
 MOST_BYTES = 1 << 30

@@ -7,16 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from transom.canonical import Json, compact_json
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
 from transom.memory.index import index_steps
-from transom.store import Tables
+from transom.store import Connection, StoreLocation, open_tables
 from transom.store.codec import now
-from transom.store.tables import Connection
 
 INDEX = "insights"
 
@@ -79,11 +77,10 @@ class PlaybookEvent:
 
 
 class Ledger:
-    """Events and insights of one database; a database in memory where `path` is None."""
+    """Events and insights of one database; a database in memory if `location` is None."""
 
-    def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
-        connect = Tables.open_for_reading if read_only else Tables.open
-        self.tables = connect(path, "learning", _STEPS)
+    def __init__(self, location: StoreLocation | None, *, read_only: bool = False) -> None:
+        self.tables = open_tables(location, "learning", _STEPS, read_only=read_only)
 
     def append(
         self,
@@ -98,14 +95,15 @@ class Ledger:
         """
         at, text = now(), compact_json(dict(data))
         sql = (
-            "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?,"
-            " ?, ?)"
+            "INSERT INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING RETURNING seq"
         )
-        cursor = run.execute(sql, (at, kind, insight, key, text))
-        if not cursor.rowcount or not cursor.lastrowid:
+        row = run.execute(sql, (at, kind, insight, key, text)).fetchone()
+        if row is None:
             return 0
-        _FOLD[kind](run, PlaybookEvent(cursor.lastrowid, at, kind, insight, data))
-        return cursor.lastrowid
+        number = int(row[0])
+        _FOLD[kind](run, PlaybookEvent(number, at, kind, insight, data))
+        return number
 
     def add(self, run: Connection, one: Insight) -> str:
         """Add an insight in the caller's transaction. Returns its id, the next free one if it has
@@ -167,7 +165,7 @@ class Ledger:
         return [(str(insight), str(other)) for insight, other in self.tables.query(sql)]
 
     def insights(
-        self, where: str = "1", values: Sequence[Any] = (), order: str = "number"
+        self, where: str = "TRUE", values: Sequence[Any] = (), order: str = "number"
     ) -> list[Insight]:
         """Return the insights that match an SQL condition, in the order of insertion by default."""
         sql = f"SELECT {_COLUMNS} FROM insights WHERE {where} ORDER BY {order}"
@@ -270,7 +268,7 @@ def _set(run: Connection, insight: str, column: str, value: str) -> None:
 def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> None:
     run.execute(
         "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, "
-        "last_used = max(last_used, ?) WHERE id = ?",
+        "last_used = CASE WHEN last_used < ?4 THEN ?4 ELSE last_used END WHERE id = ?5",
         (*counts, used, insight),
     )
 

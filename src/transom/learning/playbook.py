@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from transom.canonical import Json
@@ -29,8 +28,8 @@ from transom.llm.turns import Egress
 from transom.memory import Embedder
 from transom.memory.index import Index
 from transom.runs import Artifact, Run, Stage, text_file
+from transom.store import Connection, StoreLocation
 from transom.store.codec import now
-from transom.store.tables import Connection
 
 Level = Literal["global", "domain", "study"]
 
@@ -57,7 +56,7 @@ class Playbook:
 
     def __init__(
         self,
-        path: Path | None = None,
+        path: StoreLocation | None = None,
         *,
         domain: str = "",
         study: str = "",

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transom.errors import InputError
 from transom.llm.provider import Provider
 from transom.llm.reply import Usage
+from transom.llm.rules import RULES
 from transom.telemetry.otlp import Exporter, exporter
 from transom.yaml_text import parse_yaml
 
@@ -110,6 +111,8 @@ class Prices(BaseModel):
         """
         if usage.cost is not None:
             return usage.cost
+        if by == RULES:
+            return 0.0
         price = self._price(by)
         return price.of(usage) if price else None
 

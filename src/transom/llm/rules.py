@@ -15,7 +15,6 @@ from transom.llm.deltas import OnDelta, tell
 from transom.llm.provider import Provider
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Request, Role
-from transom.llm.tokens import estimate_tokens
 
 Rule = Callable[[Request], Reply]
 
@@ -43,8 +42,8 @@ class RulesProvider(Provider):
         if rule is None:
             raise NeedsModel([NotUnderstood(request.role, "role")], hint="another --model may")
         reply = rule(request)
-        usage = Usage(self.estimate_tokens(request), estimate_tokens(reply.text))
-        return tell(replace(reply, by=self.name, usage=usage), on_delta)
+        # No model reads or writes anything: there are no tokens, and an estimate is none.
+        return tell(replace(reply, by=self.name, usage=Usage()), on_delta)
 
     def fingerprint(self, role: Role) -> str:
         return str(self._versions.get(role.name, 0))

@@ -30,6 +30,7 @@ class ScriptedProvider(Provider):
         script: role name -> answers in order, or a function request -> answer for every role.
         local: whether blocks marked local may reach it.
         caps: what may be asked of it; by default all, so that a test need not say.
+        estimates_usage: whether a reply without a usage gets an estimate, as a model would report.
 
     Attributes:
         requests: every request that arrived, in order.
@@ -48,8 +49,10 @@ class ScriptedProvider(Provider):
         name: str = "scripted",
         local: bool = True,
         caps: Capabilities = _ALL,
+        estimates_usage: bool = True,
     ) -> None:
         self.name, self.local, self.caps = name, local, caps
+        self._estimates_usage = estimates_usage
         self.requests: list[Request] = []
         self._each = script if callable(script) else None
         self._queues = (
@@ -68,7 +71,9 @@ class ScriptedProvider(Provider):
         reply = answer if isinstance(answer, Reply) else _reply(answer)
         if on_delta:
             _stream(reply, on_delta)
-        usage = reply.usage if reply.usage != _NONE else self._usage(request, reply)
+        usage = reply.usage
+        if usage == _NONE and self._estimates_usage:
+            usage = self._usage(request, reply)
         return Reply(reply.parts, reply.stop, usage, self.name, reply.answered_from)
 
     def _next(self, request: Request) -> Answer:

@@ -1,5 +1,5 @@
-"""Search over the texts of a table: by words with SQLite's FTS5, and by meaning with an
-embedder.
+"""Search over the texts of a table: by words with the store's full-text index, and by meaning
+with an embedder.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from transom.memory.embedding import Embedder
 from transom.memory.vectors import Vectors, allowed_of
 from transom.memory.words import stems_of
-from transom.store import Tables
-from transom.store.tables import Connection, Value
+from transom.store import Connection, RoomTables, Value, WordIndexStep
 
 BY_WORDS = 0.4
 """Weight of words beside meaning: words find names and numbers, meaning finds paraphrases."""
@@ -37,12 +36,10 @@ class Hit:
     likeness: float | None
 
 
-def index_steps(name: str) -> tuple[str, ...]:
-    """Return the SQL statements that create an index, for the first step of a room's tables."""
-    tokens = "unicode61 remove_diacritics 0 tokenchars '.+-'"  # as `stems_of` makes them
+def index_steps(name: str) -> tuple[str | WordIndexStep, ...]:
+    """Return the statements that create an index, for the first step of a room's tables."""
     return (
-        f'CREATE VIRTUAL TABLE {name}_text USING fts5(stems, tags, tokenize = "{tokens}")',
-        f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab({name}_text, 'row')",
+        WordIndexStep(name),
         # A change number is never reused, so that other processes recognise new vectors by it.
         f"""CREATE TABLE {name}_vectors (
             change INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL UNIQUE,
@@ -56,10 +53,11 @@ class Index:
     words only.
     """
 
-    def __init__(self, tables: Tables, name: str, embedder: Embedder | None = None) -> None:
+    def __init__(self, tables: RoomTables, name: str, embedder: Embedder | None = None) -> None:
         self.embedder = embedder
         self._tables = tables
         self._name = name
+        self._words = tables.word_index(name)
         self._vectors = Vectors(tables, name, embedder.model) if embedder else None
 
     def embed(self, text: str) -> bytes | None:
@@ -70,9 +68,7 @@ class Index:
 
     def put_words(self, run: Connection, item: int, text: str, tags: str = "") -> None:
         """Index a text's words and tags, in the caller's transaction."""
-        run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
-        row = (item, " ".join(stems_of(text)), " ".join(stems_of(tags)))
-        run.execute(f"INSERT INTO {self._name}_text (rowid, stems, tags) VALUES (?, ?, ?)", row)
+        self._words.put(run, item, stems_of(text), stems_of(tags))
 
     def put_vector(self, run: Connection, item: int, vector: bytes | None) -> None:
         """Index a text's vector, or remove it with None, in the caller's transaction."""
@@ -83,7 +79,7 @@ class Index:
 
     def remove(self, run: Connection, item: int) -> None:
         """Remove a text, in the caller's transaction."""
-        run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
+        self._words.remove(run, item)
         self.put_vector(run, item, None)
 
     def vector(self, item: int) -> tuple[str, bytes] | None:
@@ -122,11 +118,14 @@ class Index:
         needed = int((1 - part) * len(stems)) + 1 - (len(stems) - len(known))
         if not known or needed <= 0:  # the text has no terms, or too many terms without any text
             return []
-        name = f"{self._name}_text"
-        sql = f"SELECT rowid, stems FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
-        rows = self._tables.query(sql, (f"stems : ({_any_of(known[:needed])})", _MOST_SHARING))
-        others = [(item, {*found.split()}) for item, found in rows]
-        return [item for item, other in others if len(stems & other) >= part * len(stems | other)]
+        rarest = [term for term, _ in known[:needed]]
+        rows = self._words.containing(rarest, _MOST_SHARING)
+        sharing = []
+        for item, words in rows:
+            other = {*words}
+            if len(stems & other) >= part * len(stems | other):
+                sharing.append(item)
+        return sharing
 
     def search(
         self,
@@ -155,44 +154,39 @@ class Index:
 
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
         """Return the terms that occur, with the number of their texts; rarest first."""
-        some = sorted(terms)[:_MOST_LOOKED_UP]
-        marks = ",".join("?" * len(some))
-        rows = self._tables.query(
-            f"SELECT term, doc FROM {self._name}_terms WHERE term IN ({marks})", some
-        )
+        rows = self._words.counts(sorted(terms)[:_MOST_LOOKED_UP])
         return sorted(rows, key=lambda row: (row[1], row[0]))
 
     def _by_words(
         self, query: str, many: int, among: str, values: Sequence[Value]
     ) -> dict[int, float]:
-        terms: list[tuple[str, int]] = []
+        chosen: list[str] = []
+        postings = 0
         for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
-            if terms and sum(known for _, known in terms) + count > _MOST_POSTINGS:
+            # Frequent words cost most and tell least; the rarest one is always searched for.
+            if chosen and postings + count > _MOST_POSTINGS:
                 break
-            terms.append((term, count))
-        if not terms:
+            chosen.append(term)
+            postings += count
+        if not chosen:
             return {}
-        name, first = f"{self._name}_text", 4 * many
-        sql = f"SELECT rowid, bm25({name}) AS rank FROM {name} WHERE {name} MATCH ?"
-        order = "ORDER BY rank, rowid LIMIT ?"
-        rows = self._tables.query(f"{sql} {order}", (_any_of(terms), first))
+        # More rows than wanted, since the filter may take some of them away.
+        first = 4 * many
+        rows = self._words.best(chosen, first)
         allowed = allowed_of(self._tables, [item for item, _ in rows], among, values)
-        if len(allowed) < many and len(rows) == first:
-            # The filter is narrow. Without `+` SQLite would query FTS5 once for each allowed text.
-            rows = self._tables.query(
-                f"{sql} AND +rowid IN ({among}) {order}", (_any_of(terms), *values, many)
-            )
+        if len(allowed) < many and len(rows) == first:  # the filter is narrow
+            rows = self._words.best(chosen, many, among, values)
         else:
             rows = [row for row in rows if row[0] in allowed][:many]
-        best = -rows[0][1] if rows else 1.0  # in SQLite, more negative is better
-        return {item: -rank / best if best > 0 else 1.0 for item, rank in rows}
+        # Scores count relative to the best one, so that they compare with likeness.
+        scores = dict[int, float]()
+        best = rows[0][1] if rows else 1.0
+        for item, score in rows:
+            scores[item] = score / best if best > 0 else 1.0
+        return scores
 
 
 def _hit(item: int, words: float, likeness: float | None) -> Hit:
     """Combine the scores; a text without a vector is scored by its words only."""
     score = words if likeness is None else BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness)
     return Hit(item, score, likeness)
-
-
-def _any_of(terms: Sequence[tuple[str, int]]) -> str:
-    return " OR ".join(f'"{term}"' for term, _ in terms)

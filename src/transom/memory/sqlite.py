@@ -1,4 +1,4 @@
-"""Memory in the workspace's database: full text, exact vectors, and relations in a table."""
+"""Memory in the workspace's store: full text, exact vectors, and relations in a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import array
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, compact_json
@@ -23,9 +22,8 @@ from transom.memory.entry import (
     id_of,
 )
 from transom.memory.index import Index, index_steps
-from transom.store import Tables
+from transom.store import Connection, RoomTables, StoreLocation, Value, open_tables
 from transom.store.codec import now
-from transom.store.tables import Connection, Value
 
 T = TypeVar("T")
 
@@ -48,29 +46,33 @@ _ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories
 
 
 class SqliteMemory:
-    """A `Memory` in one SQLite file, safe for several processes. Create it with `open`."""
+    """A `Memory` in the tables of a store, safe for several processes. Create it with `open`."""
 
-    def __init__(self, tables: Tables, embedder: Embedder | None) -> None:
+    def __init__(self, tables: RoomTables, embedder: Embedder | None) -> None:
         self._tables = tables
         self._index = Index(tables, "memories", embedder)
 
     @classmethod
     def open(
-        cls, path: Path | None, embedder: Embedder | None = None, *, read_only: bool = False
+        cls,
+        location: StoreLocation | None,
+        embedder: Embedder | None = None,
+        *,
+        read_only: bool = False,
     ) -> Self:
-        """Open the memory in a database file.
+        """Open the memory in a database.
 
         Args:
-            path: the database file; None for a database in memory.
+            location: the database; None for a database in memory.
             embedder: see `find_embedder`; None: search by words only.
             read_only: only read; the database may lie where nothing can be written.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
         """
-        connect = Tables.open_for_reading if read_only else Tables.open
         try:
-            return cls(connect(path, "memory", _STEPS), embedder)
+            tables = open_tables(location, "memory", _STEPS, read_only=read_only)
+            return cls(tables, embedder)
         except StoreError as error:
             raise _unavailable(error) from error
 
@@ -94,7 +96,7 @@ class SqliteMemory:
     async def retrieve(
         self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None
     ) -> list[Recalled]:
-        where, values = _condition(filters or {})
+        where, values = _condition(self._tables, filters or {})
         return await self._do(lambda: self._search(query, limit, where, values))
 
     async def relate(self, source: str, target: str, relationship: str) -> None:
@@ -107,7 +109,7 @@ class SqliteMemory:
             for end in (source, target):
                 _require(run.execute("SELECT 1 FROM memories WHERE id = ?", (end,)).fetchone(), end)
             run.execute(
-                "INSERT OR IGNORE INTO memory_relations VALUES (?, ?, ?)",
+                "INSERT INTO memory_relations VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (source, relationship, target),
             )
 
@@ -268,7 +270,7 @@ def _require(found: object, key: str) -> None:
         )
 
 
-def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
+def _condition(tables: RoomTables, filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
     """Return a WHERE clause over the metadata, and its parameters."""
     clauses: list[str] = []
     values: list[Value] = []
@@ -277,17 +279,17 @@ def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
             raise InputError(
                 f"{key!r} cannot be filtered by", where="memory", hint="name a key of the metadata"
             )
-        place = f'$."{key}"'
         if isinstance(wanted, dict) and wanted.keys() <= {"from", "to"} and wanted:
             for name, sign in (("from", ">="), ("to", "<=")):
                 if name in wanted:
-                    clauses.append(f"metadata ->> ? {sign} ?")
-                    values += [place, _scalar(key, wanted[name])]
+                    bound = _scalar(key, wanted[name])
+                    numeric = not isinstance(bound, str)
+                    clauses.append(tables.json_compares("metadata", sign, numeric=numeric))
+                    values += [key, bound]
         else:
             among = wanted if isinstance(wanted, list) else [wanted]
-            # `->` returns JSON, so that true and "1" differ from 1.
-            clauses.append(f"metadata -> ? IN ({','.join('?' * len(among))})")
-            values += [place, *(compact_json(one) for one in among)]
+            clauses.append(tables.json_is_among("metadata", len(among)))
+            values += [key, *(compact_json(member) for member in among)]
     return (f"WHERE {' AND '.join(clauses)}" if clauses else "", values)
 
 

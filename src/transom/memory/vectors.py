@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from transom.store import Tables
-from transom.store.tables import Value
+from transom.store import RoomTables, Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 class Vectors:
     """A copy in memory of an index's vectors of one model, updated at each query."""
 
-    def __init__(self, tables: Tables, name: str, model: str) -> None:
+    def __init__(self, tables: RoomTables, name: str, model: str) -> None:
         self._tables = tables
         self._name = name
         self._model = model
@@ -91,7 +90,7 @@ class Vectors:
 
 
 def allowed_of(
-    tables: Tables, items: Sequence[int], among: str, values: Sequence[Value]
+    tables: RoomTables, items: Sequence[int], among: str, values: Sequence[Value]
 ) -> set[int]:
     """Return which of the numbers a SELECT yields; fast even if it yields many."""
     sql = (

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from transom.errors import EgressError, NeedsModel, ProviderError, ReplyError, TransomError
-from transom.llm import Chain, Reply, Request, render
+from transom.llm import Chain, Reply, Request, Usage, render
 from transom.llm.attempts import of_provider
 from transom.llm.egress import EgressPolicy
 from transom.telemetry import Span, current_span, keys
@@ -109,11 +109,11 @@ def log_reply(request: Request, reply: Reply, policy: EgressPolicy, began: float
     """
     if not _log.isEnabledFor(logging.INFO):
         return
-    usage, seconds = reply.usage, time.monotonic() - began
-    tokens = (
-        f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), {usage.output_tokens} out"
-    )
-    ending = f"answered by {reply.by}, {tokens}, {seconds:.2f} s"
+    usage, ending = reply.usage, f"answered by {reply.by}"
+    if usage != Usage():  # rules spend no tokens, and some servers report none
+        ending += f", {usage.input_tokens} tokens in ({usage.cached_tokens} cached)"
+        ending += f", {usage.output_tokens} out"
+    ending += f", {time.monotonic() - began:.2f} s"
     _log_texts(request, ending, reply.text, policy)
 
 

@@ -39,7 +39,7 @@ from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
 from transom.runs.tool_calls import HandlerScope, refuse_in_tool_call
 from transom.runs.walk import MapResult, folder_of
-from transom.runs.workspace import RunLease, RunLock, Workspace, run_key, trace_id
+from transom.runs.workspace import RunLease, Workspace, run_key, trace_id
 from transom.store import Store
 from transom.telemetry import Redactor, Telemetry, current_span, keys
 
@@ -60,7 +60,7 @@ class Run(RunHost):
         self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain
     ) -> None:
         self.workspace = workspace
-        lock = RunLock(workspace.state_dir / "locks", run_id, folder.parent.name)
+        lock = workspace.hold_run(store, run_id, folder.parent.name)
         redact = Redactor(secrets=chain.secrets)
         telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._lease = RunLease(run_id, telemetry.close, lock.release)

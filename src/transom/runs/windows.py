@@ -226,6 +226,14 @@ def journaled_calls(
     return calls, {provider: monitor.savings() for provider, monitor in monitors.items()}
 
 
+def window_tokens(reply: Mapping[str, Any]) -> int:
+    """Return the size of a journaled call's window: as its server reported it, else an estimate."""
+    reported = int(reply["reply"]["usage"]["input_tokens"])
+    if reported or not reply.get("size"):
+        return reported
+    return TokenCorrection().tokens(Measure(*reply["size"]))
+
+
 def recording_of(
     store: Store,
     records: Sequence[Record],

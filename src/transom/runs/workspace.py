@@ -17,7 +17,16 @@ from typing import Any
 from transom.canonical import Json, digest
 from transom.errors import InputError, RunBusy, RunError
 from transom.runs.recognising import FOLDER
-from transom.store import SqliteStore, is_network
+from transom.store import (
+    Lease,
+    LeasingStore,
+    PostgresAddress,
+    Store,
+    StoreLocation,
+    is_network,
+    open_store,
+    open_store_for_reading,
+)
 from transom.store.sqlite_errors import is_read_only, read_only_error
 from transom.telemetry.otlp import Exporter
 from transom.telemetry.otlp import exporter as configured
@@ -33,26 +42,31 @@ def find_workspace(start: Path) -> Path:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where runs live: the folder `.transom`; the database lies in `state_dir`, and traces go to
-    `exporter`, too.
+    """Where runs live: the folder `.transom`; the database lies in `state_dir`, unless `server`
+    is the address of another one. Traces go to `exporter`, too.
     """
 
     root: Path
     state_dir: Path = field(kw_only=True)
     exporter: Exporter | None = None
+    server: PostgresAddress | None = None
 
     @staticmethod
     def at(
-        root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
+        root: Path | str,
+        *,
+        state_dir: Path | None = None,
+        exporter: Exporter | None = None,
+        store: str | None = None,
     ) -> Workspace:
         """Open or make a workspace; InputError if its folder cannot be made, StoreError if it is
-        read-only.
+        read-only. `store` is the address of a PostgreSQL database to use instead of a file.
 
         Without a `state_dir` a network filesystem moves the database to the user's local state
         folder, since SQLite's write-ahead log does not work there. Without an `exporter` the
         variables of OpenTelemetry are looked at.
         """
-        workspace = Workspace.known(root, state_dir=state_dir, exporter=exporter)
+        workspace = Workspace.known(root, state_dir=state_dir, exporter=exporter, store=store)
         root = workspace.root
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -71,7 +85,11 @@ class Workspace:
 
     @staticmethod
     def known(
-        root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None
+        root: Path | str,
+        *,
+        state_dir: Path | None = None,
+        exporter: Exporter | None = None,
+        store: str | None = None,
     ) -> Workspace:
         """Return the workspace of a folder for looking at it: nothing is made, and the folder need
         not be there. For the arguments see `at`.
@@ -81,7 +99,8 @@ class Workspace:
         if not state_dir and is_network(root):
             local = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
             chosen = local / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
-        return Workspace(root, state_dir=chosen, exporter=exporter or configured())
+        server = PostgresAddress(store) if store else None
+        return Workspace(root, state_dir=chosen, exporter=exporter or configured(), server=server)
 
     def check_writable(self) -> None:
         """Raise StoreError if the workspace is there and can only be read."""
@@ -93,21 +112,53 @@ class Workspace:
 
     @property
     def database(self) -> Path:
+        """The SQLite file of a workspace without a server."""
         return self.state_dir / "state.db"
+
+    @property
+    def store_location(self) -> StoreLocation:
+        """The workspace's database."""
+        return self.server or self.database
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a database to look at."""
+        return self.server is not None or self.database.is_file()
 
     @property
     def traces(self) -> Path:
         return self.root / "traces"
 
-    def open_store(self, *, after_append: Callable[[int], None] | None = None) -> SqliteStore:
+    def open_store(self, *, after_append: Callable[[int], None] | None = None) -> Store:
         """Open the workspace's database."""
-        return SqliteStore.open(self.database, after_append=after_append)
+        return open_store(self.store_location, after_append=after_append)
 
-    def open_store_for_reading(self) -> SqliteStore:
+    def open_store_for_reading(self) -> Store:
         """Open the workspace's database, or an empty one if there is none. The workspace may be
         read-only.
         """
-        return SqliteStore.open_for_reading(self.database if self.database.is_file() else None)
+        return open_store_for_reading(self.store_location)
+
+    def hold_run(self, store: Store, run_id: str, name: str) -> Lease:
+        """Hold a run for this process, until the lease is released.
+
+        A file locks a run of a SQLite database. Processes that share a database over the network
+        see no common file, so the database grants the lease.
+
+        Raises:
+            RunBusy: another process holds it, or this one does.
+        """
+        if not isinstance(store, LeasingStore):
+            return RunLock(self.state_dir / "locks", run_id, name)
+        stream = f"run/{run_id}"
+        lease = store.hold(stream)
+        if lease is None:
+            holder = store.holder_of(stream) or "another process"
+            raise RunBusy(
+                f"{holder} has run {run_id} of {name} open",
+                hint="wait for it to end, then try again; after a crash it is free in 10 seconds",
+            )
+        return lease
 
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""

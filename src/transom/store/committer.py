@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from transom.errors import TransomError
 from transom.store.sqlite_errors import primary_code, store_error
@@ -22,7 +22,8 @@ _QUICK = 0.005  # seconds that a commit may block the event loop
 PROVEN = 3
 """Number of quick commits in a row after which the next one is expected to be quick."""
 
-Work = Callable[[sqlite3.Connection], Any]
+Work = Callable[[Any], Any]
+"""A write: called with a connection of the store's database."""
 
 
 @dataclass(slots=True)
@@ -42,6 +43,48 @@ class CommitOutcome:
 
     result: Any = None
     error: BaseException | None = None
+
+
+class TransactionRunner(Protocol):
+    """Commits the jobs of a `Writer`, each batch in one transaction.
+
+    Attributes:
+        commits: number of transactions so far.
+        quick: number of quick commits in a row; from `PROVEN` on, the event loop may commit.
+    """
+
+    commits: int
+    quick: int
+
+    def commit(self, batch: Sequence[Job]) -> list[CommitOutcome]:
+        """Commit all jobs in one transaction, or, if one fails, each in its own."""
+        ...
+
+    def commit_at_once(self, batch: Sequence[Job]) -> list[CommitOutcome] | None:
+        """Do the same in the event loop; None if that would wait for another process."""
+        ...
+
+    def close(self) -> None:
+        """Release the connection."""
+        ...
+
+
+def commit_separately(
+    batch: Sequence[Job], commit: Callable[[Sequence[Job]], list[CommitOutcome]]
+) -> list[CommitOutcome]:
+    """Commit each job of a failed batch in its own transaction, so that it affects no other.
+
+    If an append that the caller did not wait for fails, later jobs of its stream fail too: they may
+    depend on it.
+    """
+    broken: dict[str, CommitOutcome] = {}
+    outcomes = []
+    for job in batch:
+        outcome = broken.get(job.stream) or commit([job])[0]
+        if outcome.error and job.soon:
+            broken[job.stream] = CommitOutcome(error=outcome.error)
+        outcomes.append(outcome)
+    return outcomes
 
 
 class Committer:
@@ -69,25 +112,13 @@ class Committer:
         self._has_log = False
 
     def commit(self, batch: Sequence[Job]) -> list[CommitOutcome]:
-        """Commit all jobs in one transaction, or, if one fails, each in its own.
-
-        If an append that the caller did not wait for fails, later jobs of its stream fail too: they
-        may depend on it.
-        """
+        """Commit all jobs in one transaction, or, if one fails, each in its own."""
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, self._patience)]
         except Exception as error:  # noqa: BLE001 - re-raised, typed, where the job is awaited
             if len(batch) == 1 or primary_code(error) == sqlite3.SQLITE_BUSY:
                 return [CommitOutcome(error=store_error(error, self._path)) for _ in batch]
-        # A failed write must not affect the others: each gets its own transaction.
-        broken: dict[str, CommitOutcome] = {}
-        outcomes = []
-        for job in batch:
-            outcome = broken.get(job.stream) or self.commit([job])[0]
-            if outcome.error and job.soon:
-                broken[job.stream] = CommitOutcome(error=outcome.error)
-            outcomes.append(outcome)
-        return outcomes
+        return commit_separately(batch, self.commit)
 
     def commit_at_once(self, batch: Sequence[Job]) -> list[CommitOutcome] | None:
         """Do the same without waiting for another process; None if nothing could be done at

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from transom.canonical import Json
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -131,3 +133,148 @@ class Store(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+class Lease(Protocol):
+    """The right of this process to write to a stream, until it is released."""
+
+    def release(self) -> None:
+        """Free the stream after the writes that were begun; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class LeasingStore(Protocol):
+    """A store that processes on several machines share: no file can lock its streams."""
+
+    def hold(self, stream: str) -> Lease | None:
+        """Take the lease of a stream for this store; None if it is taken already.
+
+        A lease is renewed until it is released. That of a process that died, or was cut off from
+        the database, expires after some seconds. Once another store has taken the stream, every
+        append of the former holder raises `StoreError`, and changes nothing.
+        """
+        ...
+
+    def holder_of(self, stream: str) -> str:
+        """Return the host and the process that hold a stream now, `HOST:PID`; "" if none does."""
+        ...
+
+
+Value: TypeAlias = str | int | float | bytes | None
+"""A parameter of an SQL statement."""
+
+
+class StatementResult(Protocol):
+    """The result of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """Number of changed rows."""
+        ...
+
+    def fetchone(self) -> Any:
+        """Return the next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """Return all further rows."""
+        ...
+
+
+class Connection(Protocol):
+    """The argument of a transaction's function."""
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> StatementResult:
+        """Run a statement with `?` for its values in turn, or `?1` for the first one."""
+        ...
+
+
+class WordIndex(Protocol):
+    """A full-text index of a room: words and tags by number, scored with BM25.
+
+    Words are given as stems of letters, digits and `.+-`. Scores are above zero, higher is better,
+    and the same in all stores.
+    """
+
+    def put(self, run: Connection, item: int, stems: Sequence[str], tags: Sequence[str]) -> None:
+        """Index a text, or replace it, in the caller's transaction."""
+        ...
+
+    def remove(self, run: Connection, item: int) -> None:
+        """Remove a text, in the caller's transaction."""
+        ...
+
+    def counts(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+        """Return the terms that occur, each with the number of its texts."""
+        ...
+
+    def containing(self, terms: Sequence[str], limit: int) -> list[tuple[int, list[str]]]:
+        """Return the newest texts that have one of these words: number and words; no tags."""
+        ...
+
+    def best(
+        self, terms: Sequence[str], limit: int, among: str = "", values: Sequence[Value] = ()
+    ) -> list[tuple[int, float]]:
+        """Return number and score of the best texts, best first; ties in the order of numbers.
+
+        Args:
+            terms: words or tags of which a text must have one.
+            limit: their largest number.
+            among, values: a SELECT of the numbers of the allowed texts, and its parameters.
+        """
+        ...
+
+
+class RoomTables(Protocol):
+    """A room's own tables in the database: SQL that all stores speak, synchronous, for any number
+    of threads and processes.
+
+    A write returns once it is committed: it then survives `kill -9`, and other processes see it.
+
+    Attributes:
+        read_only: whether every write is refused.
+    """
+
+    read_only: bool
+
+    def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
+        """Return all rows of a statement; see `Connection.execute`."""
+        ...
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one transaction without other writers; returns its result."""
+        ...
+
+    def word_index(self, name: str) -> WordIndex:
+        """Return the full-text index that a step created with `WordIndexStep(name)`."""
+        ...
+
+    def json_is_among(self, column: str, count: int) -> str:
+        """Return the condition that a member of a JSON object is one of some JSON texts.
+
+        Its parameters are the member's name and `count` texts.
+        """
+        ...
+
+    def json_compares(self, column: str, sign: str, *, numeric: bool) -> str:
+        """Return the condition that compares a member of a JSON object with a number, or a text.
+
+        Its parameters are the member's name and the value. A number is less than every text.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connection; closing twice is allowed."""
+        ...
+
+
+@dataclass(frozen=True)
+class WordIndexStep:
+    """A step of a room's migrations that creates a full-text index."""
+
+    name: str
+
+
+MigrationStep: TypeAlias = Sequence[str | WordIndexStep]
+"""Statements that lead from one version of a room's tables to the next."""

@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 
 from transom.errors import StoreError
+from transom.store.protocol import Connection, MigrationStep, Value
 from transom.store.reading import connect_for_reading
 from transom.store.sqlite import IN_MEMORY, connect_for_writing
 from transom.store.sqlite_errors import is_read_only, typed_errors
+from transom.store.sqlite_words import SqliteWordIndex, creation_of
 
 T = TypeVar("T")
-Connection: TypeAlias = sqlite3.Connection
-"""The argument of a transaction's function."""
-Value: TypeAlias = str | int | float | bytes | None
 _BUSY_SECONDS = 30.0
 
 
@@ -42,7 +41,7 @@ class Tables:
         self._closed = False
 
     @classmethod
-    def open(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
+    def open(cls, path: Path | None, room: str, steps: Sequence[MigrationStep]) -> Self:
         """Open the database, creating it if missing, and bring the room's tables up to date.
 
         Args:
@@ -70,7 +69,7 @@ class Tables:
         return tables
 
     @classmethod
-    def open_for_reading(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
+    def open_for_reading(cls, path: Path | None, room: str, steps: Sequence[MigrationStep]) -> Self:
         """Open a database that is only read. It may lie where nothing can be written.
 
         Args:
@@ -107,7 +106,7 @@ class Tables:
         return cls.open(path, room, steps)
 
     @classmethod
-    def _empty(cls, room: str, steps: Sequence[Sequence[str]]) -> Self:
+    def _empty(cls, room: str, steps: Sequence[MigrationStep]) -> Self:
         tables = cls.open(None, room, steps)
         tables._connection.execute("PRAGMA query_only = ON")
         tables.read_only = True
@@ -118,7 +117,8 @@ class Tables:
         tables are closed.
         """
         with self._using() as connection:
-            return connection.execute(sql, values).fetchall()
+            rows: list[Any] = connection.execute(sql, values).fetchall()
+            return rows
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction without other writers; its result after the commit, or a
@@ -135,6 +135,19 @@ class Tables:
                 raise
             return result
 
+    def word_index(self, name: str) -> SqliteWordIndex:
+        """Return a full-text index; see `RoomTables`."""
+        return SqliteWordIndex(self.query, name)
+
+    def json_is_among(self, column: str, count: int) -> str:
+        """Return a condition; see `RoomTables`."""
+        # `->` returns JSON, so that true and "1" differ from 1.
+        return f"{column} -> ('$.\"' || ? || '\"') IN ({','.join('?' * count)})"
+
+    def json_compares(self, column: str, sign: str, *, numeric: bool) -> str:  # noqa: ARG002
+        """Return a condition; see `RoomTables`. SQLite knows the types of the values."""
+        return f"{column} ->> ('$.\"' || ? || '\"') {sign} ?"
+
     def close(self) -> None:
         """Close the connection; closing twice is allowed."""
         with self._lock:
@@ -148,19 +161,19 @@ class Tables:
                 raise StoreError("the tables are closed", where=str(self._path))
             yield self._connection
 
-    def _upgrade(
-        self, connection: sqlite3.Connection, room: str, steps: Sequence[Sequence[str]]
-    ) -> None:
+    def _upgrade(self, connection: Connection, room: str, steps: Sequence[MigrationStep]) -> None:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS rooms (room TEXT PRIMARY KEY, version INTEGER) WITHOUT"
             " ROWID"
         )
         for step in steps[self._version(connection, room, len(steps)) :]:
             for statement in step:
-                connection.execute(statement)
+                parts = (statement,) if isinstance(statement, str) else creation_of(statement.name)
+                for part in parts:
+                    connection.execute(part)
         connection.execute("INSERT OR REPLACE INTO rooms VALUES (?, ?)", (room, len(steps)))
 
-    def _version(self, connection: sqlite3.Connection, room: str, newest: int) -> int:
+    def _version(self, connection: Connection, room: str, newest: int) -> int:
         """Return the version of the room's tables; 0 if there are none."""
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'rooms'").fetchone():
             return 0

@@ -14,13 +14,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
 from transom.errors import StoreError
-from transom.store.committer import PROVEN, CommitOutcome, Committer, Job, Work
+from transom.store.committer import PROVEN, CommitOutcome, Job, TransactionRunner, Work
+from transom.store.location import StoreLocation
 
 _GATHERING = 0.02  # seconds that a write without a waiting caller waits to share the next commit
 _TURN = 0.005  # seconds after which a task that commits in the event loop yields to others
@@ -32,10 +32,13 @@ class Writer:
     """
 
     def __init__(
-        self, committer: Committer, path: Path, after_append: Callable[[int], None] | None = None
+        self,
+        committer: TransactionRunner,
+        location: StoreLocation,
+        after_append: Callable[[int], None] | None = None,
     ) -> None:
         self._committer = committer
-        self._path = path
+        self._location = location
         self._after_append = after_append
         self._appends = 0
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
@@ -128,7 +131,7 @@ class Writer:
 
     def _hold(self, job: Job) -> None:
         if self._closed:
-            raise StoreError("the store is closed", where=str(self._path))
+            raise StoreError("the store is closed", where=str(self._location))
         self._held.append(job)
 
     def _push(self, batch: list[Job], awaited: str = "") -> None:

@@ -18,7 +18,7 @@ LeftBy = Callable[[str], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class DevAttempt:
     """What Dev left in its worktree.
 
     Attributes:
@@ -33,7 +33,7 @@ class Attempt:
 
 
 async def work_without_byproducts(
-    here: Git, attempt: Attempt, left_by: LeftBy
+    here: Git, attempt: DevAttempt, left_by: LeftBy
 ) -> tuple[str, tuple[str, ...]]:
     """Return the tree of a worktree's files without the tests' by-products, and these.
 

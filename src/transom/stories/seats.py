@@ -15,7 +15,7 @@ from transom.formats.yaml_files import dump_yaml
 from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, shown_in
 from transom.llm import Block, Role, Tier, ToolSpec, Usage
 from transom.runs import Artifact, Question, Stage, model_file
-from transom.stories.byproducts import Attempt, work_without_byproducts
+from transom.stories.byproducts import DevAttempt, work_without_byproducts
 from transom.stories.decisions import Seat, read_reply
 from transom.stories.handoff import StoryHandoff, now
 from transom.stories.merge import tested
@@ -268,7 +268,7 @@ class Seats:
             strayed += f"; what it left is kept on {kept}"
         message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
         listed = read_reply(reply).files
-        attempt = Attempt(start, listed, self.leftovers)
+        attempt = DevAttempt(start, listed, self.leftovers)
         tree, left_out = await work_without_byproducts(here, attempt, self._left_by_tests)
         if not left_out:
             head = await here.commit_all(message)

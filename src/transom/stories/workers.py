@@ -31,7 +31,6 @@ from transom.llm import (
     render,
 )
 from transom.llm.deltas import OnDelta, tell
-from transom.llm.tokens import estimate_tokens
 from transom.sandbox import run_openly
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import AgentValidator, StoryHandoff
@@ -58,8 +57,8 @@ class _Worker(Provider):
         text = await self.work(
             request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}}
         )
-        usage = Usage(self.estimate_tokens(request), estimate_tokens(text))
-        return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
+        # The tokens of an external agent are unknown, and a recorded reply spends none.
+        return tell(Reply((Text(text),), usage=Usage(), by=self.name), on_delta)
 
     async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         raise NotImplementedError

@@ -19,7 +19,7 @@ from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
-from transom.tools.mcp_connection import Connection, Refused, Server, Unanswered, first
+from transom.tools.mcp_connection import Refused, Server, ServerConnection, Unanswered, first
 from transom.tools.schema import AT_THE_TOP
 
 _URLS = ("http://", "https://")
@@ -124,7 +124,7 @@ class McpServer:
         self._redact = Redactor(
             {**os.environ, **self._environ}, _secrets(self._server, self._headers)
         )
-        self._connection: Connection
+        self._connection: ServerConnection
         self.tools: tuple[ToolDefinition, ...] = ()
 
     @property
@@ -144,7 +144,9 @@ class McpServer:
             raise ToolError(
                 "tools of MCP servers need the extra mcp", hint=install_hint("mcp")
             ) from error
-        self._connection = Connection(self._server, self._headers, self._environ, self._seconds)
+        self._connection = ServerConnection(
+            self._server, self._headers, self._environ, self._seconds
+        )
         try:
             found = await self._connection.ask(self._listed)
             self._terms.check_named([one.name for one in found], self.name)

@@ -30,7 +30,7 @@ class Refused(Exception):
     """The server rejected the arguments: nothing was done. The cause is its answer."""
 
 
-class Connection:
+class ServerConnection:
     """A connection to one server, made within so many seconds. A request opens it where it is
     not open.
     """

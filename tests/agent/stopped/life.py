@@ -197,7 +197,7 @@ class Life:
                 raise Gone
             await self.note_lost()
             talk: Any = agent._session
-            if message and (talk is None or _asked(talk.state) != message):
+            if message and (talk is None or _asked(talk.log.state) != message):
                 step = lambda: agent.send(message)  # noqa: E731  # as short as the others
             else:
                 step = agent.resume

@@ -26,7 +26,7 @@ from transom.cli.checking import answer_of
 from transom.cli.options import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
-from transom.store import SqliteStore
+from transom.store import Store
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "examples" / "checks" / "data"
@@ -73,7 +73,7 @@ class Written(session.Session):
         object.__setattr__(written, "author", author)
         return written
 
-    def chain(self, store: SqliteStore | None = None, spec: str | None = None, **_: Any) -> Chain:
+    def chain(self, store: Store | None = None, spec: str | None = None, **_: Any) -> Chain:
         return Chain((ScriptedProvider(self.author.answer, name=BY),))
 
 

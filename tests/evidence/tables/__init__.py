@@ -12,9 +12,16 @@ FOLDER = Path(__file__).parent
 FEWEST_FORMS = 6
 
 
+def load_document(name: str) -> dict[str, Any]:
+    """Return a whole table."""
+    document = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert isinstance(document, dict)
+    return document
+
+
 def load_rows(name: str, section: str) -> list[dict[str, Any]]:
     """Return the rows of a section, each with its kind and an id."""
-    document = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    document = load_document(name)
     rows = []
     for kind, forms in document[section].items():
         for row in forms:

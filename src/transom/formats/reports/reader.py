@@ -11,8 +11,9 @@ have no effect in a state is skipped from then on, without regard to its digits.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,7 @@ from transom.formats.reports.section import (
     holds_in_part,
     without_spans,
 )
+from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
 from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
 
 LONGEST_LINE: Final = 20_000
@@ -35,6 +37,8 @@ LONGEST_LINE: Final = 20_000
 _ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
 _MOST_SHAPES: Final = 100_000
 _MOST_HELD: Final = 100
+# A JSON document is held as a whole; a cut one is not well-formed, and is reported as such.
+_MOST_PIECES_OF_JSON: Final = 64
 _SHOWN_OF_LONG_LINE: Final = 200
 # Rules, underlines and empty rows of tables belong to any report.
 _FRAME: Final = re.compile(r"[-+=|*#_.~/:<>\s]*")
@@ -56,13 +60,27 @@ def read_report_text(
     text: str, formats: Sequence[CompiledFormat], path: str = "report"
 ) -> FileReading:
     """Recognise and read a report that is held in memory."""
-    return _read([clean(text)] if text else [], path, formats)
+    return _read(iter([clean(text)] if text else []), path, formats)
 
 
-def _read(pieces: Iterable[str], path: str, formats: Sequence[CompiledFormat]) -> FileReading:
-    file_pass = FilePass(path, [each for each in formats if not each.model.tree])
-    for piece in pieces:
-        file_pass.take_piece(piece)
+def _read(pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]) -> FileReading:
+    file_pass = FilePass(path, formats)
+    first = next(pieces, "")
+    kind = kind_of_tree(first)
+    if kind is None:
+        for piece in itertools.chain([first] if first else [], pieces):
+            file_pass.take_piece(piece)
+        return file_pass.finish()
+    everything = itertools.chain([first], pieces)
+    if kind == "xml":
+        lines = xml_lines(everything)
+    else:
+        lines = json_lines("".join(itertools.islice(everything, _MOST_PIECES_OF_JSON)))
+    for number, line in lines:
+        file_pass.take_line(number, line)
+    # The rest of a document that is too long is passed over, for the digest of the file.
+    for _ in everything:
+        pass
     return file_pass.finish()
 
 
@@ -182,8 +200,7 @@ class FilePass:
     def take_piece(self, piece: str) -> None:
         """Read a piece of whole lines."""
         text = piece.removesuffix("\n")
-        zeroed = text.encode("utf-8", "surrogatepass").translate(_ZEROS)
-        shapes = zeroed.decode("utf-8", "surrogatepass").split("\n")
+        shapes = _zeroed(text).split("\n")
         lines = text.split("\n")
         first = self._number
         skipped = self._state.skipped
@@ -195,6 +212,11 @@ class FilePass:
             # While lines are held, each one is wanted.
             skipped = self._state.skipped if self._held is None else set()
         self._number = first + len(shapes)
+
+    def take_line(self, number: int, line: str) -> None:
+        """Read a line that stands for a part of line `number` of the file."""
+        self._number = max(self._number, number)
+        self._take(number, line, _zeroed(line))
 
     def finish(self) -> FileReading:
         """Return the reading of the whole file."""
@@ -437,6 +459,12 @@ class FilePass:
         if self._report is not None:
             self._report.close(last_line)
             self._report = None
+
+
+def _zeroed(text: str) -> str:
+    """Return a text with zeros for its digits."""
+    zeroed = text.encode("utf-8", "surrogatepass").translate(_ZEROS)
+    return zeroed.decode("utf-8", "surrogatepass")
 
 
 def _any_begin(formats: Sequence[CompiledFormat]) -> re.Pattern[str]:

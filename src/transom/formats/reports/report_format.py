@@ -11,6 +11,8 @@ identity. These groups have a meaning of their own:
 - `unit`: the unit of the rows that take it, or of the row itself.
 - `columns` and `cells`: the heads of a table's columns, and the values of a row below them,
   separated by `|`.
+
+A tree (XML, JSON) is read as lines, too, which `trees` makes of it.
 """
 
 from __future__ import annotations
@@ -191,7 +193,6 @@ class ReportFormat(_Part):
         tool: the program that prints it.
         title: what the report is, for people.
         seen: from where the format is known.
-        tree: the Python module that reads the format if it is a tree (XML, JSON) and not lines.
         is_log: most lines are not about the matter and may be unknown. In other formats each line
             must be known.
         repeats: the report is printed many times, such as a path; all of them are one section.
@@ -215,10 +216,9 @@ class ReportFormat(_Part):
     tool: str
     title: str
     seen: Provenance
-    tree: str = ""
     is_log: bool = False
     repeats: bool = False
-    begins: tuple[Pattern, ...] = ()
+    begins: tuple[Pattern, ...] = Field(min_length=1)
     confirmed_by: tuple[Pattern, ...] = ()
     ends: tuple[Pattern, ...] = ()
     end_is_last: bool = True
@@ -235,9 +235,6 @@ class ReportFormat(_Part):
     @model_validator(mode="after")
     def _check(self) -> ReportFormat:
         """Raise a `ValueError` if the parts of the format do not fit together."""
-        if bool(self.tree) == bool(self.begins):
-            message = "a format has either begins or tree"
-            raise ValueError(message)
         for row in self.rows:
             if row.part and row.part not in self.parts:
                 message = f"there is no part {row.part!r}"

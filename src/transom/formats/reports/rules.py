@@ -29,7 +29,7 @@ RuleKind = Literal[
 ]
 RESERVED_GROUPS = frozenset({"value", "text", "free", "unit", "cells", "columns"})
 
-_COUNT = re.compile(r"\{\d*,?\d*\}")
+_COUNT = re.compile(r"\{\d*(?:,\d*)?\}")
 _GROUP_NAME = re.compile(r"\(\?P[<=]\w+[>)]")
 _CLASS_DIGITS = re.compile(r"\d-\d|\d")
 

@@ -1,0 +1,80 @@
+"""Acceptances: a person accepts that an item stays unchecked until a day."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from transom.canonical import Json
+from transom.checklist.item import AcceptEntry, Item
+from transom.checklist.item_writer import add_to_item
+from transom.checklist.results import Acceptance
+from transom.errors import InputError
+
+KEY = "accept"
+_JUDGED = ("PASS", "FAIL")
+
+
+def new_acceptance(by: str, reason: str, until: str, where: str) -> dict[str, Json]:
+    """Return the entry that an item's file gets.
+
+    Raises:
+        InputError: who, why or the day is missing, or the day is over. `where` names the run.
+    """
+    last_day = _last_day(until)
+    for option, text in (("--by", by), ("--reason", reason)):
+        if not text.strip():
+            hint = "pass --by NAME, --reason TEXT and --until DATE"
+            raise InputError(f"{option} is missing", where=where, hint=hint)
+    return {"by": by.strip(), "reason": reason.strip(), "until": last_day.isoformat()}
+
+
+def require_unjudged(kind: str, status: str | None, where: str) -> None:
+    """Refuse an acceptance for a run that checks no item, or that judged it.
+
+    Raises:
+        InputError: it does; the message says what to do instead. `where` names the run.
+    """
+    if kind != "check":
+        hint = "name the run of an item: transom runs list"
+        raise InputError("this run is not the check of one item", where=where, hint=hint)
+    if status in _JUDGED:
+        hint = "waive violations with `waivers` in the item"
+        raise InputError(f"the item was judged: {status}", where=where, hint=hint)
+    if status == "ERROR":
+        hint = "correct the error; only an item that needs a person or a model can be accepted"
+        raise InputError("the check ended with an error", where=where, hint=hint)
+
+
+def write_acceptance(item: Item, entry: dict[str, Json]) -> None:
+    """Add an acceptance to the item's file.
+
+    Raises:
+        InputError: the item has one already.
+    """
+    if item.accept:
+        problem = f"the item is accepted by {item.accept.by} until {item.accept.until} already"
+        raise InputError(problem, where=item.where(item.accept.line), hint=f"change `{KEY}` there")
+    add_to_item(item, KEY, entry)
+
+
+def acceptance_on(accept: AcceptEntry, day: str) -> Acceptance:
+    """Return an item's acceptance as it stands on a day."""
+    return Acceptance(
+        by=accept.by,
+        reason=accept.reason,
+        until=accept.until,
+        state="holds" if day <= accept.until else "ended",
+    )
+
+
+def _last_day(text: str) -> date:
+    """Return the day of `--until`, which must not be over."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(
+            f"{text!r} is not a date", where="--until", hint="write it as 2026-01-31"
+        ) from error
+    if day < date.today():
+        raise InputError(f"{text} is over", where="--until", hint="name today or a later day")
+    return day

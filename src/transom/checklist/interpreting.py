@@ -1,0 +1,135 @@
+"""Interpretations of a description that the rules do not understand: which come close, what a
+person chooses, and how the choice is written into the item's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from transom.canonical import Json
+from transom.checklist.item import Item, load_item
+from transom.checklist.item_writer import add_to_item
+from transom.checklist.pipeline import Places, own_files
+from transom.checklist.results import ReadingRow, SpecResult
+from transom.checklist.rules import load_knowledge
+from transom.checklist.rules.meaning import KEY, check_reads_as, said
+from transom.checklist.rules.nearby import near_readings
+from transom.checklist.rules.preview import evidence_of
+from transom.checklist.rules.reading import WHERE
+from transom.errors import InputError, Paused
+from transom.runs import Run
+
+NONE: Final = "none of these"
+
+AskNow: TypeAlias = Callable[[str, Sequence[str]], tuple[str, str]]
+"""Asks a person who is present: question and options in, the option and the person's name out; the
+option is empty if the person wants to answer later.
+"""
+
+
+def load_understood(path: Path, knowledge_folders: Sequence[Path], *, strict: bool) -> Item:
+    """Read an item, and check its `reads_as` against the knowledge in these folders.
+
+    Raises:
+        InputError: the file is no item, or its `reads_as` names something unknown.
+    """
+    item = load_item(path, strict=strict)
+    if item.reads_as:
+        check_reads_as(item, load_knowledge(knowledge_folders))
+    return item
+
+
+async def interpret(
+    run: Run,
+    item: Item,
+    places: Places,
+    result: SpecResult,
+    knowledge_folders: Sequence[Path],
+    ask_now: AskNow | None = None,
+) -> SpecResult | None:
+    """Add the interpretations that come close to a result, if the rules did not understand it.
+
+    Args:
+        run: the run that asks.
+        item: the item.
+        places: where its files are looked for.
+        result: the result of the specification.
+        knowledge_folders: the folders of the settings with report formats.
+        ask_now: asks a person who is present; without it the question waits.
+
+    Returns:
+        The result; None if a person chose an interpretation. Then the choice is in the item's
+        file, and the run can go on.
+    """
+    is_understood = not any(row.where.startswith(WHERE) for row in result.needs_model)
+    if item.reads_as or is_understood:
+        return result
+    rows = _interpretations(item, places, run.folder, knowledge_folders)
+    if rows:
+        choice = await _choose(run, item, rows, ask_now)
+        if choice:
+            write_interpretation(item, *choice)
+            return None
+    command = None
+    if rows and run.state.waiting:
+        command = f"transom answer {run.id} --choose N --by NAME"
+    return result.model_copy(update={"readings": rows, "choose": command})
+
+
+def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> None:
+    """Add `reads_as` to the item's file."""
+    add_to_item(item, KEY, reads_as, f"chosen by {person or 'a person'}")
+
+
+def _interpretations(
+    item: Item, places: Places, folder: Path, knowledge_folders: Sequence[Path]
+) -> tuple[ReadingRow, ...]:
+    """Return the interpretations that come close, with what the current files give for each."""
+    knowledge = load_knowledge(knowledge_folders)
+    try:
+        files = own_files(item, places.roots(item, folder))
+    except InputError:
+        files = ()  # an ItemSpec can be written before a variable is defined
+    values = {}
+    if item.requirements:
+        values["requirements"] = item.requirements.value
+    if item.waivers:
+        values["waivers"] = item.waivers.value
+    rows = []
+    for reading in near_readings(item.description, knowledge, **values):
+        row = ReadingRow(
+            says=said(reading, knowledge),
+            reads_as=reading.to_json(),
+            evidence=evidence_of(reading, knowledge, files),
+        )
+        rows.append(row)
+    return tuple(rows)
+
+
+async def _choose(
+    run: Run, item: Item, rows: Sequence[ReadingRow], ask_now: AskNow | None
+) -> tuple[dict[str, Json], str] | None:
+    """Return the interpretation that a person chose, and the person's name.
+
+    None if the person wants none of them, or nobody has answered yet.
+    """
+    description = " ".join(item.description.split())
+    question = f'What does the description of {item.item_id} mean: "{description}"?'
+    options = (*(row.says for row in rows), NONE)
+    try:
+        answer = await run.ask(KEY, question, options=options)
+    except Paused:
+        if ask_now is None:
+            return None
+        shown = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
+        option, person = ask_now(question, shown)
+        if not option:
+            return None
+        await run.decide(options[shown.index(option)], KEY, by=person)
+        answer = await run.ask(KEY, question, options=options)
+    for row in rows:
+        if row.says == answer.text:
+            return row.reads_as, answer.by
+    return None

@@ -1,0 +1,195 @@
+"""Lines that a person marks in the input files of an item, and what they teach.
+
+`check teach` collects marks such as `good sta.log:118`; here they become lines of the files, a
+lesson (`teach`), and a report format in the person's own folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+from transom.checklist.item import Item
+from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
+from transom.errors import InputError
+from transom.formats.text_files import TextFile
+from transom.runs import write_file
+from transom.runs.artifact import set_aside
+
+Marks: TypeAlias = Sequence[tuple[str, str]]
+"""What a line is (`good`, `bad`, `beside`, `end`), and `FILE:LINE`. `end` with `none` says that no
+line ends a whole log.
+"""
+
+MARK_NAMES: Final[tuple[Mark, ...]] = get_args(Mark)
+END: Final = "end"
+NO_END: Final = "none"
+
+NumberedLine: TypeAlias = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What the marks teach so far.
+
+    Attributes:
+        lesson: the patterns.
+        open_ended: the files in which no line shows that they are complete, unless the person said
+            that there is no such line.
+    """
+
+    lesson: Lesson
+    open_ended: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FileMatches:
+    """What a lesson matches in one file.
+
+    Attributes:
+        lines: for each mark, and for "unread", the lines that it fits. An unread line must be read
+            and fits no pattern.
+        end: the lines that show that the file is complete.
+        count: the number of lines that are not blank.
+    """
+
+    lines: Mapping[Mark | Literal["unread"], Sequence[NumberedLine]]
+    end: Sequence[NumberedLine]
+    count: int
+
+    def is_wide(self, mark: str) -> bool:
+        """Return whether a mark that counts fits suspiciously many lines."""
+        if mark not in ("good", "bad") or self.count <= 20:
+            return False
+        return len(self.lines[cast("Mark", mark)]) * 2 > self.count
+
+
+class MarkedLogs:
+    """The input files of an item, and the lines of them that a person names.
+
+    Args:
+        paths: the files.
+        folder: where relative paths of other files start.
+    """
+
+    def __init__(self, paths: Sequence[Path], folder: Path) -> None:
+        name_counts = Counter(path.name for path in paths)
+        self.files: dict[str, Path] = {}
+        for path in paths:
+            self.files[path.name if name_counts[path.name] == 1 else str(path)] = path
+        self.texts = {name: _lines_of(path) for name, path in self.files.items()}
+        self._folder = folder
+
+    def line(self, place: str) -> Marked:
+        """Return the line that `FILE:LINE` names.
+
+        FILE is the name of an input file, or the path of any other file; without it, the first
+        input file is meant.
+
+        Raises:
+            InputError: there is no such line.
+        """
+        name, _, number = place.rpartition(":")
+        name = name or next(iter(self.files))
+        path = self.files.get(name) or self._folder / name
+        if not (number.isdecimal() and path.is_file()):
+            hint = "write FILE:LINE, with an input file's name or a path from here"
+            raise InputError("names no line", where=place, hint=hint)
+        lines = _lines_of(path)
+        if not 1 <= int(number) <= len(lines):
+            raise InputError(f"there are {len(lines)} lines", where=place, hint="count from 1")
+        for input_name, file in self.files.items():
+            if file == path.resolve():
+                name = input_name
+                break
+        return Marked("beside", lines[int(number) - 1], name, int(number))
+
+    def learn(self, marks: Marks) -> Taught:
+        """Return what the marked lines teach.
+
+        Raises:
+            InputError: a mark names no line, marks contradict each other, or other lines look like
+                the end of a file.
+        """
+        ends: list[Marked] = []
+        # A line that is marked again is what it was called last.
+        marked: dict[tuple[str, int], Marked] = {}
+        for mark, place in marks:
+            if place == NO_END:
+                continue
+            line = self.line(place)
+            if mark == END:
+                ends.append(line)
+            else:
+                marked[line.file, line.line] = replace(line, mark=cast("Mark", mark))
+        lines = list(marked.values())
+        lesson = learn(lines, ends)
+        # A last line that plainly ends a log need not be marked.
+        for name in self._open_ended(lesson):
+            number = clear_end(self.texts[name])
+            if number:
+                ends.append(Marked("beside", self.texts[name][number - 1], name, number))
+        lesson = learn(lines, ends)
+        if (END, NO_END) in marks:
+            return Taught(lesson, ())
+        return Taught(lesson, tuple(self._open_ended(lesson)))
+
+    def matches(self, lesson: Lesson) -> dict[str, FileMatches]:
+        """Return what a lesson matches in each file."""
+        matches = {}
+        for name, texts in self.texts.items():
+            lines: dict[Mark | Literal["unread"], list[NumberedLine]] = {}
+            for kind in (*MARK_NAMES, "unread"):
+                lines[cast("Mark", kind)] = []
+            end = []
+            count = 0
+            for number, text in enumerate(texts, 1):
+                if fitting(lesson.complete, [text]):
+                    end.append((number, text))
+                if text.strip():
+                    count += 1
+                    kind_of_line = lesson.read(text)
+                    if kind_of_line is not None:
+                        lines[kind_of_line].append((number, text))
+            matches[name] = FileMatches(lines, end, count)
+        return matches
+
+    def _open_ended(self, lesson: Lesson) -> list[str]:
+        """Return the files in which no line shows that they are complete.
+
+        Raises:
+            InputError: several lines of a file look like its end.
+        """
+        end_counts = {name: fitting(lesson.complete, lines) for name, lines in self.texts.items()}
+        for end in lesson.ends:
+            if end_counts.get(end.file, 0) > 1:
+                hint = "name a line that stands there once"
+                where = f"{end.file}:{end.line}"
+                raise InputError("other lines are like this end", where=where, hint=hint)
+        return [name for name, count in end_counts.items() if not count]
+
+
+def format_name(item: Item) -> str:
+    """Return the name of the report format that is taught for an item."""
+    return re.sub(r"[^a-z0-9]+", "_", f"taught_{item.item_id.lower()}").strip("_")
+
+
+def write_format(folder: Path, item: Item, paths: Sequence[Path], lesson: Lesson) -> Path:
+    """Write a lesson as a report format into a folder; an earlier one is set aside."""
+    name = format_name(item)
+    # The numbers in a file's name may change from day to day.
+    globs = [re.sub(r"\d+", "*", path.name.removesuffix(".gz")) for path in paths]
+    target = folder / f"{name}.yaml"
+    if target.exists():
+        set_aside(target)
+    text = domain_text(name, item.description, list(dict.fromkeys(globs)), lesson)
+    write_file(target, text.encode())
+    return target
+
+
+def _lines_of(path: Path) -> list[str]:
+    return [line.rstrip("\r") for line in TextFile(path).whole().removesuffix("\n").split("\n")]

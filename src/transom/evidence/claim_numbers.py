@@ -1,0 +1,306 @@
+"""Compare a number of a sentence with the numbers of the entries that the sentence cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Literal
+
+from transom.evidence.facts import Fact, Source, facts_of
+from transom.evidence.quantities import (
+    LIMIT,
+    STATE,
+    SUBJECT,
+    Kinds,
+    NumberContext,
+    are_same,
+    are_surely_same,
+    do_conflict,
+    kinds_beside,
+    kinds_of,
+    stems_of,
+)
+from transom.evidence.units import unit_of_key
+
+ClaimStatus = Literal["supported", "contradicted", "undecided"]
+
+_ROUGHLY = re.compile(
+    r"\b(?:about|around|roughly|approximately|nearly|almost|some|circa)\s*$|[~≈]\s*$", re.IGNORECASE
+)
+_ABOVE = re.compile(r"\b(?:over|more than|above|at least)\s*$", re.IGNORECASE)
+_UNIT = re.compile(
+    r"\s?(?P<unit>%|percent(?:age points)?|per"
+    r" cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
+    r"[kmg]i?b|(?:requests?|req|transactions?)(?:/s| per"
+    r" second)|/s|rps|tps)(?![\w/])|(?P<scale>[kM])(?!\w)",
+)
+_SECONDS = {
+    "ms": Decimal(1),
+    "s": Decimal(1000),
+    "min": Decimal(60_000),
+    "h": Decimal(3_600_000),
+    "d": Decimal(86_400_000),
+}
+_ROUGH = Decimal("0.05")
+_MOST_NUMBERS = 200
+_KEY_BEFORE = re.compile(r"(?<!\w)([A-Za-z]\w{0,40})\W{1,4}$")
+_LONGEST_KEY = 48
+
+
+@dataclass(frozen=True)
+class Support:
+    """An entry that can be cited.
+
+    Attributes:
+        value: its number, or None.
+        unit: `%`, `ms`, `/s`, `ratio`, or "" for a count.
+        about: words of its measure, its keys and its label.
+        text: the passage of the value.
+        name: its name; numbers in it are not claims.
+        row: the whole row that was shown: a limit beside the value, further fields, their text.
+            Quotations, names and further numbers are checked against it, too.
+    """
+
+    value: Decimal | None
+    unit: str = ""
+    about: str = ""
+    text: str = ""
+    name: str = ""
+    row: str = ""
+
+    @property
+    def whole(self) -> str:
+        """All that was shown of the entry."""
+        return f"{self.text} {self.row}".strip()
+
+    @property
+    def kinds(self) -> Kinds:
+        """The kinds that the entry is about."""
+        return kinds_of(f"{self.about} {self.text}")
+
+
+@dataclass(frozen=True)
+class ClaimJudgement:
+    """The result for one number, id or quotation."""
+
+    status: ClaimStatus
+    why: str = ""
+    is_unsourced: bool = False
+
+
+SUPPORTED = ClaimJudgement("supported")
+
+
+@dataclass(frozen=True)
+class _RowNumber:
+    """A number of a cited entry: its value, or another number of its row."""
+
+    value: Decimal
+    unit: str
+    kinds: Kinds
+    is_value: bool = False
+
+
+@dataclass(frozen=True)
+class NumberClaim:
+    """A number of a sentence with its unit and the words that belong to it."""
+
+    fact: Fact
+    unit: str
+    sentence: str
+    context: NumberContext
+
+    @property
+    def shown(self) -> str:
+        """The number as it is shown in a reason."""
+        text = self.fact.text
+        return text if text.endswith(self.unit) else f"{text} {self.unit}"
+
+    def judge(self, cited: Sequence[Support]) -> ClaimJudgement:
+        """Return whether the numbers of the cited entries support or contradict the claim."""
+        kinds = self.context.checked_kinds()
+        equal_values, surely_others = list[_RowNumber](), list[_RowNumber]()
+        is_supported = False
+        for support in cited:
+            for number in _numbers_of(support):
+                is_equal = self.equals(number)
+                # A claim whose words are the name of an entry names no kind any more.
+                is_unnamed = number.is_value and not any(kinds)
+                if is_equal and (is_unnamed or are_same(kinds, number.kinds)):
+                    is_supported = True
+                elif is_equal and (number.is_value or do_conflict(kinds, number.kinds)):
+                    equal_values.append(number)
+                elif number.is_value and self.is_surely_of(support, number):
+                    surely_others.append(number)
+        is_state_denied = self.context.is_denied and self.context.kinds[STATE]
+        if is_supported:
+            # "14 tests did not fail", where 14 is the number of failed tests.
+            if is_state_denied:
+                return ClaimJudgement(
+                    "contradicted", f"{self.shown} is denied, but it cites the same"
+                )
+            return SUPPORTED
+        if is_state_denied:
+            return ClaimJudgement("undecided", f"{self.shown} is not what it cites")
+        if any(do_conflict(kinds, number.kinds) for number in equal_values):
+            why = f"{self.shown} is another quantity than what it cites"
+            return ClaimJudgement("contradicted", why)
+        if self.is_sum_of(surely_others):
+            return SUPPORTED
+        why = f"{self.shown} is not what it cites"
+        is_another_value = bool(surely_others) and not self.follows_from(cited)
+        if is_another_value or self.is_about_another_subject(cited):
+            return ClaimJudgement("contradicted", why)
+        return ClaimJudgement("undecided", why)
+
+    def is_surely_of(self, support: Support, number: _RowNumber) -> bool:
+        """Return whether the words beside the claim name the quantity of an entry."""
+        if any(self.context.kinds):
+            return are_surely_same(self.context.kinds, number.kinds)
+        # "The error rate" is of no listed kind, but of the words of the entry.
+        stems = self.context.stems
+        return bool(stems) and stems <= stems_of(support.about)
+
+    def is_about_another_subject(self, cited: Sequence[Support]) -> bool:
+        """Return whether each cited value is of another subject: defects, where tests are cited."""
+        claimed = self.context.kinds[SUBJECT]
+        subjects = list[frozenset[str]]()
+        for support in cited:
+            if support.value is not None:
+                subjects.append(support.kinds[SUBJECT])
+        if not claimed or not subjects:
+            return False
+        return all(subject and not subject & claimed for subject in subjects)
+
+    def equals(self, number: _RowNumber) -> bool:
+        """Return whether it is the same number in the same unit, in any notation."""
+        value = _converted(number, self.unit)
+        said = self.fact.value
+        if value is None or said is None:
+            return False
+        scale = _UNIT.match(self.sentence, self.fact.end)
+        if scale is not None and scale["scale"]:
+            factor = Decimal(1000 if scale["scale"] == "k" else 1_000_000)
+            return _rounds_to(value / factor, said)
+        text = self.fact.text.rstrip("% ")
+        plain = Fact(text, 0, said, either=self.fact.either, called=self.fact.called)
+        if Source(f"{value.normalize():f}").has(plain):
+            return True
+        before = self.sentence[: self.fact.start]
+        if not _ROUGHLY.search(before) and not _ABOVE.search(before):
+            return False
+        is_near = abs(value - said) <= abs(value) * _ROUGH
+        is_round = len(said.normalize().as_tuple().digits) <= 3
+        return is_near and is_round and (not _ABOVE.search(before) or value >= said)
+
+    def is_sum_of(self, numbers: Sequence[_RowNumber]) -> bool:
+        """Return whether it is the sum of cited values of its own quantity."""
+        if len(numbers) < 2:
+            return False
+        values = [_converted(number, self.unit) for number in numbers]
+        return None not in values and sum(filter(None, values)) == self.fact.value
+
+    def follows_from(self, cited: Sequence[Support]) -> bool:
+        """Return whether it is a difference, a rest to 100 %, or a share of cited numbers."""
+        said = self.fact.value
+        if said is None:
+            return False
+        values, further = list[Decimal](), list[Decimal]()
+        for support in cited:
+            for number in _numbers_of(support):
+                value = _converted(number, self.unit)
+                # A share of two counts has the unit of neither.
+                if value is None and self.unit == "%" and not number.unit:
+                    value = number.value
+                if value is None:
+                    continue
+                # Among many numbers of a row some pair has any difference.
+                (values if number.is_value or number.kinds[LIMIT] else further).append(value)
+        for value in values:
+            if self.unit == "%" and _rounds_to(100 - value, said):
+                return True
+            if any(_rounds_to(abs(value - other), said) for other in values if other != value):
+                return True
+            wholes = [other for other in (*values, *further) if other]
+            if self.unit == "%" and any(_rounds_to(100 * value / other, said) for other in wholes):
+                return True
+        return False
+
+
+@lru_cache(maxsize=512)
+def _numbers_of(support: Support) -> tuple[_RowNumber, ...]:
+    """Return the value of an entry, and the further numbers of its row."""
+    numbers = list[_RowNumber]()
+    about = kinds_of(support.about)
+    if support.value is not None:
+        kinds = list(support.kinds)
+        # A long passage may speak of a target; the value is one only if its measure says so.
+        kinds[LIMIT] = about[LIMIT]
+        numbers.append(_RowNumber(support.value, support.unit, tuple(kinds), is_value=True))
+    text = support.whole
+    for fact in facts_of(text):
+        if fact.value is None or len(numbers) >= _MOST_NUMBERS:
+            continue
+        beside = kinds_beside(fact, text)
+        rows = list(beside)
+        rows[SUBJECT] = beside[SUBJECT] or about[SUBJECT]
+        # A limit is of the entry's own quantity, any other number of the row only of its subject.
+        if beside[LIMIT]:
+            rows = [words or others for words, others in zip(beside, about, strict=True)]
+        key = _KEY_BEFORE.search(text[max(0, fact.start - _LONGEST_KEY) : fact.start])
+        by_key = unit_of_key(key[1]) if key else None
+        unit = unit_behind(fact, text) or (by_key.unit if by_key else "") or support.unit
+        value = fact.value
+        if support.value is not None and value == support.value:
+            continue
+        numbers.append(_RowNumber(value, unit, tuple(rows)))
+    return tuple(numbers)
+
+
+def has_unit(text: str, position: int) -> bool:
+    """Return whether a unit begins at a position."""
+    return _UNIT.match(text, position) is not None
+
+
+def unit_behind(fact: Fact, text: str) -> str:
+    """Return the unit behind a number: `%`, `ms`, `s`, `min`, `h`, `d`, `/s`, a size, or ""."""
+    match = _UNIT.match(text, fact.end)
+    if match is None or match["scale"]:
+        return "%" if fact.percent else ""
+    unit = match["unit"].lower()
+    if fact.percent or unit.startswith(("%", "per")):
+        return "%"
+    if "/s" in unit or "per second" in unit or unit in ("rps", "tps"):
+        return "/s"
+    if unit in ("kb", "mb", "gb", "kib", "mib", "gib"):
+        return unit
+    if unit.startswith(("ms", "milli")):
+        return "ms"
+    return "min" if unit.startswith("min") else unit[0]
+
+
+def _rounds_to(value: Decimal, said: Decimal) -> bool:
+    """Return whether a value, rounded to the digits of another, is that one."""
+    exponent = said.as_tuple().exponent
+    return isinstance(exponent, int) and round(value, max(0, -exponent)) == said
+
+
+def _converted(number: _RowNumber, unit: str) -> Decimal | None:
+    """Return the value in a unit, or None if it cannot be converted."""
+    value = number.value
+    if unit == "%":
+        if number.unit == "ratio":
+            return value * 100
+        return value if number.unit == "%" else None
+    if unit in _SECONDS:
+        if number.unit not in _SECONDS:
+            return None
+        return value * _SECONDS[number.unit] / _SECONDS[unit]
+    if unit == "/s":
+        return value if number.unit in ("/s", "") else None
+    if unit:
+        return value if number.unit == unit else None
+    return value

@@ -1,0 +1,180 @@
+"""Tell which quantity the words around a number name: failed tests, p95 latency, line coverage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from transom.evidence.facts import Fact, facts_of
+from transom.evidence.vocabulary import shipped_vocabulary
+
+Kinds = tuple[frozenset[str], ...]
+"""The kinds that a text names, by row: `failed`; `critical`; `line`; `p95`; `limit`; `test`."""
+
+# Kinds with their words. Kinds of one row exclude each other.
+_ROWS = (
+    (
+        "failed=fail,fails,failing,failed,failure,failures passed=pass,passes,passing,passed"
+        " skipped=skipped blocked=blocked executed=executed,ran planned=planned"
+        " estimate=estimate,estimated"
+    ),
+    "critical=critical high=high medium=medium,moderate low=low",
+    "line=line,lines,statement,statements branch=branch,branches",
+    "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",
+    "limit=target,limit,threshold,required,requires,goal,allowed",
+    (
+        "test=test,tests,case,cases,scenario,scenarios vulnerability=vulnerability,vulnerabilities "
+        "coverage=coverage,covered latency=latency,response throughput=throughput "
+        "issue=defect,defects,bug,bugs,issue,issues stage=stage,stages subtask=subtask,subtasks "
+        "criterion=criterion,criteria"
+    ),
+)
+STATE, SEVERITY, LIMIT, SUBJECT = 0, 1, 4, 5
+_NO_KINDS: Kinds = (frozenset(),) * len(_ROWS)
+
+
+def _words_of_row(row: str) -> Mapping[str, str]:
+    """Return the kind of each word of a row."""
+    kinds = dict[str, str]()
+    for part in row.split():
+        kind, _, words = part.partition("=")
+        for word in words.split(","):
+            kinds[word] = kind
+    return kinds
+
+
+_KINDS = tuple(_words_of_row(row) for row in _ROWS)
+_WORD = re.compile(r"p\d{2,3}\b|[a-z]+", re.IGNORECASE)
+_OF = re.compile(r"(?:\bof|\bout of|/)\s*(?:the\s+)?$", re.IGNORECASE)
+_TOTAL = re.compile(r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|/)\s*(?:(?:the|all)\s+)?", re.IGNORECASE)
+_END_BEHIND = re.compile(r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b")
+_END_OF_TOTAL = re.compile(r"[,;:()]|\b(?:and|but|while)\b")
+_END_AHEAD = re.compile(r"[,;()]|\b(?:and|but|against|while|versus|where)\b")
+# What parts a number of a row from the next; the digits of p95 do not.
+_BETWEEN = re.compile(r"[,;{}()\[\]\n]|(?<![A-Za-z_\d])\d")
+_MOST_AHEAD = 48
+_MOST_WORDS = 8
+_BESIDE_LIMIT = 2
+_STEM = 5
+
+
+def kinds_of(text: str) -> Kinds:
+    """Return the kinds that a text names, by row."""
+    words = {word.lower() for word in _WORD.findall(text.replace("_", " "))}
+    rows = list[frozenset[str]]()
+    for row in _KINDS:
+        rows.append(frozenset(row[word] for word in words & row.keys()))
+    return tuple(rows)
+
+
+def are_same(claimed: Kinds, kinds: Kinds) -> bool:
+    """Return whether each kind that a claim names is one of these; a limit is no value."""
+    for words, others in zip(claimed, kinds, strict=True):
+        if words and not words & others:
+            return False
+    return bool(claimed[LIMIT]) == bool(kinds[LIMIT])
+
+
+def are_surely_same(claimed: Kinds, kinds: Kinds) -> bool:
+    """Return whether a claim names these kinds, and at least one of them."""
+    return any(claimed) and are_same(claimed, kinds)
+
+
+def do_conflict(claimed: Kinds, kinds: Kinds) -> bool:
+    """Return whether a claim names a kind that excludes these: skipped, where failed is meant."""
+    for words, others in zip(claimed, kinds, strict=True):
+        if words and others and not words & others:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class NumberContext:
+    """The words that belong to a number in a sentence.
+
+    Attributes:
+        kinds: the kinds that they name.
+        is_total: it is the total of `3 of 5`, of which less is checked.
+        stems: the beginnings of its longer words.
+        is_denied: a denial stands among the words.
+    """
+
+    kinds: Kinds
+    stems: frozenset[str]
+    is_total: bool
+    is_denied: bool
+
+    def checked_kinds(self) -> Kinds:
+        """Return the kinds that must agree with the evidence."""
+        if not self.is_total:
+            return self.kinds
+        return (*_NO_KINDS[:SUBJECT], self.kinds[SUBJECT])
+
+
+def context_of(fact: Fact, sentence: str) -> NumberContext:
+    """Return the words that belong to a number.
+
+    These are the words behind it up to the next number or mark; if they name no quantity, also the
+    words before it.
+    """
+    facts = [other for other in facts_of(sentence) if other.value is not None]
+    following = [other for other in facts if other.start >= fact.end]
+    behind = _words_behind(fact, following, sentence)
+    before = sentence[: fact.start]
+    start = max([other.end for other in facts if other.end <= fact.start], default=0)
+    is_total = start > 0 and _TOTAL.fullmatch(before, start) is not None
+    ahead = _END_AHEAD.split(sentence[max(start, fact.start - _MOST_AHEAD) : fact.start])[-1]
+    words = behind if any(kinds_of(behind)) else f"{ahead} {behind}"
+    kinds = list(kinds_of(words))
+    # "1240 ms misses its target" is no target, but "a target of 800 ms" and "80 % required" are.
+    beside = [ahead, *behind.split()[:_BESIDE_LIMIT]]
+    kinds[LIMIT] = kinds_of(" ".join(beside))[LIMIT]
+    # "82 % against a target of 85 %" has no total.
+    is_total = is_total and not kinds[LIMIT]
+    # "No test fails: is not met: failed tests 22" denies nothing of the 22.
+    is_denied = has_denial(words.rpartition(":")[2])
+    return NumberContext(tuple(kinds), stems_of(words), is_total, is_denied)
+
+
+def _words_behind(fact: Fact, following: Sequence[Fact], sentence: str) -> str:
+    """Return the words behind a number, also those behind the total of `3 of 5`."""
+    end = following[0].start if following else len(sentence)
+    between = sentence[fact.end : end]
+    behind = _END_BEHIND.split(between)[0]
+    if following and _OF.search(between):
+        rest_end = following[1].start if len(following) > 1 else len(sentence)
+        behind += _END_OF_TOTAL.split(sentence[following[0].end : rest_end])[0]
+    return " ".join(behind.split()[:_MOST_WORDS])
+
+
+def kinds_beside(fact: Fact, text: str) -> Kinds:
+    """Return the kinds that the key or words beside a number of a source name."""
+    before = _BETWEEN.split(text[max(0, fact.start - _MOST_AHEAD) : fact.start])[-1]
+    behind = _BETWEEN.split(text[fact.end : fact.end + _MOST_AHEAD])[0]
+    # The next key of a document stands behind the number, not with it.
+    return kinds_of(before if '"' in before or ":" in before else f"{before} {behind}")
+
+
+@lru_cache(maxsize=1)
+def _denial_words() -> frozenset[str]:
+    """Return the words that deny, of the vocabulary of trouble."""
+    vocabulary = shipped_vocabulary()
+    words = {"nor", "neither", "nobody", "nothing", "cannot"}
+    for listed in (*vocabulary.denials.values(), *vocabulary.negations.values()):
+        words |= {word.casefold() for word in listed}
+    return frozenset(words)
+
+
+def has_denial(text: str) -> bool:
+    """Return whether a text has a word that denies: no, not, never, without, isn't."""
+    words = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", text.casefold())
+    denials = _denial_words()
+    return any(word in denials or word.endswith(("n't", "n’t")) for word in words)
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """Return the beginnings of the longer words of a text that deny nothing."""
+    words = re.findall(r"[^\W\d_]{5,}", text.casefold())
+    return frozenset(word[:_STEM] for word in words if not has_denial(word))

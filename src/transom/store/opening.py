@@ -1,0 +1,83 @@
+"""Opens the store and the rooms' tables at a location: SQLite for a file, PostgreSQL for an
+address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from transom.errors import InputError, install_hint
+from transom.store.location import PostgresAddress, StoreLocation
+from transom.store.protocol import MigrationStep, RoomTables, Store
+from transom.store.sqlite import SqliteStore
+from transom.store.tables import Tables
+
+
+def open_store(
+    location: StoreLocation, *, after_append: Callable[[int], None] | None = None
+) -> Store:
+    """Open the store at a location, creating it if it is missing.
+
+    Args:
+        location: a database file, or the address of a database.
+        after_append: hook for failpoints, see `SqliteStore.open`.
+
+    Raises:
+        StoreError: the database cannot be opened or reached, or is newer than this code.
+        InputError: the driver of PostgreSQL is not installed.
+    """
+    if isinstance(location, PostgresAddress):
+        _require_driver()
+        from transom.store.postgres.store import PostgresStore  # noqa: PLC0415  an extra
+
+        return PostgresStore.open(location, after_append=after_append)
+    return SqliteStore.open(location, after_append=after_append)
+
+
+def open_store_for_reading(location: StoreLocation) -> Store:
+    """Open the store at a location only to read it: a file that is missing is an empty store, and
+    may lie where nothing can be written.
+    """
+    if isinstance(location, Path):
+        return SqliteStore.open_for_reading(location if location.is_file() else None)
+    return open_store(location)
+
+
+def open_tables(
+    location: StoreLocation | None,
+    room: str,
+    steps: Sequence[MigrationStep],
+    *,
+    read_only: bool = False,
+) -> RoomTables:
+    """Open a room's tables and bring them up to date.
+
+    Args:
+        location: a database file, or the address of a database; None for one in memory.
+        room: the owner of the tables.
+        steps: step i has the statements from version i to i + 1. A released step is never edited.
+        read_only: only read; a file may lie where nothing can be written.
+
+    Raises:
+        StoreError: the database cannot be opened or reached, or is newer than this code.
+        InputError: the driver of PostgreSQL is not installed.
+    """
+    if isinstance(location, PostgresAddress):
+        _require_driver()
+        from transom.store.postgres.tables import PostgresTables  # noqa: PLC0415  an extra
+
+        return PostgresTables.open(location, room, steps, read_only=read_only)
+    connect = Tables.open_for_reading if read_only else Tables.open
+    return connect(location, room, steps)
+
+
+def _require_driver() -> None:
+    try:
+        import psycopg  # noqa: F401, PLC0415  an extra
+        import psycopg_pool  # noqa: F401, PLC0415  an extra
+    except ImportError as error:
+        raise InputError(
+            f"a store in PostgreSQL needs the extra `postgres` ({error})",
+            hint=install_hint("postgres"),
+        ) from error

@@ -1,0 +1,170 @@
+"""Connections to PostgreSQL: how they are made, pooled and prepared."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import ConnectionPool
+
+from transom.errors import StoreError
+from transom.store.location import PostgresAddress
+from transom.store.postgres.errors import lost_connection, typed_errors
+
+T = TypeVar("T")
+PostgresConnection: TypeAlias = psycopg.Connection[Any]
+Pool: TypeAlias = ConnectionPool[PostgresConnection]
+
+MOST_CONNECTIONS = 4
+"""Connections of one store or one room: threads of one process share them."""
+
+# A network that is cut must not hold a process up for the two hours of TCP's defaults.
+_OPTIONS: dict[str, str | int] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+# any number that no other program is likely to take
+_MIGRATION_LOCK = 0x7472_616E_736F_6D00
+
+
+def client_name() -> str:
+    """Return the name of this process for other processes: its host and its number."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def open_pool(
+    address: PostgresAddress,
+    wait_seconds: float,
+    configure: Callable[[PostgresConnection], None] | None = None,
+) -> Pool:
+    """Open a pool of connections in autocommit mode, with placeholders `$1`, `$2`, ...
+
+    Args:
+        address: the database.
+        wait_seconds: seconds that a caller waits for a connection.
+        configure: called with each new connection.
+
+    Raises:
+        StoreError: the database cannot be reached, or does not keep UTF-8.
+    """
+    with typed_errors(address):
+        given = conninfo_to_dict(address.url)
+        missing = {name: value for name, value in _OPTIONS.items() if name not in given}
+        text = make_conninfo(address.url, **missing)
+        settings: dict[str, Any] = {"autocommit": True, "cursor_factory": RawCursor}
+        # The pool only says that it has no connection. This one says why.
+        with psycopg.connect(text, **settings) as connection:
+            _check_encoding(connection, address)
+        pool: Pool = ConnectionPool(
+            text,
+            kwargs=settings | {"application_name": f"transom {client_name()}"[:63]},
+            min_size=1,
+            max_size=MOST_CONNECTIONS,
+            num_workers=1,
+            configure=configure,
+            timeout=wait_seconds,
+            reconnect_timeout=wait_seconds,
+            open=False,
+        )
+        pool.open()
+        return pool
+
+
+def _check_encoding(connection: PostgresConnection, address: PostgresAddress) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"the database keeps text as {encoding}, and Transom needs UTF8",
+            where=str(address),
+            hint="create another one: createdb -E UTF8 -T template0 NAME",
+        )
+
+
+def query(pool: Pool, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Return all rows of a statement that only reads; it is repeated once on a new connection.
+
+    A server that was restarted leaves broken connections in the pool, and reading twice does no
+    harm.
+    """
+    try:
+        with pool.connection() as connection:
+            return connection.execute(statement, values).fetchall()
+    except psycopg.OperationalError as error:
+        if not lost_connection(error):
+            raise
+    pool.check()
+    with pool.connection() as connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def migrate(
+    connection: PostgresConnection,
+    address: PostgresAddress,
+    room: str,
+    steps: Sequence[Callable[[PostgresConnection], None]],
+) -> None:
+    """Bring the tables of a room up to date, atomically, and safely against other processes.
+
+    Args:
+        connection: a connection in autocommit mode.
+        address: the database, for errors.
+        room: the owner of the tables; `rooms` has the version of each.
+        steps: step i leads from version i to i + 1. A released step is never edited.
+
+    Raises:
+        StoreError: the tables are newer than this code, or belong to another program.
+    """
+    if version_of(connection, address, room, len(steps)) == len(steps):
+        return  # the usual case, without a lock
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock($1)", (_MIGRATION_LOCK,))
+        connection.execute(
+            'CREATE TABLE IF NOT EXISTS rooms (room TEXT COLLATE "C" PRIMARY KEY, version BIGINT)'
+        )
+        # again: another process may have been first
+        version = version_of(connection, address, room, len(steps))
+        for step in steps[version:]:
+            step(connection)
+        connection.execute(
+            "INSERT INTO rooms VALUES ($1, $2) ON CONFLICT (room) DO UPDATE SET version = $2",
+            (room, len(steps)),
+        )
+
+
+def version_of(
+    connection: PostgresConnection, address: PostgresAddress, room: str, newest: int
+) -> int:
+    """Return the version of a room's tables; 0 if there are none.
+
+    Raises:
+        StoreError: they are newer than `newest`, or the schema belongs to another program.
+    """
+    has_rooms, has_records = connection.execute(
+        "SELECT to_regclass('rooms') IS NOT NULL, to_regclass('records') IS NOT NULL"
+    ).fetchall()[0]
+    if not has_rooms:
+        if has_records:
+            raise StoreError(
+                "the tables of this schema belong to another program",
+                where=str(address),
+                hint="use another database, or another schema: ?options=-csearch_path%3DNAME",
+            )
+        return 0
+    rows = connection.execute("SELECT version FROM rooms WHERE room = $1", (room,)).fetchall()
+    version = int(rows[0][0]) if rows else 0
+    if version > newest:
+        raise StoreError(
+            f"the tables of {room} have format {version}, this version of transom reads up to"
+            f" {newest}",
+            where=str(address),
+            hint="use the newer transom that wrote them, or another database",
+        )
+    return version

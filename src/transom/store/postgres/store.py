@@ -1,0 +1,290 @@
+"""The store of many machines: a PostgreSQL database."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import zlib
+from collections.abc import Callable, Collection
+from types import TracebackType
+from typing import Any, Self
+
+from transom.canonical import Json
+from transom.errors import StoreError
+from transom.store.codec import check_name, decode, encode, now
+from transom.store.location import PostgresAddress
+from transom.store.postgres.committer import PostgresCommitter, PostgresWork, lock_of
+from transom.store.postgres.connections import Pool, PostgresConnection, open_pool, query
+from transom.store.postgres.errors import typed_errors
+from transom.store.postgres.leases import PostgresLease, PostgresLeases
+from transom.store.postgres.migrations import prepare
+from transom.store.protocol import Record
+from transom.store.writer import Writer
+
+PATIENCE = 30.0
+"""Seconds that a call waits for a database that cannot be reached."""
+_INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
+
+_INSERT = "INSERT INTO records (stream, kind, data, at) VALUES ($1, $2, $3, $4) RETURNING seq"
+_INSERT_IF_HELD = """
+    INSERT INTO records (stream, kind, data, at)
+    SELECT $1::text, $2::text, $3::text, $4::text
+    WHERE EXISTS (SELECT 1 FROM leases WHERE stream = $1 AND token = $5) RETURNING seq
+"""
+_PUT = """
+    INSERT INTO documents (name, key, value) VALUES ($1, $2, $3)
+    ON CONFLICT (name, key) DO UPDATE SET value = excluded.value
+"""
+_CLAIM = "INSERT INTO documents (name, key, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+_GET = "SELECT value FROM documents WHERE name = $1 AND key = $2"
+
+
+class PostgresStore:
+    """A `Store` in a PostgreSQL database. Create it with `open`; it is an async context manager."""
+
+    def __init__(
+        self,
+        address: PostgresAddress,
+        pool: Pool,
+        after_append: Callable[[int], None] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._address = address
+        self._pool = pool
+        committer = PostgresCommitter(pool, address, patience)
+        self._writer = Writer(committer, address, after_append)
+        self._leases = PostgresLeases(address, pool, self._writer)
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        address: PostgresAddress,
+        *,
+        after_append: Callable[[int], None] | None = None,
+        patience: float = PATIENCE,
+    ) -> Self:
+        """Connect to the database, and create the tables if they are missing.
+
+        Args:
+            address: the database.
+            after_append: hook for failpoints, see `SqliteStore.open`.
+            patience: seconds that a call waits for a database that cannot be reached.
+
+        Raises:
+            StoreError: it cannot be reached, refuses the login, is newer than this code, or belongs
+                to another program.
+        """
+        pool = open_pool(address, patience)
+        try:
+            with typed_errors(address), pool.connection() as connection:
+                prepare(connection, address)
+                connection.execute(
+                    "DELETE FROM writers WHERE at < clock_timestamp() - interval '30 days'"
+                )
+        except BaseException:
+            pool.close()
+            raise
+        return cls(address, pool, after_append, patience)
+
+    @property
+    def commits(self) -> int:
+        """Number of transactions committed by this object."""
+        return self._writer.commits
+
+    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+        work = self._insertion(stream, kind, data)
+        number: int = await self._writer.submit(work, sync=sync, stream=stream)
+        return number
+
+    def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
+        return self._writer.hand_over_soon(self._insertion(stream, kind, data), stream=stream)
+
+    def read(self, stream: str, after: int = 0) -> list[Record]:
+        rows = self._query(
+            "SELECT seq, kind, data, at FROM records WHERE stream = $1 AND seq > $2 ORDER BY seq",
+            stream,
+            after,
+        )
+        return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+
+    def read_all(self, after: int) -> list[Record]:
+        rows = self._query(
+            "SELECT seq, stream, kind, data, at FROM records WHERE seq > $1 ORDER BY seq", after
+        )
+        return [Record(seq, stream, kind, decode(data), at) for seq, stream, kind, data, at in rows]
+
+    def last_seq(self) -> int:
+        if self._closed:
+            raise StoreError("the store is closed", where=str(self._address))
+        # Transactions of several processes may end in another order than that of their numbers.
+        # After the table's lock no smaller number is still to come.
+        with (
+            typed_errors(self._address),
+            self._pool.connection() as connection,
+            connection.transaction(),
+        ):
+            connection.execute("LOCK TABLE records IN SHARE MODE")
+            rows = connection.execute(
+                "SELECT last_value FROM records_seq_seq WHERE is_called"
+            ).fetchall()
+        return int(rows[0][0]) if rows else 0
+
+    def streams(self, prefix: str = "") -> list[str]:
+        rows = self._query(
+            "SELECT DISTINCT stream FROM records"
+            " WHERE stream >= $1 AND starts_with(stream, $1) ORDER BY stream",
+            prefix,
+        )
+        return [name for (name,) in rows]
+
+    async def put_blob(self, data: bytes) -> str:
+        sha = hashlib.sha256(data).hexdigest()
+        if self._query("SELECT 1 FROM blobs WHERE sha256 = $1", sha):
+            return sha
+        if len(data) <= _INLINE_BYTES:
+            packed = zlib.compress(data)
+        else:
+            packed = await asyncio.to_thread(zlib.compress, data)
+        await self._write(
+            "INSERT INTO blobs (sha256, zlib) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            (sha, packed),
+            lock_of("blob", sha),
+        )
+        return sha
+
+    def get_blob(self, sha: str) -> bytes:
+        rows = self._query("SELECT zlib FROM blobs WHERE sha256 = $1", sha)
+        if not rows:
+            raise StoreError(f"unknown blob {sha}", where=str(self._address))
+        try:
+            data = zlib.decompress(rows[0][0])
+        except zlib.error as error:
+            raise self._damaged(sha) from error
+        if hashlib.sha256(data).hexdigest() != sha:
+            raise self._damaged(sha)
+        return data
+
+    async def put(self, table: str, key: str, value: Json) -> None:
+        text = _checked(table, key, value)
+        await self._write(_PUT, (table, key, text), _document_lock(table, key))
+
+    async def put_if_absent(self, table: str, key: str, value: Json) -> Json:
+        text = _checked(table, key, value)
+
+        def claim(connection: PostgresConnection) -> str:
+            connection.execute(_CLAIM, (table, key, text))
+            return str(connection.execute(_GET, (table, key)).fetchall()[0][0])
+
+        work = PostgresWork(claim, (_document_lock(table, key),))
+        return decode(await self._writer.submit(work))
+
+    async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
+        text = _checked(table, key, new)
+
+        def change(connection: PostgresConnection) -> bool:
+            # The document's lock keeps every other writer away until the commit.
+            rows = connection.execute(_GET, (table, key)).fetchall()
+            if (decode(rows[0][0]) if rows else None) != old:
+                return False
+            connection.execute(_PUT, (table, key, text))
+            return True
+
+        work = PostgresWork(change, (_document_lock(table, key),))
+        return bool(await self._writer.submit(work))
+
+    def get(self, table: str, key: str) -> Json | None:
+        rows = self._query(_GET, table, key)
+        return decode(rows[0][0]) if rows else None
+
+    def items(self, table: str) -> dict[str, Json]:
+        rows = self._query("SELECT key, value FROM documents WHERE name = $1 ORDER BY key", table)
+        return {key: decode(value) for key, value in rows}
+
+    async def delete(self, table: str, key: str) -> None:
+        await self._write(
+            "DELETE FROM documents WHERE name = $1 AND key = $2",
+            (table, key),
+            _document_lock(table, key),
+        )
+
+    async def forget(self, stream: str, blobs: Collection[str] = ()) -> None:
+        check_name(stream, "stream")
+        shas = [*blobs]
+
+        def remove(connection: PostgresConnection) -> None:
+            connection.execute("DELETE FROM records WHERE stream = $1", (stream,))
+            connection.execute("DELETE FROM blobs WHERE sha256 = ANY($1::text[])", (shas,))
+
+        locks = [lock_of("stream", stream), *(lock_of("blob", sha) for sha in shas)]
+        await self._writer.submit(PostgresWork(remove, tuple(locks)))
+
+    def hold(self, stream: str) -> PostgresLease | None:
+        """Take the lease of a stream for this process; see `LeasingStore`."""
+        return self._leases.take(stream)
+
+    def holder_of(self, stream: str) -> str:
+        """Return who holds a stream now; see `LeasingStore`."""
+        return self._leases.holder_of(stream)
+
+    async def close(self) -> None:
+        self._closed = True
+        self._leases.close()
+        await self._writer.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _insertion(self, stream: str, kind: str, data: Json) -> PostgresWork:
+        check_name(stream, "stream")
+        check_name(kind, "kind of record")
+        row = (stream, kind, encode(data, stream), now())
+        token = self._leases.token_of(stream)
+
+        def insert(connection: PostgresConnection) -> int:
+            if token is None:
+                rows = connection.execute(_INSERT, row).fetchall()
+            else:
+                rows = connection.execute(_INSERT_IF_HELD, (*row, token)).fetchall()
+            if not rows:
+                raise self._leases.lost(stream)
+            return int(rows[0][0])
+
+        return PostgresWork(insert, (lock_of("stream", stream),))
+
+    async def _write(self, statement: str, values: tuple[str | bytes, ...], lock: int) -> None:
+        def run(connection: PostgresConnection) -> None:
+            connection.execute(statement, values)
+
+        await self._writer.submit(PostgresWork(run, (lock,)))
+
+    def _query(self, statement: str, *values: str | int) -> list[Any]:
+        if self._closed:
+            raise StoreError("the store is closed", where=str(self._address))
+        with typed_errors(self._address):
+            return query(self._pool, statement, values)
+
+    def _damaged(self, sha: str) -> StoreError:
+        return StoreError(
+            f"blob {sha} is damaged",
+            where=str(self._address),
+            hint="look into PostgreSQL's log, and restore the database from a backup",
+        )
+
+
+def _document_lock(table: str, key: str) -> int:
+    return lock_of("document", table, key)
+
+
+def _checked(table: str, key: str, value: Json) -> str:
+    check_name(table, "table")
+    check_name(key, "key")
+    return encode(value, f"{table}/{key}")
