@@ -164,7 +164,7 @@ def run(*, chunked: bool = True) -> Result:
                 result.folds += made.folded > 0
             if seen.first_difference:
                 result.broken.append(
-                    f"{number}: {seen.first_difference.name} {seen.first_difference.how}"
+                    f"{number}: {seen.first_difference.name} {seen.first_difference.change}"
                 )
     watched = monitor.savings(since=3)
     result.estimated = watched.estimated_read / watched.estimated

@@ -122,19 +122,21 @@ def test_what_is_shown_keeps_its_order_and_its_bound(
             history = compact(history, Compaction(recent, recent), limit, PLAIN)
     if history.folded is None:
         return
-    folded, numbers = history.folded, [event.number for event in history.folded.shown]
+    folded, numbers = history.folded, [event.number for event in history.folded.shown_events]
     assert numbers == sorted(set(numbers))
-    lasting = {id(event) for event in folded.kept}
+    lasting = {id(event) for event in folded.lasting_events}
     said = [
-        event for event in folded.shown if id(event) not in lasting and event is not folded.question
+        event
+        for event in folded.shown_events
+        if id(event) not in lasting and event is not folded.question
     ]
     assert sum(PLAIN.tokens(event.size) for event in said) <= 0.15 * limit + len(said), (
         "each is rounded up"
     )
-    assert {event.number for event in folded.asked} == {
+    assert {event.number for event in folded.questions} == {
         event.number
         for event in History.of(made).live
-        if event.asked and event.number <= folded.last
+        if event.user_message and event.number <= folded.last
     }
     assert sum(history.size) == sum(sum(turn_size(turn)) for turn in history.turns)
 

@@ -122,7 +122,7 @@ def test_what_broke_it_is_named(changed: Request, name: str, how: str) -> None:
     monitor.watch(first)
     found = monitor.watch(changed).first_difference
     assert found is not None
-    assert (found.name, found.how) == (name, how)
+    assert (found.name, found.change) == (name, how)
     assert first_difference(first, first) is None
 
 
@@ -152,7 +152,7 @@ def test_two_conversations_of_a_role_do_not_break_one_another() -> None:
     for count in range(3):
         assert monitor.watch(asked(count), conversation="a").first_difference is None
         assert monitor.watch(asked(count, CONFIG), conversation="b").first_difference is None
-    assert all(one.hit for one in list(monitor.seen)[1:])
+    assert all(one.hit for one in list(monitor.views)[1:])
 
 
 def test_nothing_under_the_vendors_minimum_is_kept() -> None:
@@ -220,9 +220,9 @@ def test_it_keeps_the_last_hundred() -> None:
     monitor = CacheMonitor(MARKED)
     for number in range(KEPT_REQUESTS * 10):
         monitor.watch(assembled(ROLE, [Block("config", str(number), Tier.SESSION)]))
-    assert [one.number for one in monitor.seen] == list(range(901, 1_001))
-    assert len(monitor._kept) <= 2 * MOST_MARKS * KEPT_REQUESTS
-    told = monitor.seen[-1].to_json()
+    assert [one.number for one in monitor.views] == list(range(901, 1_001))
+    assert len(monitor._cached) <= 2 * MOST_MARKS * KEPT_REQUESTS
+    told = monitor.views[-1].to_json()
     assert told["broke"] == {"name": "block config", "how": "changed"}
     assert told["hit"] is True
 

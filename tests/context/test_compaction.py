@@ -58,7 +58,7 @@ def test_what_failed_and_milestones_survive_in_order_and_the_rest_is_counted_exa
     made: list[Turn], said: list[Mark], policy: Compaction
 ) -> None:
     whole, folded = grown(made, said, policy, WIDE)
-    kept = folded.folded.kept if folded.folded else ()
+    kept = folded.folded.lasting_events if folded.folded else ()
     last = folded.folded.last if folded.folded else 0
     gone = [event for event in whole.live if event.number <= last and not event.lasting]
     assert (*kept, *folded.live) == tuple(
@@ -74,7 +74,7 @@ def test_what_failed_and_milestones_survive_in_order_and_the_rest_is_counted_exa
         )
         for name, figures in statistics.values.items():
             values = [value for event in gone for value in event.values.get(name, ())]
-            assert (figures.count, figures.least, figures.most) == (
+            assert (figures.count, figures.least, figures.greatest) == (
                 len(values),
                 min(values),
                 max(values),
@@ -136,7 +136,7 @@ def test_what_is_marked_stays_word_for_word_and_the_rest_does_not(mark: Mark, fa
         history = compact(history.add(*call(number)), POLICY, WIDE, PLAIN)
     assert history.folded is not None
     stays = failed or bool(mark)
-    assert [event.number for event in history.folded.kept] == ([1] if stays else [])
+    assert [event.number for event in history.folded.lasting_events] == ([1] if stays else [])
     assert any("the very words" in turn_text(turn) for turn in history.turns) is stays
 
 
@@ -165,7 +165,7 @@ def test_what_lasts_past_its_room_is_dropped_oldest_first_and_can_be_read() -> N
         history = history.add(*call(number, f"{number}: " + "x" * 297, is_error=True))
     history = compact(history, POLICY, 4_000, PLAIN)
     assert history.folded is not None
-    shown = [event.number for event in history.folded.shown]
+    shown = [event.number for event in history.folded.shown_events]
     assert shown == list(range(41 - len(shown), 41))
     assert 3 <= len(shown) <= 8
     assert [one.name for one in history.folded.dropped] == [

@@ -87,7 +87,7 @@ def test_after_five_turns_the_estimate_is_within_a_tenth(
     count: Tokenizer, made: list[tuple[str, int]]
 ) -> None:
     tokens, request = learned_in(made, count)
-    assert tokens.seen >= 5
+    assert tokens.calls >= 5
     assert off(request, tokens, count) <= 0.10
 
 
@@ -108,7 +108,7 @@ def test_without_usage_it_is_the_estimate_that_everything_else_uses() -> None:
     assert PLAIN.tokens(measure(render(request).as_text())) == estimate_tokens(
         render(request).as_text()
     )
-    assert (PLAIN.seen, tokens.seen) == (0, 1)
+    assert (PLAIN.calls, tokens.calls) == (0, 1)
 
 
 def test_what_has_to_fit_is_estimated_from_above_where_the_text_is_another_than_before() -> None:

@@ -109,7 +109,7 @@ class RoleWindow:
         self.toolbox = toolbox
         self.always = always
         self.budget = stage.host.budget.on(stage.host.chain.of(role.name).caps)
-        self._role = self.budget.held(role)
+        self._role = self.budget.limit_reply(role)
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
 
     @property

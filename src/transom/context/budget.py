@@ -45,9 +45,7 @@ _RESULT_TOKENS = 25_000
 
 
 def share_of(block: Block) -> ShareName:
-    """The part of a window that a block belongs to: by its name where a part has that name, else
-    by its tier.
-    """
+    """Return the part of a window that a block belongs to."""
     if block.tier is Tier.STABLE:
         return "stable_prefix"
     return _OF_NAME.get(block.name, _OF_TIER[block.tier])
@@ -91,47 +89,50 @@ class WindowBudget:
 
     @classmethod
     def of(cls, settings: WindowSettings) -> WindowBudget:
-        """The budget that the section `window` of the settings asks for; SettingsError where its
-        numbers do not fit.
+        """Return the budget of the section `window` of the settings; SettingsError if its numbers
+        do not fit.
         """
         if settings.keep_recent > settings.compact_at:
-            what = (
+            problem = (
                 f"is {settings.keep_recent}; must be at most window.compact_at,"
                 f" {settings.compact_at}"
             )
-            raise SettingsError(what, where="window.keep_recent", hint="keep fewer, or fold later")
+            raise SettingsError(
+                problem, where="window.keep_recent", hint="keep fewer, or fold later"
+            )
         total = settings.tokens or cls.total
         shares: dict[ShareName, int] = {name: getattr(settings.shares, name) for name in SHARES}
         compaction = Compaction(settings.compact_at, settings.keep_recent)
         return cls(total, settings.margin, shares, compaction, settings.tokens is None)
 
     def on(self, caps: Capabilities) -> WindowBudget:
-        """The budget for a model: the window that its provider knows of, unless a size is set."""
-        known = self.open and caps.context_known and caps.context_tokens < UNBOUNDED
-        return replace(self, total=caps.context_tokens, open=False) if known else self
-
-    def held(self, role: Role) -> Role:
-        """The role, asking for a reply of no more than half the window: what it is shown needs
-        room, too.
+        """Return the budget for a model: the window that its provider knows of, unless a size is
+        set.
         """
-        most = max(1, self.total // 2)
-        settings = role.settings
-        return (
-            role
-            if settings.max_tokens <= most
-            else replace(role, settings=replace(settings, max_tokens=most))
-        )
+        is_known = self.open and caps.context_known and caps.context_tokens < UNBOUNDED
+        if not is_known:
+            return self
+        return replace(self, total=caps.context_tokens, open=False)
+
+    def limit_reply(self, role: Role) -> Role:
+        """Return the role with replies of no more than half the window, so that there is room for
+        what it reads.
+        """
+        limit = max(1, self.total // 2)
+        if role.settings.max_tokens <= limit:
+            return role
+        return replace(role, settings=replace(role.settings, max_tokens=limit))
 
     def window_tokens(self, reply_tokens: int) -> int:
         """Tokens that blocks and turns may take beside a reply of that size."""
         return max(0, int(self.total * (1 - self.margin)) - reply_tokens)
 
     def limits(self, reply_tokens: int) -> dict[ShareName, int]:
-        """The limit of each part once the window is full, in tokens; together they are the
+        """Return the limit of each part once the window is full, in tokens; together they are the
         window.
         """
-        room, whole = self.window_tokens(reply_tokens), sum(self.shares.values())
-        return {name: room * self.shares[name] // whole for name in SHARES}
+        room, all_shares = self.window_tokens(reply_tokens), sum(self.shares.values())
+        return {name: room * self.shares[name] // all_shares for name in SHARES}
 
     @property
     def result_tokens(self) -> int:

@@ -30,7 +30,7 @@ class Breakpoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Seen:
+class CacheView:
     """The monitor's findings on one request.
 
     Attributes:
@@ -117,11 +117,11 @@ class Savings:
             " would without a cache"
         )
         if self.below:
-            what = (
+            count = (
                 f"{self.below} of {self.requests} requests are below the minimum of {self.least}"
                 " tokens"
             )
-            lines.append(f"{what}: nothing of them is kept, marked or not")
+            lines.append(f"{count}: nothing of them is kept, marked or not")
         return "\n".join(lines)
 
 
@@ -135,76 +135,92 @@ class CacheMonitor:
     Attributes:
         terms: the vendor's.
         tokens: how tokens are estimated.
-        seen: the last requests, the newest last.
+        views: the last requests, the newest last.
     """
 
     terms: CacheTerms = NO_CACHE
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
-    seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=KEPT_REQUESTS))
+    views: deque[CacheView] = field(default_factory=lambda: deque(maxlen=KEPT_REQUESTS))
     _last: dict[tuple[str, str], Request] = field(default_factory=dict)
-    _kept: dict[str, None] = field(default_factory=dict)
+    _cached: dict[str, None] = field(default_factory=dict)
     _count: int = 0
 
     def watch(
         self, request: Request, usage: Usage | None = None, *, conversation: str = "main"
-    ) -> Seen:
+    ) -> CacheView:
         """Record one request of a conversation, and the usage that its server reported."""
         self._count += 1
         before = self._last.get((request.role, conversation))
         self._last[request.role, conversation] = request
-        found = first_difference(before, request) if before else None
-        places = breakpoints_of(request, len(before.window.turns) if before and not found else 0)
-        kept = [
-            one
-            for one in places
-            if any(one.size) and self.tokens.tokens(one.size) >= self.terms.least
+        difference = first_difference(before, request) if before else None
+        places = breakpoints_of(
+            request, len(before.window.turns) if before and not difference else 0
+        )
+        cached = [
+            kept_breakpoint
+            for kept_breakpoint in places
+            if any(kept_breakpoint.size)
+            and self.tokens.tokens(kept_breakpoint.size) >= self.terms.least
         ]
         read = max(
-            (self.tokens.tokens(one.size) for one in kept if one.digest in self._kept), default=0
+            (
+                self.tokens.tokens(kept_breakpoint.size)
+                for kept_breakpoint in cached
+                if kept_breakpoint.digest in self._cached
+            ),
+            default=0,
         )
-        if before and found and not self.terms.marks:  # the vendor keeps prefixes by itself
-            common = total(piece_size(piece) for piece in Ordered.of(before).lasting[: found.same])
+        if before and difference and not self.terms.marks:  # the vendor keeps prefixes by itself
+            common = total(
+                piece_size(piece)
+                for piece in Ordered.of(before).lasting[: difference.common_pieces]
+            )
             read = max(
                 read,
                 self.tokens.tokens(common) if self.tokens.tokens(common) >= self.terms.least else 0,
             )
-        self._kept = dict(
-            [*self._kept.items(), *((one.digest, None) for one in kept)][-_MOST_KEPT:]
+        self._cached = dict(
+            [
+                *self._cached.items(),
+                *((kept_breakpoint.digest, None) for kept_breakpoint in cached),
+            ][-_MOST_KEPT:]
         )
-        end = max((self.tokens.tokens(one.size) for one in kept), default=0)
+        end = max(
+            (self.tokens.tokens(kept_breakpoint.size) for kept_breakpoint in cached), default=0
+        )
         size = places[-1].size.plus(total(piece_size(block) for block in Ordered.of(request).tail))
-        seen = Seen(
+        view = CacheView(
             number=self._count,
             role=request.role,
             prefix=places[-1].digest,
             hit=read > 0,
-            first_difference=found,
+            first_difference=difference,
             size=size,
             tokens=self.tokens.tokens(size),
             read=read,
             written=max(0, end - read),
-            below=0 if kept or (usage and usage.cached_tokens) else self.terms.least,
+            below=0 if cached or (usage and usage.cached_tokens) else self.terms.least,
             usage=usage or Usage(),
         )
-        self.seen.append(seen)
-        return seen
+        self.views.append(view)
+        return view
 
     def savings(self, since: int = 1) -> Savings:
-        """Savings over the requests that it still has, from that number on."""
-        seen = [one for one in self.seen if one.number >= since]
-        reported = [one.usage for one in seen if one.usage.input_tokens]
-        read, written = sum(one.read for one in seen), sum(one.written for one in seen)
-        whole = sum(one.tokens for one in seen)
-        paid = whole - read - written + self.terms.read * read + self.terms.write * written
+        """Return the savings over the requests that it still has, from number `since` on."""
+        views = [view for view in self.views if view.number >= since]
+        reported = [view.usage for view in views if view.usage.input_tokens]
+        read, written = sum(view.read for view in views), sum(view.written for view in views)
+        tokens = sum(view.tokens for view in views)
+        paid = tokens - read - written + self.terms.read * read + self.terms.write * written
         return Savings(
             reported_read=sum(usage.cached_tokens for usage in reported),
             reported=sum(usage.input_tokens for usage in reported),
             estimated_read=read,
             estimated_written=written,
-            estimated=whole,
-            cost=paid / whole if whole else 1.0,
-            requests=len(seen),
-            below=sum(one.below > 0 for one in seen),
+            estimated=tokens,
+            cost=paid / tokens if tokens else 1.0,
+            requests=len(views),
+            below=sum(view.below > 0 for view in views),
             least=self.terms.least,
         )
 
@@ -213,7 +229,7 @@ def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
     """Places up to which a request may be kept: the ends of both tiers, of its first `standing`
     turns, of all turns.
     """
-    ordered, found, hasher, size = (
+    ordered, breakpoints, hasher, size = (
         Ordered.of(request),
         list[Breakpoint](),
         hashlib.sha256(),
@@ -229,5 +245,5 @@ def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
             text = piece_text(piece)
             hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
             size = size.plus(measure(text)).plus(SEPARATOR)
-        found.append(Breakpoint(hasher.hexdigest(), size))
-    return found
+        breakpoints.append(Breakpoint(hasher.hexdigest(), size))
+    return breakpoints

@@ -74,50 +74,63 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     if not count and (limit or not before.spare):
         return history
     going, live = history.live[:count], history.live[count:]
-    kept = (*before.kept, *[event for event in going if event.lasting])
-    asked = (*before.asked, *[event.asked for event in going if event.asked])
+    lasting_events = (*before.lasting_events, *[event for event in going if event.lasting])
+    questions = (*before.questions, *[event.user_message for event in going if event.user_message])
     statistics = before.statistics.of_more([event for event in going if not event.lasting])
-    question = asked[-1] if asked and not any(event.asked for event in live) else None
+    question = (
+        questions[-1] if questions and not any(event.user_message for event in live) else None
+    )
     room = int(limit * _LASTING_PART)
-    lasting = _with_room(kept[::-1], room, tokens)
+    lasting = _with_room(lasting_events[::-1], room, tokens)
     why = f"over the {room} tokens for what lasts of folded events"
-    whole = {event.number for event in lasting}
+    lasting_numbers = {event.number for event in lasting}
     dropped = [
-        Dropped(one.name, tokens.tokens(one.size), why) for one in kept if one.number not in whole
+        Dropped(event.name, tokens.tokens(event.size), why)
+        for event in lasting_events
+        if event.number not in lasting_numbers
     ]
-    question = question if question and question.number not in whole else None
+    question = question if question and question.number not in lasting_numbers else None
     words = _words(
-        [event for event in asked if event.number not in whole],
+        [event for event in questions if event.number not in lasting_numbers],
         question,
         int(limit * _ASKED_PART),
         tokens,
     )
-    shown = tuple(sorted((*lasting, *words), key=lambda event: event.number))
+    shown_events = tuple(sorted((*lasting, *words), key=lambda event: event.number))
     last = going[-1].number if going else before.last
-    unseen = "" if live else going[-1].name if going else before.unseen
-    folded = Folded(last, statistics, kept, asked, shown, tuple(dropped), question, unseen)
-    size = total([*[turn_size(turn) for turn in folded.turns], *[event.size for event in live]])
-    turns = (*folded.turns, *[turn for event in live for turn in event.turns])
-    return replace(history, folded=folded, live=live, turns=turns, size=size)
+    unseen = ""
+    if not live:
+        unseen = going[-1].name if going else before.unseen
+    folded = Folded(
+        last, statistics, lasting_events, questions, shown_events, tuple(dropped), question, unseen
+    )
+    turns = [*folded.turns]
+    sizes = [turn_size(turn) for turn in turns]
+    for event in live:
+        turns += event.turns
+        sizes.append(event.size)
+    return replace(history, folded=folded, live=live, turns=tuple(turns), size=total(sizes))
 
 
 def _words(
-    asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection
+    questions: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection
 ) -> list[Event]:
-    """The user messages that are shown: the last, the first, and the newest that have room."""
-    others = [event for event in asked if event is not question]
-    order = [*others[:1], *others[:0:-1]]
+    """Return the user messages that are shown: the last, the first, and the newest that have room."""
+    other_questions = [event for event in questions if event is not question]
+    order = [*other_questions[:1], *other_questions[:0:-1]]
     if question:
         return [question, *_with_room(order, room - tokens.tokens(question.size), tokens)]
     return _with_room(order, room, tokens)
 
 
 def _with_room(events: Iterable[Event], room: int, tokens: TokenCorrection) -> list[Event]:
-    """The events that have room, in that order; a long one is skipped in favour of shorter ones."""
-    size, shown = Measure(), []
+    """Return the events that have room, in that order; a long one is skipped in favour of shorter
+    ones.
+    """
+    size, fitting = Measure(), []
     for event in events:
-        more = size.plus(event.size).plus(_LINE)
-        if tokens.tokens(more) <= room:
-            size = more
-            shown.append(event)
-    return shown
+        longer = size.plus(event.size).plus(_LINE)
+        if tokens.tokens(longer) <= room:
+            size = longer
+            fitting.append(event)
+    return fitting

@@ -1,10 +1,10 @@
-"""Fitting a window into its budget: the parts that shrink, in which order, and the record of
-what was dropped.
+"""Fitting a window into its budget: the parts that shrink, in which order, and the record of what
+was dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
@@ -24,24 +24,24 @@ class Frame:
     """The fixed part of the windows of one message, and its size.
 
     Attributes:
-        blocks: in order of tiers.
+        blocks: its blocks, in the order of tiers.
         limit: tokens of a window.
-        limits: those that each part is held to once it is full.
-        sizes: of the parts, without the conversation.
-        whole: of all of them, as they stand one below the other.
-        empty: what is said of parts that hold nothing.
+        limits: tokens that each part may take once the window is full.
+        sizes: the sizes of the parts, without the conversation.
+        size: the size of all of them, as they stand one below the other.
+        empty: the records of parts that hold nothing.
     """
 
     blocks: tuple[Block, ...]
     limit: int
     limits: dict[ShareName, int]
     sizes: dict[ShareName, Measure]
-    whole: Measure
+    size: Measure
     empty: dict[ShareName, Share]
 
     @classmethod
     def of(cls, role: Role, blocks: tuple[Block, ...], budget: WindowBudget) -> Frame:
-        """The frame of a role that is given these blocks, its own among them."""
+        """Return the frame of a role with these blocks, its own among them."""
         sizes = dict.fromkeys(SHARES, _NOTHING)
         sizes["stable_prefix"] = _declared_size(role)
         for block in blocks:
@@ -49,129 +49,187 @@ class Frame:
             sizes[name] = sizes[name].plus(_block_size(block))
         limits = budget.limits(role.settings.max_tokens)
         empty = {name: Share(name, 0, limits[name]) for name in SHARES}
-        return cls(
-            blocks,
-            budget.window_tokens(role.settings.max_tokens),
-            limits,
-            sizes,
-            _joined(sizes),
-            empty,
-        )
+        limit = budget.window_tokens(role.settings.max_tokens)
+        return cls(blocks, limit, limits, sizes, _size_of_parts(sizes), empty)
+
+
+class Part:
+    """A part of a window that gives room when the window is full.
+
+    The conversation gives by being folded. Any other part gives whole blocks, the last one first.
+
+    Args:
+        name: its share of the window.
+        limit: tokens that it may take once the window is full.
+        size: its size.
+        blocks: the blocks that it may give, in order.
+        history: the conversation, if it is that part.
+    """
+
+    def __init__(
+        self,
+        name: ShareName,
+        limit: int,
+        size: Measure,
+        blocks: list[Block],
+        history: History | None = None,
+    ) -> None:
+        self.name = name
+        self.limit = limit
+        self.size = size
+        self.blocks = blocks
+        self.history = history
+        self.dropped: list[Block] = []  # the blocks that it gave, in that order
+
+    def is_over_limit(self, tokens: TokenCorrection) -> bool:
+        """Return whether it takes more than its share."""
+        return self.size is not _NOTHING and tokens.tokens(self.size) > self.limit
+
+    def give(self, tokens: TokenCorrection, *, hard: bool) -> bool:
+        """Shrink a little; return False if it cannot shrink.
+
+        Args:
+            tokens: how tokens are estimated.
+            hard: whether a conversation is folded below its share, too.
+        """
+        if self.history is not None:
+            return self.replace_history(shrink(self.history, self.limit, tokens, hard=hard))
+        if not self.blocks:
+            return False
+        block = self.blocks.pop()
+        self.dropped.append(block)
+        self.size = self.size.minus(_block_size(block))
+        return True
+
+    def replace_history(self, history: History) -> bool:
+        """Go on with a folded conversation; return False if nothing of it was folded."""
+        if history is self.history:
+            return False
+        self.history = history
+        self.size = history.size
+        return True
 
 
 class WindowFitter:
-    """A window that is being made to fit; `size` is the measure of all of it.
+    """A window that is being made to fit; `size` is the size of all of it.
 
-    A part that takes less than its share lends the rest. Only once the whole is too large does the
-    budget's division
-    count: first every part that is over its share gives, in the order of `GIVING`, until it is not;
-    then, in the same order, any. A conversation gives by being folded, the others by losing whole
-    blocks, the last first. Stable blocks and our own task never go.
+    A part that takes less than its share lends the rest. Only if the window is too large does the
+    division of the budget count: first each part that is over its share gives, in the order of
+    `GIVING`, until it is not; then, in the same order, any part. Stable blocks and the task of the
+    role itself are never dropped.
     """
 
     def __init__(self, role: Role, frame: Frame, history: History, tokens: TokenCorrection) -> None:
         self.history = history
-        self._role, self._limit, self._limits = role, frame.limit, frame.limits
+        self.size = frame.size.plus(history.size)
+        self._role = role
+        self._frame = frame
         self._tokens = tokens
-        self._kept, self._empty = frame.blocks, frame.empty
-        self._dropped: list[Dropped] = []
         self._sizes = {**frame.sizes, "conversation": history.size}
-        self.size = frame.whole.plus(history.size)
+        self._blocks = frame.blocks
+        self._dropped: list[Dropped] = []
 
     @property
     def request(self) -> Request:
         """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
-        shares = [
-            (
-                self._empty[name]
-                if size is _NOTHING
-                else Share(name, self._tokens.tokens(size), self._limits[name])
-            )
-            for name, size in self._sizes.items()
-        ]
-        window = Window(self._kept, self.history.turns, (*folded, *self._dropped), tuple(shares))
+        shares = []
+        for name, size in self._sizes.items():
+            if size is _NOTHING:
+                shares.append(self._frame.empty[name])
+            else:
+                shares.append(Share(name, self._tokens.tokens(size), self._frame.limits[name]))
+        window = Window(self._blocks, self.history.turns, (*folded, *self._dropped), tuple(shares))
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.schema)
 
     def compact(self, policy: Compaction) -> None:
-        """Fold the conversation where it has more events than the policy allows."""
-        self._folded(compact(self.history, policy, self._limits["conversation"], self._tokens))
+        """Fold the conversation if it has more events than the policy allows."""
+        limit = self._frame.limits["conversation"]
+        history = compact(self.history, policy, limit, self._tokens)
+        if history is not self.history:
+            self._take_history(history)
 
     def fit(self) -> None:
-        """Shrink parts until it fits; WindowOverflow, with all sizes, where nothing is left that
-        could go.
+        """Shrink parts until the window fits.
+
+        Raises:
+            WindowOverflow: nothing is left that could be dropped; the error has all sizes.
         """
         if self._fits():
             return
-        for to_share in (True, False):
-            for name in GIVING:
-                while not self._fits() and (not to_share or self._used(name) > self._limits[name]):
-                    if not self._give(name, hard=not to_share):
+        parts = [self._part(name) for name in GIVING]
+        for hard in (False, True):
+            for part in parts:
+                while not self._fits() and (hard or part.is_over_limit(self._tokens)):
+                    if not part.give(self._tokens, hard=hard):
                         break
+                    self._take_part(part)
         if not self._fits():
-            self._folded(fold_newest(self.history, self._tokens))
+            # The newest results can be read in parts, whatever else had to go.
+            history = fold_newest(self.history, self._tokens)
+            if history is not self.history:
+                self._take_history(history)
         if not self._fits():
             raise self._overflow()
 
     def room(self, reserve: int) -> int:
-        """Tokens that a message has beside the fixed parts; at most half of that is reserved for
-        later turns.
+        """Return the tokens that a message has beside the fixed parts.
+
+        At most half of them is reserved for later turns.
         """
-        staying = [_tool_size(tool) for tool in self._role.tools]
-        staying += [_block_size(block) for block in self._kept if not _may_go(block)]
-        free = max(0, self._limit - self._tokens.at_most(total(staying)))
+        sizes = [_tool_size(tool) for tool in self._role.tools]
+        sizes += [_block_size(block) for block in self._blocks if not _may_go(block)]
+        free = max(0, self._frame.limit - self._tokens.at_most(total(sizes)))
         return free - min(reserve, free // 2)
 
     def _fits(self) -> bool:
-        return self._tokens.at_most(self.size) <= self._limit
+        return self._tokens.at_most(self.size) <= self._frame.limit
 
-    def _give(self, name: ShareName, *, hard: bool) -> bool:
-        """Shrink one part a little; False where it cannot shrink."""
+    def _part(self, name: ShareName) -> Part:
+        """Return a part as it is now, with the blocks that it may give."""
+        limit, size = self._frame.limits[name], self._sizes[name]
         if name == "conversation":
-            return self._fold(hard=hard)
-        block = next(
-            (block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)),
-            None,
-        )
-        if block is None:
-            return False
-        self._kept = tuple(one for one in self._kept if one is not block)
-        self._set(name, self._sizes[name].minus(_block_size(block)))
-        why = f"over the limit of {self._limit} tokens"
-        self._dropped.append(Dropped(block.name, self._tokens.count(block.text), why))
-        return True
+            return Part(name, limit, size, [], self.history)
+        blocks = [block for block in self._blocks if share_of(block) == name and _may_go(block)]
+        return Part(name, limit, size, blocks)
 
-    def _fold(self, *, hard: bool) -> bool:
-        return self._folded(
-            shrink(self.history, self._limits["conversation"], self._tokens, hard=hard)
-        )
+    def _take_part(self, part: Part) -> None:
+        """Take over what a part gave."""
+        if part.history is not None:
+            self._take_history(part.history)
+            return
+        block = part.dropped[-1]
+        self._blocks = tuple([other for other in self._blocks if other is not block])
+        reason = f"over the limit of {self._frame.limit} tokens"
+        self._dropped.append(Dropped(block.name, self._tokens.count(block.text), reason))
+        self._set_size(part.name, part.size)
 
-    def _folded(self, history: History) -> bool:
-        """Continue with a folded history; False where it was not folded."""
-        if history is self.history:
-            return False
+    def _take_history(self, history: History) -> None:
+        """Go on with a folded conversation."""
         self.history = history
-        self._set("conversation", history.size)
-        return True
+        self._set_size("conversation", history.size)
 
-    def _used(self, name: ShareName) -> int:
-        size = self._sizes[name]
-        return 0 if size is _NOTHING else self._tokens.tokens(size)
-
-    def _set(self, name: ShareName, size: Measure) -> None:
+    def _set_size(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = size
-        self.size = _joined(self._sizes)
+        self.size = _size_of_parts(self._sizes)
 
     def _overflow(self) -> WindowOverflow:
-        used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
-        needed = self._tokens.at_most(self.size)
+        """Return the error of a window that does not fit."""
+        shares: dict[str, int] = {}
+        for name in SHARES:
+            size = self._sizes[name]
+            tokens = 0 if size is _NOTHING else self._tokens.tokens(size)
+            if tokens:
+                shares[name] = tokens
+        listed = ", ".join(f"{name} {tokens}" for name, tokens in shares.items())
+        needed, limit = self._tokens.at_most(self.size), self._frame.limit
         return WindowOverflow(
             f"the window of role {self._role.name} needs about {needed} tokens and has room for"
-            f" {self._limit} ({', '.join(f'{name} {size}' for name, size in used.items())})",
+            f" {limit} ({listed})",
             needed=needed,
-            limit=self._limit,
-            shares=used,
+            limit=limit,
+            shares=shares,
             hint=(
                 "shorten what it is given, choose a model with a larger window, or say how large it"
                 " is (llm.NAME.context_tokens, window.tokens)"
@@ -179,47 +237,37 @@ class WindowFitter:
         )
 
 
-def _joined(sizes: Mapping[ShareName, Measure]) -> Measure:
-    """The size of parts one below the other: no separator follows the last."""
-    whole = total(sizes.values())
-    return whole.minus(SEPARATOR) if any(whole) else whole
+def _size_of_parts(sizes: Mapping[ShareName, Measure]) -> Measure:
+    """Return the size of parts one below the other: no separator follows the last."""
+    size = total(sizes.values())
+    return size.minus(SEPARATOR) if any(size) else size
 
 
 def _may_go(block: Block) -> bool:
-    """Whether a block may be dropped: advice and session state may; of the working space only
-    untrusted text.
+    """Return whether a block may be dropped.
+
+    Advice and session state may; of the working space only untrusted text.
     """
     share = share_of(block)
-    return block.trust == "untrusted" if share == "working_space" else share in GIVING
+    if share == "working_space":
+        return block.trust == "untrusted"
+    return share in GIVING
 
 
 def _block_size(block: Block) -> Measure:
-    return _once(block, lambda: measure(render_block(block)).plus(SEPARATOR))
+    """Return the size that a block adds to a window."""
+    return measure(render_block(block)).plus(SEPARATOR)
 
 
 def _tool_size(tool: ToolSpec) -> Measure:
-    return _once(
-        tool, lambda: measure(render(Request("", Window(()), (tool,))).as_text()).plus(SEPARATOR)
-    )
+    """Return the size that a tool adds to a window."""
+    text = render(Request("", Window(()), (tool,))).as_text()
+    return measure(text).plus(SEPARATOR)
 
 
 def _declared_size(role: Role) -> Measure:
-    """The size of a role's tools and of the schema of its answers."""
-    return _once(role, lambda: _sum_of_declared(role))
-
-
-def _sum_of_declared(role: Role) -> Measure:
+    """Return the size of a role's tools and of the schema of its answers."""
     sizes = [_tool_size(tool) for tool in role.tools]
     if role.schema is not None:
         sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
     return total(sizes) if sizes else _NOTHING
-
-
-def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:
-    """The size of something that never changes, computed once: it stands in every window of a
-    conversation.
-    """
-    kept: dict[str, Measure] = thing.__dict__
-    if "_size" not in kept:
-        kept["_size"] = find()
-    return kept["_size"]

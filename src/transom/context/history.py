@@ -29,7 +29,7 @@ _MOST_NAMES = 20
 
 
 def turn_size(turn: Turn) -> Measure:
-    """The size that a turn adds to a window."""
+    """Return the size that a turn adds to a window."""
     return measure(render_turn(turn) + _BETWEEN)
 
 
@@ -70,19 +70,18 @@ class Event:
         return self.failed or bool(self.milestone) or self.preserve
 
     @cached_property
-    def asked(self) -> Event | None:
+    def user_message(self) -> Event | None:
         """The user message in it as an event of its own; None where there is none."""
         first = self.turns[0]
-        return (
-            Event(self.number, (first,), turn_size(first))
-            if isinstance(first, UserMessage)
-            else None
-        )
+        if not isinstance(first, UserMessage):
+            return None
+        return Event(self.number, (first,), turn_size(first))
 
     def joined(self, turn: Turn, size: Measure) -> Event:
-        """With one more turn of that size."""
+        """Return the event with one more turn of that size."""
         failed = self.failed or (
-            isinstance(turn, ToolResults) and bool([one for one in turn.results if one.is_error])
+            isinstance(turn, ToolResults)
+            and bool([result for result in turn.results if result.is_error])
         )
         turns = (*self.turns, turn)
         return Event(
@@ -96,12 +95,13 @@ class Event:
         )
 
     def marked(self, mark: Mark) -> Event:
-        """With one more mark."""
-        milestones = [one for one in (*self.milestone.split("; "), mark.milestone) if one]
-        values = {
-            **self.values,
-            **{name: (*self.values.get(name, ()), one) for name, one in mark.values.items()},
-        }
+        """Return the event with one more mark."""
+        milestones = [
+            milestone for milestone in (*self.milestone.split("; "), mark.milestone) if milestone
+        ]
+        values = dict(self.values)
+        for name, value in mark.values.items():
+            values[name] = (*values.get(name, ()), value)
         return replace(
             self,
             milestone="; ".join(dict.fromkeys(milestones)),
@@ -111,25 +111,21 @@ class Event:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            [
-                call
-                for turn in self.turns
-                if isinstance(turn, AssistantMessage)
-                for call in turn.calls
-            ]
-        )
+        """The tool calls in it."""
+        calls: list[ToolCall] = []
+        for turn in self.turns:
+            if isinstance(turn, AssistantMessage):
+                calls += turn.calls
+        return tuple(calls)
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        return tuple(
-            [
-                result
-                for turn in self.turns
-                if isinstance(turn, ToolResults)
-                for result in turn.results
-            ]
-        )
+        """The results of its calls."""
+        results: list[ToolResult] = []
+        for turn in self.turns:
+            if isinstance(turn, ToolResults):
+                results += turn.results
+        return tuple(results)
 
 
 @dataclass(frozen=True)
@@ -138,10 +134,10 @@ class Folded:
 
     Attributes:
         statistics: of those that are gone; exact, whatever the steps in which they were folded.
-        kept: the others, word for word and in order.
-        asked: what was asked in any of them, in order.
-        shown: what windows hold of both, in order: the newest for which there is room. What stands
-            in a kept one that is shown is not shown again.
+        lasting_events: the others, word for word and in order.
+        questions: what was asked in any of them, in order.
+        shown_events: the newest of both for which windows have room, in order. A question that
+            stands in a lasting event that is shown is not shown again.
         dropped: those that are kept, and for which there is no room.
         question: what was asked last, where that is folded: it is still worked on, so windows
             always hold it.
@@ -150,9 +146,9 @@ class Folded:
 
     last: int
     statistics: Statistics
-    kept: tuple[Event, ...] = ()
-    asked: tuple[Event, ...] = ()
-    shown: tuple[Event, ...] = ()
+    lasting_events: tuple[Event, ...] = ()
+    questions: tuple[Event, ...] = ()
+    shown_events: tuple[Event, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     question: Event | None = None
     unseen: str = ""
@@ -160,51 +156,57 @@ class Folded:
     @property
     def spare(self) -> bool:
         """Whether windows show any of them that may still be dropped."""
-        return any(event is not self.question for event in self.shown)
+        return any(event is not self.question for event in self.shown_events)
 
     @cached_property
     def note(self) -> UserMessage:
         """The note that stands for them in a window."""
-        gone, kept = self.statistics.events, len(self.kept)
+        gone_events, kept_count = self.statistics.events, len(self.lasting_events)
         lines = [
             f"Note: events 1 to {self.last} of this conversation are folded. "
-            f"{gone} of them are gone, {kept} stay word for word."
+            f"{gone_events} of them are gone, {kept_count} stay word for word."
         ]
-        if gone:
+        if gone_events:
             lines.append(
                 f"Of those that are gone: {self.statistics.text()}. Each can be read as event and"
                 " its number."
             )
-        if failed := sum(event.failed for event in self.kept):
+        if failed := sum(event.failed for event in self.lasting_events):
             lines.append(f"Of those that stay {failed} failed.")
         if self.unseen:
             lines.append(
                 f"The results of the newest, {self.unseen}, have no room here: read the parts that"
                 " you need."
             )
-        shown = {event.number for event in self.shown}
-        if any(not event.lasting for event in self.shown):
+        shown_numbers = {event.number for event in self.shown_events}
+        if any(not event.lasting for event in self.shown_events):
             lines.append("What was asked in some follows word for word, without what came of it.")
-        if missing := sum(event.number not in shown for event in self.asked):
+        if missing := sum(event.number not in shown_numbers for event in self.questions):
             lines.append(f"What was asked in {missing} more does not, for want of room.")
         if self.question:
             lines.append(f"What was asked last, in {self.question.name}, is still being worked on.")
-        if self.shown:
+        if self.shown_events:
             lines.append("These follow:")
-            lines += [f"- {event.name}, {_kind(event)}" for event in self.shown]
+            lines += [f"- {event.name}, {_kind(event)}" for event in self.shown_events]
         if self.dropped:
-            names = [one.name for one in self.dropped]
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            names = [event.name for event in self.dropped]
+            rest_clause = (
+                f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            )
             listed = ", ".join(names[:_MOST_NAMES])
             lines.append(
-                f"For want of room these do not: {listed}{more}. Each can be read by that name."
+                f"For want of room these do not: {listed}{rest_clause}. Each can be read by that"
+                " name."
             )
         return UserMessage("\n".join(lines))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """The turns that stand for them in a window."""
-        return (self.note, *(turn for event in self.shown for turn in event.turns))
+        turns: list[Turn] = [self.note]
+        for event in self.shown_events:
+            turns += event.turns
+        return tuple(turns)
 
 
 @dataclass(frozen=True)
@@ -226,15 +228,17 @@ class History:
 
     @classmethod
     def of(cls, turns: Iterable[Turn]) -> History:
-        """A history of turns, in order; ValueError for a result without its call."""
+        """Return the history of turns, in order; ValueError for a result without its call."""
         history = cls()
         for turn in turns:
             history = history.add(turn)
         return history
 
     def add(self, *turns: Turn, mark: Mark = UNMARKED) -> History:
-        """With more turns; the mark is of the event of the last. ValueError for a result without
-        its call.
+        """Return the history with more turns; the mark belongs to the event of the last one.
+
+        Raises:
+            ValueError: a result without its call.
         """
         live, size = [*self.live], self.size
         for turn in turns:
@@ -245,38 +249,45 @@ class History:
             elif isinstance(turn, ToolResults):
                 raise ValueError("a result without its call cannot stand in a conversation")
             else:
-                number = live[-1].number if live else self.folded.last if self.folded else 0
+                number = live[-1].number if live else self._last_folded
                 live.append(Event(number + 1, (turn,), takes))
         if live and mark:
             live[-1] = live[-1].marked(mark)
         return History(self.folded, tuple(live), (*self.turns, *turns), size)
 
     def find(self, name: str) -> Event | None:
-        """The event of that name (`event 12`); None where it is gone or never was."""
-        events = (*(self.folded.kept if self.folded else ()), *self.live)
+        """Return the event of a name (`event 12`), or None if it is gone or never was."""
+        events = (*(self.folded.lasting_events if self.folded else ()), *self.live)
         return next((event for event in events if event.name == name), None)
 
     @property
     def count(self) -> int:
         """The number of events, folded ones included."""
-        return self.live[-1].number if self.live else self.folded.last if self.folded else 0
+        return self.live[-1].number if self.live else self._last_folded
+
+    @property
+    def _last_folded(self) -> int:
+        """The number of the last folded event, or 0."""
+        return self.folded.last if self.folded else 0
 
 
 def _kind(event: Event) -> str:
     """Why an event is shown. One that would not last is shown for its user message alone."""
     if event.milestone:
         return f"milestone: {event.milestone}"
-    return "failed" if event.failed else "kept" if event.preserve else "asked"
+    if event.failed:
+        return "failed"
+    return "kept" if event.preserve else "asked"
 
 
 def _belongs(turn: Turn, event: Event) -> bool:
-    """Whether a turn belongs to the event before it: results to their call, what is said to what
-    was asked.
+    """Return whether a turn belongs to the event before it: results to their calls, an answer to its
+    message.
     """
     before = event.turns[-1]
     if isinstance(turn, ToolResults):
         return isinstance(before, AssistantMessage) and [call.id for call in before.calls] == [
-            one.id for one in turn.results
+            result.id for result in turn.results
         ]
     return isinstance(turn, AssistantMessage) and isinstance(
         before, UserMessage

@@ -35,8 +35,12 @@ class Mark:
 
     def __post_init__(self) -> None:
         for text in (self.milestone, *self.values):
-            said: object = text
-            if not isinstance(said, str) or len(said) > _LONGEST or not said.isprintable():
+            argument: object = text
+            if (
+                not isinstance(argument, str)
+                or len(argument) > _LONGEST
+                or not argument.isprintable()
+            ):
                 hint = f"say it in a line of at most {_LONGEST} characters"
                 raise InputError(f"{text!r:.80} is no short line", where="Mark", hint=hint)
         for name, value in self.values.items():
@@ -59,7 +63,7 @@ class Mark:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The inverse of `to_json`; None is no mark."""
+        """Read the JSON of `to_json`; None is no mark."""
         return cls(**data) if data else cls()
 
 

@@ -28,16 +28,21 @@ _BAD = ("FATAL", "ERROR")
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text as they are numbered in outlines and slices; overlong ones are broken."""
-    return [piece for line in text.split("\n") for piece in _pieces(line)]
+    """Return the lines of a text as outlines and slices number them; overlong ones are broken."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        lines += _pieces(line)
+    return lines
 
 
 def _pieces(line: str) -> list[str]:
-    return [line[at : at + LONGEST_LINE] for at in range(0, len(line), LONGEST_LINE)] or [""]
+    return [line[start : start + LONGEST_LINE] for start in range(0, len(line), LONGEST_LINE)] or [
+        ""
+    ]
 
 
 def kind_of(text: str) -> Kind:
-    """The kind of a text, by its form."""
+    """Return the kind of a text, by its form."""
     if text.lstrip()[:1] in ("{", "[") and parsed(text) is not None:
         return "json"
     if len(_HEADING.findall(text)) >= 2:
@@ -56,9 +61,9 @@ def parsed(text: str) -> Json:
     return value
 
 
-def outline(text: str, most: int, tokens: TokenCorrection) -> str:
-    """An outline of a text in at most so many tokens and sixty lines: its parts, and where they
-    are.
+def outline(text: str, limit: int, tokens: TokenCorrection) -> str:
+    """Return an outline of a text in at most `limit` tokens and sixty lines: its parts and their
+    positions.
     """
     kind = kind_of(text)
     entries: Iterator[str]
@@ -66,11 +71,13 @@ def outline(text: str, most: int, tokens: TokenCorrection) -> str:
         entries = json_entries(parsed(text))
     elif kind == "markdown":
         entries = _headings(lines_of(text))
+    elif kind == "log":
+        entries = _marks(lines_of(text))
     else:
-        entries = _marks(lines_of(text)) if kind == "log" else _beginnings(lines_of(text))
+        entries = _beginnings(lines_of(text))
     head = f"{kind}, {len(lines_of(text))} lines, {len(text)} characters"
-    shown, more = _bounded(entries, most - tokens.count(head) - _REST, tokens)
-    return "\n".join([head, *shown, *([f"... and {more} more"] if more else [])])
+    entry_lines, omitted = _bounded(entries, limit - tokens.count(head) - _REST, tokens)
+    return "\n".join([head, *entry_lines, *([f"... and {omitted} more"] if omitted else [])])
 
 
 def json_entries(value: Json) -> Iterator[str]:
@@ -81,26 +88,22 @@ def json_entries(value: Json) -> Iterator[str]:
         name = pointer or "the whole"
         if isinstance(inner, dict):
             yield f"{name}: object with {_keys(list(inner))}"
-            waiting += [(f"{pointer}/{_escaped(key)}", one) for key, one in inner.items()]
+            for key, member in inner.items():
+                waiting.append((f"{pointer}/{_escaped(key)}", member))
         elif isinstance(inner, list):
             first = inner[0] if inner else None
-            each = (
-                f", the first an object with {_keys(list(first))}"
-                if isinstance(first, dict)
-                else ""
-            )
-            yield f"{name}: list of {len(inner)}{each}"
-            waiting += [
-                (f"{pointer}/{index}", one)
-                for index, one in enumerate(inner)
-                if isinstance(one, list)
-            ]
+            each = ""
             if isinstance(first, dict):
-                waiting += [
-                    (f"{pointer}/0/{_escaped(key)}", one)
-                    for key, one in first.items()
-                    if _nested(one)
-                ]
+                each = f", the first an object with {_keys(list(first))}"
+            yield f"{name}: list of {len(inner)}{each}"
+            for index, member in enumerate(inner):
+                if isinstance(member, list):
+                    waiting.append((f"{pointer}/{index}", member))
+            # Objects of a list are alike, so the first one stands for all of them.
+            if isinstance(first, dict):
+                for key, member in first.items():
+                    if _nested(member):
+                        waiting.append((f"{pointer}/0/{_escaped(key)}", member))
         else:
             yield f"{name}: {_cut(json.dumps(inner, ensure_ascii=False))}"
 
@@ -110,8 +113,8 @@ def _nested(value: Json) -> bool:
 
 
 def _keys(keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
-    return (", ".join(_cut(key) for key in keys[:_MOST_KEYS]) or "nothing") + more
+    rest_clause = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
+    return (", ".join(_cut(key) for key in keys[:_MOST_KEYS]) or "nothing") + rest_clause
 
 
 def _escaped(key: str) -> str:
@@ -131,19 +134,19 @@ def _marks(lines: Sequence[str]) -> Iterator[str]:
     """Entries for a log: lines of each level, the first and the last line, and the lines that
     report an error.
     """
-    found = [
+    levelled = [
         (number, match[1].upper())
         for number, line in enumerate(lines, 1)
         if (match := _LEVEL.search(line))
     ]
-    levels = Counter(level for _, level in found)
+    levels = Counter(level for _, level in levelled)
     if levels:
         yield "levels: " + ", ".join(f"{level} {count}" for level, count in sorted(levels.items()))
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     for number in dict.fromkeys((*filled[:1], *filled[-1:])):
         yield f"line {number}: {_cut(lines[number - 1])}"
     yield from (
-        f"line {number}: {_cut(lines[number - 1])}" for number, level in found if level in _BAD
+        f"line {number}: {_cut(lines[number - 1])}" for number, level in levelled if level in _BAD
     )
 
 
@@ -161,13 +164,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-def _bounded(entries: Iterator[str], most: int, tokens: TokenCorrection) -> tuple[list[str], int]:
-    shown: list[str] = []
-    used = more = 0
+def _bounded(entries: Iterator[str], limit: int, tokens: TokenCorrection) -> tuple[list[str], int]:
+    entry_lines: list[str] = []
+    tokens_used = omitted = 0
     for entry in entries:
-        used += tokens.count(f"{entry[:_LONGEST_ENTRY]}\n")
-        if len(shown) < _MOST_LINES and used <= most:
-            shown.append(entry[:_LONGEST_ENTRY])
+        tokens_used += tokens.count(f"{entry[:_LONGEST_ENTRY]}\n")
+        if len(entry_lines) < _MOST_LINES and tokens_used <= limit:
+            entry_lines.append(entry[:_LONGEST_ENTRY])
         else:
-            more += 1
-    return shown, more
+            omitted += 1
+    return entry_lines, omitted

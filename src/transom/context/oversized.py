@@ -24,7 +24,7 @@ class BlockSource(Protocol):
     """A source of blocks for each message: a memory, a playbook. It never calls a model."""
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """The blocks that fit the query best, in at most so many tokens."""
+        """Return the blocks that fit the query best, in at most so many tokens."""
         ...
 
 
@@ -64,9 +64,7 @@ class Oversized:
     remedy: Literal["refer", "delegate"]
 
     def reference(self, tokens: TokenCorrection) -> ToolResult:
-        """The result that the model sees in its place: an outline, with the trust and egress of
-        the original.
-        """
+        """Return the result that the model sees in its place."""
         head = (
             f"The result has about {self.tokens} tokens; one may take {self.limit}. It is kept"
             f" whole as {self.source}. Read the parts that you need with {READ_SLICE.name}.\n"
@@ -77,9 +75,7 @@ class Oversized:
     def opening(
         self, purpose: str, budget: WindowBudget, tokens: TokenCorrection
     ) -> tuple[Block, ...]:
-        """The first blocks of a sub-conversation about it: purpose and source; an outline where
-        the source is long.
-        """
+        """Return the first blocks of a sub-conversation about it."""
         content = self.result.content
         if tokens.count(content) > int(budget.total * _OPENS):
             content = self.reference(tokens).content
@@ -92,11 +88,11 @@ class Oversized:
         """Tokens that a summary of it may take, beside its heading: one for `ratio` of the
         result's.
         """
-        most = max(self.limit - tokens.count(self._head), self.limit // 2)
-        return summary_room(self.tokens, most, ratio)
+        limit = max(self.limit - tokens.count(self._head), self.limit // 2)
+        return summary_room(self.tokens, limit, ratio)
 
     def in_brief(self, summary: str) -> ToolResult:
-        """The result with a summary in place of its content."""
+        """Return the result with a summary in place of its content."""
         return replace(self.result, content=f"{self._head}\n{summary}")
 
     @property
@@ -107,17 +103,17 @@ class Oversized:
         )
 
 
-def level(sizes: Sequence[int], most: int) -> int:
-    """The most that each of several results may take to fit into `most` tokens: only the largest
-    are cut.
+def level(sizes: Sequence[int], limit: int) -> int:
+    """Return the most that each of several results may take to fit into `limit` tokens: only the
+    largest are cut.
     """
-    left = most
-    for done, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - done)
+    tokens_left = limit
+    for number, size in enumerate(sorted(sizes)):
+        share = tokens_left // (len(sizes) - number)
         if size > share:
             return share
-        left -= size
-    return most
+        tokens_left -= size
+    return limit
 
 
 def oversized(
@@ -127,7 +123,7 @@ def oversized(
     budget: WindowBudget,
     tokens: TokenCorrection,
 ) -> Oversized | None:
-    """The treatment of an oversized result; None where it fits into the window as it is.
+    """Return the treatment of an oversized result, or None if it fits into the window as it is.
 
     Args:
         result: of a tool.

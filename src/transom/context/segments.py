@@ -53,22 +53,22 @@ class Difference:
     """The first difference of a request from an earlier one.
 
     Attributes:
-        same: how many pieces from the beginning are the same.
+        common_pieces: how many pieces from the beginning are the same.
         name: of the first that is not, `tool look`, `block playbook`, `turn 7`; of the earlier
             one's where it is gone.
-        how: whether it is another text, is new, or is not there any more.
+        change: whether it is another text, is new, or is not there any more.
     """
 
-    same: int
+    common_pieces: int
     name: str
-    how: How
+    change: How
 
     def to_json(self) -> dict[str, Json]:
-        return {"name": self.name, "how": self.how}
+        return {"name": self.name, "how": self.change}
 
 
 def piece_text(piece: Piece) -> str:
-    """A piece as it is sent."""
+    """Return the text of a piece as it is sent."""
     if isinstance(piece, Block):
         return render_block(piece)
     if isinstance(piece, ToolSpec):
@@ -77,50 +77,59 @@ def piece_text(piece: Piece) -> str:
 
 
 def piece_size(piece: Piece) -> Measure:
-    """The size that a piece adds to a window."""
+    """Return the size that a piece adds to a window."""
     return measure(piece_text(piece)).plus(SEPARATOR)
 
 
 def first_difference(old: Request, new: Request) -> Difference | None:
-    """The first difference of two requests; None where `new` begins with all of `old` but its tail.
+    """Return the first difference of two requests, or None if `new` begins with all of `old` but
+    its tail.
 
     What follows the conversation is new in every call and is not meant to stand.
     """
     before, after = Ordered.of(old), Ordered.of(new)
-    same = 0
+    common_pieces = 0
     for group in ("stable", "session", "turns"):
-        one, other = getattr(before, group), getattr(after, group)
-        common = _common(one, other)
-        same += common
-        if common < len(one) or (group != "turns" and common < len(other)):
-            return _named(one, other, common, same)
+        old_pieces, other = getattr(before, group), getattr(after, group)
+        common = _common(old_pieces, other)
+        common_pieces += common
+        if common < len(old_pieces) or (group != "turns" and common < len(other)):
+            return _difference(old_pieces, other, common, common_pieces)
     return None
 
 
-def _common(one: Sequence[_T], other: Sequence[_T]) -> int:
-    if one == other[: len(one)]:  # nearly always, and then nothing is looked at one by one
-        return len(one)
+def _common(old_pieces: Sequence[_T], other: Sequence[_T]) -> int:
+    if (
+        old_pieces == other[: len(old_pieces)]
+    ):  # nearly always, and then nothing is looked at one by one
+        return len(old_pieces)
     return next(
-        (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        (
+            index
+            for index, pair in enumerate(zip(old_pieces, other, strict=False))
+            if pair[0] != pair[1]
+        ),
         len(other),
     )
 
 
-def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Difference:
-    """The first difference: a piece that both have was changed; otherwise one was added or is
-    gone.
+def _difference(
+    old_pieces: Sequence[Piece], other: Sequence[Piece], common: int, common_pieces: int
+) -> Difference:
+    """Return the first difference: if both have the piece, it was changed; otherwise one was added
+    or is gone.
     """
-    old = piece_name(one[common], common) if common < len(one) else ""
+    old = piece_name(old_pieces[common], common) if common < len(old_pieces) else ""
     new = piece_name(other[common], common) if common < len(other) else ""
     if old == new:
-        return Difference(same, new, "changed")
-    if new and new not in {piece_name(piece, index) for index, piece in enumerate(one)}:
-        return Difference(same, new, "added")
-    return Difference(same, old, "gone")
+        return Difference(common_pieces, new, "changed")
+    if new and new not in {piece_name(piece, index) for index, piece in enumerate(old_pieces)}:
+        return Difference(common_pieces, new, "added")
+    return Difference(common_pieces, old, "gone")
 
 
 def piece_name(piece: Piece, index: int = 0) -> str:
-    """The name of a piece, for people; a turn is named by its place in the conversation."""
+    """Return the name of a piece, for people; a turn is named by its place in the conversation."""
     if isinstance(piece, Block):
         return f"block {piece.name}"
     if isinstance(piece, ToolSpec):

@@ -57,9 +57,11 @@ READ_SLICE = ToolSpec(
 """The tool that reads slices; the caller who registers it knows where the texts are kept."""
 
 
-def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """The answer of the tool `read_slice`, in at most so many tokens; ToolRefused where there is
-    nothing like it.
+def read_slice(
+    text: str, arguments: Mapping[str, Json], limit: int, tokens: TokenCorrection
+) -> str:
+    """Return the answer of the tool `read_slice`, in at most `limit` tokens; ToolRefused if there
+    is no such part.
     """
     first, last = arguments.get("first_line"), arguments.get("last_line")
     pointer, find = arguments.get("pointer"), arguments.get("find")
@@ -69,72 +71,74 @@ def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: Toke
             hint="give one of them",
         )
     if isinstance(pointer, str):
-        return _value(text, pointer, most, tokens)
+        return _value(text, pointer, limit, tokens)
     lines = lines_of(text)
     if isinstance(find, str):
-        return _found(lines, find, most, tokens)
+        return _matching_lines(lines, find, limit, tokens)
     start = first if isinstance(first, int) else 1
     end = min(last, len(lines)) if isinstance(last, int) else len(lines)
     if start > len(lines) or end < start:
         raise ToolRefused(
             f"there are no lines {start} to {last or end}", hint=f"it has lines 1 to {len(lines)}"
         )
-    return _lines(lines, start, end, most, tokens)
+    return _lines(lines, start, end, limit, tokens)
 
 
-def _lines(lines: Sequence[str], start: int, end: int, most: int, tokens: TokenCorrection) -> str:
-    shown = list(_fitting(lines[start - 1 : end], most, tokens))
-    last = start + len(shown) - 1
+def _lines(lines: Sequence[str], start: int, end: int, limit: int, tokens: TokenCorrection) -> str:
+    fitting = list(_fitting(lines[start - 1 : end], limit, tokens))
+    last = start + len(fitting) - 1
     head = f"lines {start} to {last} of {len(lines)}"
     if last < end:
         head += f"; there is no room for more, go on with first_line {last + 1}"
-    return "\n".join([head, *shown])
+    return "\n".join([head, *fitting])
 
 
-def _found(lines: Sequence[str], find: str, most: int, tokens: TokenCorrection) -> str:
-    wanted = find.casefold()
-    held = [
-        f"{number}: {line}" for number, line in enumerate(lines, 1) if wanted in line.casefold()
+def _matching_lines(lines: Sequence[str], find: str, limit: int, tokens: TokenCorrection) -> str:
+    lowered = find.casefold()
+    matching = [
+        f"{number}: {line}" for number, line in enumerate(lines, 1) if lowered in line.casefold()
     ]
-    if not held:
+    if not matching:
         raise ToolRefused(f"no line of {len(lines)} holds {find!r}", hint="look for a shorter text")
-    shown = list(_fitting(held, most, tokens))
-    head = f"{len(held)} of {len(lines)} lines hold it"
-    if len(shown) < len(held):
+    fitting = list(_fitting(matching, limit, tokens))
+    head = f"{len(matching)} of {len(lines)} lines hold it"
+    if len(fitting) < len(matching):
         head += (
-            f"; there is room for the first {len(shown)}, the others are read by their numbers or a"
-            " longer text"
+            f"; there is room for the first {len(fitting)}, the others are read by their numbers or"
+            " a longer text"
         )
-    return "\n".join([head, *shown])
+    return "\n".join([head, *fitting])
 
 
-def _fitting(lines: Sequence[str], most: int, tokens: TokenCorrection) -> Iterator[str]:
-    """The whole lines that have room, at least one."""
-    used = 0
+def _fitting(lines: Sequence[str], limit: int, tokens: TokenCorrection) -> Iterator[str]:
+    """Yield the whole lines that have room, at least one."""
+    tokens_used = 0
     for index, line in enumerate(lines):
-        used += tokens.count(f"{line}\n")
-        if index and used > most:
+        tokens_used += tokens.count(f"{line}\n")
+        if index and tokens_used > limit:
             return
         yield line
 
 
-def _value(text: str, pointer: str, most: int, tokens: TokenCorrection) -> str:
-    whole = parsed(text)
-    if whole is None:
+def _value(text: str, pointer: str, limit: int, tokens: TokenCorrection) -> str:
+    document = parsed(text)
+    if document is None:
         raise ToolRefused("it is not JSON, so no pointer leads into it", hint="read it by lines")
-    value: Json = whole
+    value: Json = document
     for step in pointer.removeprefix("/").split("/") if pointer.strip("/") else ():
         value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer)
-    shown = json.dumps(value, ensure_ascii=False, indent=1)
-    if tokens.count(shown) <= most:
-        return shown
+    rendered = json.dumps(value, ensure_ascii=False, indent=1)
+    if tokens.count(rendered) <= limit:
+        return rendered
     entries = list(json_entries(value))
-    more = f"\n... and {len(entries) - _MOST_ENTRIES} more" if len(entries) > _MOST_ENTRIES else ""
+    rest_clause = (
+        f"\n... and {len(entries) - _MOST_ENTRIES} more" if len(entries) > _MOST_ENTRIES else ""
+    )
     head = (
         "it is too long to be shown whole; what it holds, by pointers from"
         f" {pointer or 'the whole'}:"
     )
-    return "\n".join([head, *entries[:_MOST_ENTRIES]]) + more
+    return "\n".join([head, *entries[:_MOST_ENTRIES]]) + rest_clause
 
 
 def _step(value: Json, key: str, pointer: str) -> Json:
@@ -142,5 +146,7 @@ def _step(value: Json, key: str, pointer: str) -> Json:
         return value[key]
     if isinstance(value, list) and key.isdigit() and int(key) < len(value):
         return value[int(key)]
-    held = next(json_entries(value)).partition(": ")[2]
-    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {held[:240]}")
+    content = next(json_entries(value)).partition(": ")[2]
+    raise ToolRefused(
+        f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {content[:240]}"
+    )

@@ -33,7 +33,7 @@ class Figures:
 
     count: int
     least: float
-    most: float
+    greatest: float
     total: Fraction
 
     @property
@@ -43,21 +43,23 @@ class Figures:
     def with_value(self, value: float) -> Figures:
         """With one more."""
         total = self.total + Fraction(value)
-        return Figures(self.count + 1, min(self.least, value), max(self.most, value), total)
+        return Figures(self.count + 1, min(self.least, value), max(self.greatest, value), total)
 
     def text(self, name: str) -> str:
         """Text for a note."""
         mean = self.total / self.count
-        whole = mean.denominator == 1 and isinstance(self.least, int) and isinstance(self.most, int)
-        middle = mean.numerator if whole else float(mean)
+        is_integer = (
+            mean.denominator == 1 and isinstance(self.least, int) and isinstance(self.greatest, int)
+        )
+        middle = mean.numerator if is_integer else float(mean)
         return (
-            f"{name} {self.count} times, least {_exact(self.least)}, most {_exact(self.most)}, mean"
-            f" {_exact(middle)}"
+            f"{name} {self.count} times, least {_exact(self.least)},"
+            f" most {_exact(self.greatest)}, mean {_exact(middle)}"
         )
 
 
 def _exact(value: float) -> str:
-    """A number with all its digits: the shortest form that reads back as the same float."""
+    """Return a number with all its digits: the shortest form that reads back as the same float."""
     if isinstance(value, int) or (value.is_integer() and abs(value) < _WHOLE):
         return str(int(value))
     return float.__repr__(value)
@@ -86,20 +88,22 @@ class Statistics:
         count, exchanges, size = self.events, self.exchanges, self.result_bytes
         calls, values = dict(self.calls), dict(self.values)
         for event in events:
-            called = event.calls
+            calls_of_event = event.calls
             count += 1
-            exchanges += not called
-            for call in called:
+            exchanges += not calls_of_event
+            for call in calls_of_event:
                 calls[call.name] = calls.get(call.name, 0) + 1
             size += sum(
                 len(result.content.encode("utf-8", "surrogatepass")) for result in event.results
             )
             for name, value in (
-                (name, one) for name, measured in event.values.items() for one in measured
+                (name, number) for name, measured in event.values.items() for number in measured
             ):
-                known = values.get(name)
+                figures = values.get(name)
                 values[name] = (
-                    known.with_value(value) if known else Figures(1, value, value, Fraction(value))
+                    figures.with_value(value)
+                    if figures
+                    else Figures(1, value, value, Fraction(value))
                 )
         return Statistics(count, exchanges, calls, size, values)
 
@@ -108,9 +112,11 @@ class Statistics:
         is not repeated.
         """
         parts = [f"{self.exchanges} called nothing"]
-        named = sorted((name, count) for name, count in self.calls.items() if _NAME.fullmatch(name))
-        parts += [f"{name} was called {count} times" for name, count in named]
-        if unnamed := sum(self.calls.values()) - sum(count for _, count in named):
+        known_tools = sorted(
+            (name, count) for name, count in self.calls.items() if _NAME.fullmatch(name)
+        )
+        parts += [f"{name} was called {count} times" for name, count in known_tools]
+        if unnamed := sum(self.calls.values()) - sum(count for _, count in known_tools):
             parts.append(f"what is no tool was called {unnamed} times")
         if self.result_bytes:
             parts.append(f"results had {self.result_bytes} bytes")

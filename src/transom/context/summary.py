@@ -37,7 +37,7 @@ class Summary:
     """The text that stands for a source in a window.
 
     Attributes:
-        text: all that is shown, within its room.
+        text: all that is numbered, within its room.
         by: `model`, or `extract` where there was no summary and lines were chosen by rule.
         struck: numbers and ids that it named and its source does not.
         cut: whether something of it was left out for want of room.
@@ -49,70 +49,76 @@ class Summary:
     cut: bool = False
 
 
-def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
-    """The texts that a conversation was given, and its tool results: its summary is checked against
-    them.
+def seen_in(blocks: Iterable[Block], turns: Iterable[Turn]) -> str:
+    """Return the texts that a conversation was given, and its tool results: its summary is checked
+    against them.
 
     Neither its own words are in it, nor what the runtime says of a call that was not carried out,
     which repeats them.
     """
-    words = [block.text for block in given]
+    words = [block.text for block in blocks]
     for turn in turns:
         match turn:
             case UserMessage(text):
                 words.append(unfenced(text))
             case ToolResults(results):
                 words += [
-                    one.content for one in results if not (one.is_error and one.trust == "ours")
+                    result.content
+                    for result in results
+                    if not (result.is_error and result.trust == "ours")
                 ]
     return "\n".join(words)
 
 
 def said_in(turns: Iterable[Turn]) -> str:
-    """A conversation's own words."""
-    said = (part for turn in turns if isinstance(turn, AssistantMessage) for part in turn.parts)
-    return "\n".join(part.text for part in said if isinstance(part, Text))
+    """Return a conversation's own text."""
+    parts_of_replies = (
+        part for turn in turns if isinstance(turn, AssistantMessage) for part in turn.parts
+    )
+    return "\n".join(part.text for part in parts_of_replies if isinstance(part, Text))
 
 
-def summary_room(size: int, most: int, ratio: float) -> int:
+def summary_room(size: int, limit: int, ratio: float) -> int:
     """Tokens that a summary may take: one for `ratio` of its source's, and no more than one
     result may.
     """
-    return min(max(_LEAST, int(size / ratio)), most)
+    return min(max(_LEAST, int(size / ratio)), limit)
 
 
 def summarised(
-    said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = ""
+    answer: str, source: str, room: int, tokens: TokenCorrection, *, also: str = ""
 ) -> Summary:
-    """The summary of a source, checked and within its room, in tokens.
+    """Return the summary of a source, checked and within its room, in tokens.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that
     the summary does not mention are listed under it as far as there is room: for a list that is no
-    longer than the summary, or the shortest room of one. Without a summary (`said` is "") an
+    longer than the summary, or the shortest room of one. Without a summary (`answer` is "") an
     extract stands there.
 
     `also`: other texts whose facts it may name: those that its author saw beside the source.
     """
-    if not said.strip():
+    if not answer.strip():
         return extract(source, room, tokens)
-    known = Source(source)  # which is gone through once, for all that is looked up in it
-    held, wrong = _hold(said.strip(), known, Source(also))
-    text, cut = _within(held, room, tokens)
+    searched = Source(source)  # which is gone through once, for all that is looked up in it
+    supported, wrong = _remove_unsupported(answer.strip(), searched, Source(also))
+    text, cut = _within(supported, room, tokens)
     size = tokens.count(text)
-    listed = _ids(text, known, min(int(room * _IDS_PART), room - size, max(_LEAST, size)), tokens)
+    listed = _ids(
+        text, searched, min(int(room * _IDS_PART), room - size, max(_LEAST, size)), tokens
+    )
     return Summary("\n".join([text, *listed]), "model", wrong, cut)
 
 
-def without_unsupported(said: str, source: str) -> tuple[str, tuple[str, ...]]:
-    """A text without the numbers and ids that its source does not have; and those."""
-    return _hold(said, Source(source))
+def without_unsupported(answer: str, source: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text without the numbers and ids that its source does not have, and those."""
+    return _remove_unsupported(answer, Source(source))
 
 
-def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
-    text, struck = said, list[str]()
-    hole = next(sign for sign in _HOLES if sign not in said)
+def _remove_unsupported(answer: str, *sources: Source) -> tuple[str, tuple[str, ...]]:
+    text, struck = answer, list[str]()
+    hole = next(sign for sign in _HOLES if sign not in answer)
     while wrong := [
-        fact for fact in facts_of(text) if not any(source.has(fact) for source in known)
+        fact for fact in facts_of(text) if not any(source.has(fact) for source in sources)
     ]:
         text = strike(text, wrong, hole)  # what is left of a word may be an id by itself
         struck += [fact.text for fact in wrong]
@@ -128,20 +134,20 @@ def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
     """
     pieces = list(_pieces(source[:MOST_READ], room // _PARTS - _BESIDE, tokens))
     order = sorted(
-        (-_weight(one.text, at, len(pieces)), at)
-        for at, one in enumerate(pieces)
-        if one.text.strip()
+        (-_weight(piece.text, number, len(pieces)), number)
+        for number, piece in enumerate(pieces)
+        if piece.text.strip()
     )
     head = f"[no summary; lines chosen by rule of {len(lines_of(source))}]"
-    chosen, used = list[int](), tokens.count(head)
-    for _, at in order:
-        if used >= room:
+    chosen, tokens_used = list[int](), tokens.count(head)
+    for _, number in order:
+        if tokens_used >= room:
             break
-        size = tokens.count(f"{pieces[at].shown}\n")
-        if used + size <= room:
-            chosen.append(at)
-            used += size
-    text = "\n".join([head, *(pieces[at].shown for at in sorted(chosen))])
+        size = tokens.count(f"{pieces[number].numbered}\n")
+        if tokens_used + size <= room:
+            chosen.append(number)
+            tokens_used += size
+    text = "\n".join([head, *(pieces[number].numbered for number in sorted(chosen))])
     return Summary(text, "extract", (), len(chosen) < len(order))
 
 
@@ -151,16 +157,18 @@ class _Piece(NamedTuple):
     """
 
     text: str
-    shown: str
+    numbered: str
 
 
-def _pieces(text: str, most: int, tokens: TokenCorrection) -> Iterator[_Piece]:
-    """The lines of a text, numbered as `lines_of` does; those of more than `most` tokens in
+def _pieces(text: str, limit: int, tokens: TokenCorrection) -> Iterator[_Piece]:
+    """Yield the lines of a text, numbered as `lines_of` does; those of more than `limit` tokens in
     parts.
     """
     number = 1
     for line in text.split("\n"):
-        longest = len(line) if tokens.fits(line, most) else max(_SHORTEST, tokens.reach(line, most))
+        longest = (
+            len(line) if tokens.fits(line, limit) else max(_SHORTEST, tokens.reach(line, limit))
+        )
         for start, end in parts(line, longest):
             before, after = "..." * (start > 0), "..." * (end < len(line))
             part = line[start:end]
@@ -185,15 +193,15 @@ def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
     if tokens.count(text) <= room:
         return text, False
     mark = "[cut: the summary was longer than its room]"
-    kept = text[
+    beginning = text[
         : cut(text, tokens.reach(text, room - tokens.count(f"\n{mark}")), {STRUCK})
     ].rstrip()
-    return f"{kept}\n{mark}" if kept else mark, True
+    return f"{beginning}\n{mark}" if beginning else mark, True
 
 
-def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:
+def _ids(answer: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:
     """One line with the ids of the source that what was said does not mention, in their order."""
-    mentioned = {fact.text for fact in facts_of(said)}
+    mentioned = {fact.text for fact in facts_of(answer)}
     missing = [name for name in source.ids if name not in mentioned]
     line, listed = "Also named in the source:", 0
     for name in missing:

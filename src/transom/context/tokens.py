@@ -30,16 +30,16 @@ class Measure(NamedTuple):
     dense: int = 0
 
     def plus(self, other: Measure) -> Measure:
-        """The size of both together."""
+        """Return the size of both together."""
         return Measure(self.plain + other.plain, self.dense + other.dense)
 
     def minus(self, other: Measure) -> Measure:
-        """The size without the other."""
+        """Return the size without the other."""
         return Measure(self.plain - other.plain, self.dense - other.dense)
 
 
 def total(sizes: Iterable[Measure]) -> Measure:
-    """The sum of sizes."""
+    """Return the sum of sizes."""
     plain = dense = 0
     for size in sizes:
         plain += size.plain
@@ -48,7 +48,7 @@ def total(sizes: Iterable[Measure]) -> Measure:
 
 
 def measure(text: str) -> Measure:
-    """The measure of a text."""
+    """Return the measure of a text."""
     data = text.encode("utf-8", "surrogatepass")
     dense = len(data.translate(None, _WORDS))
     return Measure(len(data) - dense, dense)
@@ -59,7 +59,7 @@ class TokenCorrection:
     """An estimator of tokens that learns a model's tokenizer from reported usage. A value.
 
     Attributes:
-        seen: calls that it was learned from; with 0 it is `llm.estimate_tokens`.
+        calls: number of calls that it was learned from; with 0 it is `llm.estimate_tokens`.
         factor: tokens that were reported for each that a usual tokenizer makes; the newest calls
             count most.
         steep: the same for each that one makes which cuts dense text into single bytes.
@@ -68,14 +68,14 @@ class TokenCorrection:
             weights.
     """
 
-    seen: int = 0
+    calls: int = 0
     factor: float = 1.0
     steep: float = 1.0
     per_byte: float = _UNCORRECTED
     even: bool = True
 
     def tokens(self, size: Measure) -> int:
-        """An estimate of the tokens of something of that measure."""
+        """Return an estimate of the tokens of something of that measure."""
         if self.even:
             estimate = self.per_byte * (size.plain + size.dense)
         else:
@@ -84,34 +84,34 @@ class TokenCorrection:
         return tokens if tokens > 0 else 0
 
     def at_most(self, size: Measure) -> int:
-        """An estimate from above, for what has to fit: also where the text is unlike all that was
-        seen so far.
+        """Return an estimate from above, for what has to fit, even if the text is unlike all
+        earlier ones.
 
         It is the largest of three: the usual weights of bytes may hold, every byte may count alike,
         or dense text may be cut smaller than usual, which prose does not show.
         """
         even = self.per_byte * (size.plain + size.dense)
-        usual = self.factor * (_PLAIN * size.plain + _DENSE * size.dense) if self.seen else 0.0
-        steep = self.steep * (_PLAIN * size.plain + _DENSEST * size.dense) if self.seen else 0.0
+        usual = self.factor * (_PLAIN * size.plain + _DENSE * size.dense) if self.calls else 0.0
+        steep = self.steep * (_PLAIN * size.plain + _DENSEST * size.dense) if self.calls else 0.0
         return math.ceil(max(even, usual, steep, _ROUNDING) - _ROUNDING)
 
     def count(self, text: str) -> int:
-        """An estimate of the tokens of a text."""
+        """Return an estimate of the tokens of a text."""
         return self.tokens(measure(text))
 
-    def fits(self, text: str, most: int) -> bool:
+    def fits(self, text: str, limit: int) -> bool:
         """Whether a text is at most so many tokens, as estimated; of a short one that is plain
         without measuring it.
         """
-        return self._of_a_byte(_DENSE) * _BYTES * len(text) <= most or self.count(text) <= most
+        return self._of_a_byte(_DENSE) * _BYTES * len(text) <= limit or self.count(text) <= limit
 
-    def reach(self, text: str, most: int) -> int:
-        """The number of characters, from the beginning of a text, that are at most so many
+    def reach(self, text: str, limit: int) -> int:
+        """Return the number of characters, from the beginning of a text, that are at most `limit`
         tokens, as estimated.
         """
-        longest = min(len(text), math.ceil(max(0, most) / self._of_a_byte(_PLAIN)))
+        longest = min(len(text), math.ceil(max(0, limit) / self._of_a_byte(_PLAIN)))
         return max(
-            0, bisect_right(range(longest + 1), most, key=lambda end: self.count(text[:end])) - 1
+            0, bisect_right(range(longest + 1), limit, key=lambda end: self.count(text[:end])) - 1
         )
 
     def learned(self, size: Measure, tokens: int) -> Self:
@@ -128,7 +128,7 @@ class TokenCorrection:
             return self
         usual = _PLAIN * size.plain + _DENSE * size.dense
         # the first call counts whole
-        old = _FADING * (1 - _FADING**self.seen) / (1 - _FADING ** (self.seen + 1))
+        old = _FADING * (1 - _FADING**self.calls) / (1 - _FADING ** (self.calls + 1))
         factor = old * self.factor + (1 - old) * tokens / usual
         steep = old * self.steep + (1 - old) * tokens / (
             _PLAIN * size.plain + _DENSEST * size.dense
@@ -136,7 +136,7 @@ class TokenCorrection:
         per_byte = old * self.per_byte + (1 - old) * tokens / size_bytes
         # by a token
         closer = abs(self.per_byte * size_bytes - tokens) + 1 < abs(self.factor * usual - tokens)
-        return type(self)(self.seen + 1, factor, steep, per_byte, self.seen > 0 and closer)
+        return type(self)(self.calls + 1, factor, steep, per_byte, self.calls > 0 and closer)
 
     def _of_a_byte(self, usual: float) -> float:
         return self.per_byte if self.even else self.factor * usual

@@ -76,19 +76,21 @@ def go_on(
     folded = len(history.live) - len(draft.history.live)
     saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
     size = draft.size
-    used = tokens.tokens(size)
-    return Assembled(draft.request, draft.history, folded, used, used + saved, size)
+    tokens_used = tokens.tokens(size)
+    return Assembled(draft.request, draft.history, folded, tokens_used, tokens_used + saved, size)
 
 
 def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:
-    """The fixed part of a window, around a conversation; for the arguments and errors see
+    """Return the fixed part of a window, around a conversation; for the arguments and errors see
     `go_on`.
     """
-    given = (*role.prompt, *blocks)
-    _check_visible(role, given)
+    all_blocks = (*role.prompt, *blocks)
+    _check_visible(role, all_blocks)
     return Frame.of(
         role,
-        tuple(sorted(given, key=lambda block: _TIERS.index(block.tier))) if blocks else given,
+        tuple(sorted(all_blocks, key=lambda block: _TIERS.index(block.tier)))
+        if blocks
+        else all_blocks,
         budget,
     )
 
@@ -124,7 +126,7 @@ def check_message(
 
 
 def _check_visible(role: Role, blocks: Sequence[Block]) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for block in blocks:
         if block.name not in role.sees:
             raise VisibilityError(
@@ -132,6 +134,6 @@ def _check_visible(role: Role, blocks: Sequence[Block]) -> None:
                 where=role.name,
                 hint=f"it sees {', '.join(sorted(role.sees))}",
             )
-        if block.name in seen:
+        if block.name in names:
             raise VisibilityError(f"block {block.name} was given twice", where=role.name)
-        seen.add(block.name)
+        names.add(block.name)

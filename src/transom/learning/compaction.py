@@ -84,7 +84,10 @@ class CompactionManager:
     def events(self) -> list[str]:
         """The texts of the events that are not folded, in order."""
         folded = self.history.folded
-        return [_text(event) for event in (*(folded.kept if folded else ()), *self.history.live)]
+        return [
+            _text(event)
+            for event in (*(folded.lasting_events if folded else ()), *self.history.live)
+        ]
 
     def get_stats(self) -> dict[str, Any]:
         """Count the events: all, unfolded, folded; and how often the log was folded."""
@@ -106,9 +109,11 @@ class CompactionManager:
         numbers, good = values["trial"], values["ok"]
         parts = [f"Failures={good.count - int(good.total)}"]
         if reached := values.get("objective"):
-            best = reached.most if self._maximise else reached.least
+            best = reached.greatest if self._maximise else reached.least
             parts = [f"Best={best:g}", f"Avg={reached.mean:.6g}", *parts]
-        return f"Trials {numbers.least:g}-{numbers.most:g} ({numbers.count}): {', '.join(parts)}"
+        return (
+            f"Trials {numbers.least:g}-{numbers.greatest:g} ({numbers.count}): {', '.join(parts)}"
+        )
 
     def get_context_string(self, tokens: int | None = None) -> str:
         """Return the log as text of at most `tokens` estimated tokens.

@@ -18,7 +18,7 @@ from typing import Any
 from transom.canonical import Json
 from transom.context import TokenCorrection
 from transom.context.budget import share_of
-from transom.context.cache import CacheMonitor, Savings, Seen
+from transom.context.cache import CacheMonitor, CacheView, Savings
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
@@ -155,7 +155,7 @@ class JournaledCall:
     request: Request
     text: str
     correction: TokenCorrection
-    cache_view: Seen
+    cache_view: CacheView
 
     def tokens(self, piece: Piece) -> int:
         """Return the estimated tokens of a part of the window."""
