@@ -115,7 +115,7 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
 def _words(
     questions: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection
 ) -> list[Event]:
-    """Return the user messages that are shown: the last, the first, and the newest that have room."""
+    """Return the user messages to show: the last, the first, and the newest that have room."""
     other_questions = [event for event in questions if event is not question]
     order = [*other_questions[:1], *other_questions[:0:-1]]
     if question:

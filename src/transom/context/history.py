@@ -281,8 +281,9 @@ def _kind(event: Event) -> str:
 
 
 def _belongs(turn: Turn, event: Event) -> bool:
-    """Return whether a turn belongs to the event before it: results to their calls, an answer to its
-    message.
+    """Return whether a turn belongs to the event before it.
+
+    Results belong to their calls, and an answer belongs to its message.
     """
     before = event.turns[-1]
     if isinstance(turn, ToolResults):

@@ -112,6 +112,7 @@ class SqliteMemory:
     ) -> str:
         check_entry(key, content)
         noted = dict(metadata or {})
+        # The same content gets the same key, so that storing it again changes nothing.
         chosen = key or id_of(content, noted)
         return await self._do(lambda: self._put(chosen, content, noted, egress))
 
