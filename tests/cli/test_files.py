@@ -91,7 +91,8 @@ def test_a_missing_file_is_an_error_beside_the_others(
 def test_the_format_on_the_page_works(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
     path = tmp_path / "acme.areas.yaml"
-    path.write_text(page.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
+    text = "schema: " + page.partition("```text\nschema: ")[2].partition("```")[0]
+    path.write_text(text, encoding="utf-8")
     own = load_format(path)
     formats = [*shipped_formats(), own]
     good, bad = own.model.examples.good[0], own.model.examples.bad[0]

@@ -69,7 +69,14 @@ NOT_MEASURED = {
     ),
     **dict.fromkeys(("investigate", "story run", "study run", "eval run"), OF_ITS_OWN_RUN),
     **dict.fromkeys(
-        ("check lint", "check approve", "check import", "check waiver lint", "story status"),
+        (
+            "check lint",
+            "check approve",
+            "check import",
+            "check waiver lint",
+            "story status",
+            "files",
+        ),
         OF_FILES,
     ),
     **dict.fromkeys(

@@ -20,6 +20,7 @@ NOT_FILES_OF_USERS = {
     "sandbox/worker.py": "decodes a worker's output",
     "server/door.py": "decodes a header",
     "stories/git.py": "decodes the output of git",
+    "store/damage.py": "decodes what SQLite says of a database",
     "store/network.py": "reads the kernel's list of mount points",
     "telemetry/encoded.py": "decodes a value in memory",
     "telemetry/read.py": "reads trace files that Transom wrote",

@@ -27,16 +27,22 @@ TreeKind = Literal["xml", "json"]
 NumberedLine = tuple[int, str]
 
 _HEAD = 200
-_XML = re.compile(r"\s*<(?:\?xml\b|!--|!DOCTYPE\b|[A-Za-z_])")
+_XML = re.compile(r"\s*<(?:\?xml\b|!--|!DOCTYPE\b)")
+_ELEMENT = re.compile(r"\s*<[A-Za-z_]")
+_END_OF_ELEMENT = re.compile(r"</[A-Za-z_]|/>")
 _JSON = re.compile(r"\s*\{\s*(?:\"|\}\s*$)")
 _JSON_ENTRY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.*?),?\s*$')
 
 
-def kind_of_tree(head: str) -> TreeKind | None:
-    """Return whether a text begins as XML or JSON."""
-    if _XML.match(head[:_HEAD]):
+def kind_of_tree(text: str) -> TreeKind | None:
+    """Return whether a text is XML or JSON, by its first piece."""
+    head = text[:_HEAD]
+    if _XML.match(head):
         return "xml"
-    return "json" if _JSON.match(head[:_HEAD]) else None
+    # Some tools print `<CMD>` before each command: XML only if an element also ends.
+    if _ELEMENT.match(head) and _END_OF_ELEMENT.search(text):
+        return "xml"
+    return "json" if _JSON.match(head) else None
 
 
 class _XmlLines:
