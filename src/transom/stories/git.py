@@ -227,6 +227,17 @@ class Git:
         code, out, _ = await self.attempt("show", f"{commit}:{path}")
         return out if code == 0 else None
 
+    async def paths(self, commit: str) -> tuple[str, ...]:
+        """Return the paths of all files of a commit."""
+        rows = (await self("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)).split("\0")
+        return tuple(filter(None, rows))
+
+    async def take_from(self, commit: str, paths: Sequence[str]) -> None:
+        """Put files as a commit has them into the worktree; files that it lacks are removed."""
+        for path in paths:
+            if (await self.attempt("checkout", "--quiet", commit, "--", path))[0]:
+                (self.folder / path).unlink(missing_ok=True)
+
     async def clear(self) -> None:
         """Remove everything that is not committed, ignored files too: tests must not depend on
         it.

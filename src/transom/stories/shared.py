@@ -38,6 +38,7 @@ class Epic:
     Attributes:
         playbook: Dev sees the insights that fit the story, and outcomes count for those it cites.
         merging: lock, so that one story at a time is merged.
+        trying: lock, so that the test command is tried once.
         merges: number of started plus finished merges in this process.
     """
 
@@ -48,6 +49,7 @@ class Epic:
     places: Worktrees
     playbook: Playbook | None = None
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
+    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
     merges: int = 0
 
 
