@@ -51,7 +51,7 @@ async def accept_lacks(run: Run, stage: str, lacks: list[Lack], diff: str) -> di
     caps: list[Cap] = []
     pauses: list[Paused] = []
     for lack in lacks:
-        prompt = f"{lack.text}; may it be merged as it is? See: {diff}"
+        prompt = f"{lack.text}; may it be merged? See: {diff}"
         question = Question(f"{stage}/{lack.name}", prompt, (_ACCEPT, _REFUSE), needs_name=True)
         answer = run.answer(question.name, question.fingerprint)
         if answer is None:

@@ -21,7 +21,7 @@ _MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class Words:
+class CanaryWords:
     """Random words of small letters, which are names in every language.
 
     The seed is recorded before the words are used, so that a resumed story knows its own canaries.
@@ -55,7 +55,7 @@ class Canaries:
         return any(name in case for name in (*self.passing, *self.failing))
 
 
-def add_canaries(tests: Mapping[str, str], words: Words) -> Canaries:
+def add_canaries(tests: Mapping[str, str], words: CanaryWords) -> Canaries:
     """Add canaries to test files: path -> text. Files of unknown languages stay unchanged."""
     passing, failing = ((words.next(), words.next()) for _ in range(2))
     secret = words.next()
@@ -126,7 +126,8 @@ def _with_canaries(
         )
     if suffix == ".rs":
         return (
-            f"{text}\n#[cfg(test)]\nmod canaries_{secret[::-1]} {{\n    #[test]\n    fn {good}() {{}}\n"
+            f"{text}\n#[cfg(test)]\nmod canaries_{secret[::-1]} {{\n"
+            f"    #[test]\n    fn {good}() {{}}\n"
             f'    #[test]\n    fn {bad}() {{ panic!("{secret}"); }}\n}}\n'
         )
     return None
@@ -191,10 +192,10 @@ def made_to_fail(path: str, text: str, secret: str) -> tuple[str, tuple[str, ...
         return None
     names = []
     for node in ast.walk(tree):
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if not is_function or not node.name.startswith("test"):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        failure = ast.parse(f"raise AssertionError({secret!r})").body
-        node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=failure)]
-        names.append(node.name)
+        if node.name.startswith("test"):
+            failure = ast.parse(f"raise AssertionError({secret!r})").body
+            node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=failure)]
+            names.append(node.name)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n", tuple(names)

@@ -208,7 +208,7 @@ def _refused(text: ChangedText, story: Story, rules: Rules, named: frozenset[str
 def _doubts(text: ChangedText, rules: Rules) -> list[str]:
     """Return what a person has to look at in an allowed change."""
     if _is_harness(text, rules) and not _is_conftest(text.path):
-        return ["decides how tests are run; they ran with the file as it was before the story"]
+        return ["decides how tests are run; they ran with the file of the baseline"]
     if is_test_file(text.path) or text.new is None or text.path.endswith(_DOCUMENTS):
         return []
     old_lines = set((text.old or "").splitlines())

@@ -14,7 +14,7 @@ from typing import Any
 from transom.canonical import Json
 from transom.formats.test_files import is_test_file
 from transom.runs import Stage, model_file
-from transom.stories.canaries import Words
+from transom.stories.canaries import CanaryWords
 from transom.stories.criteria import Covering, cover
 from transom.stories.decisions import Read
 from transom.stories.evidence import (
@@ -84,21 +84,26 @@ class StoryJudge:
 
         One trial holds for all stories of the run.
         """
-        files = await self._other_tests(before)
         async with self.epic.trying:
-            words = Words(await self._seed("tests-trial/seed", "the test command"))
+            if self.epic.trial is None:
+                self.epic.trial = await self._tried(before)
+        return self.epic.trial
 
-            async def step(stage: Stage, _: list[str]) -> CommandTrial:
-                async def run(__: str, changed: Mapping[str, str | None]) -> TestRun:
-                    return await tested_with(self.epic, self.base, self.base.base, (), changed)
+    async def _tried(self, before: TestRun) -> str:
+        files = await self._other_tests(before)
+        words = CanaryWords(await self._seed("tests-trial/seed", "the test command"))
 
-                problem = await check_command_fails(files, words, run)
-                stage.memoise = not problem
-                return CommandTrial(problem=problem)
+        async def step(stage: Stage, _: list[str]) -> CommandTrial:
+            async def run(__: str, changed: Mapping[str, str | None]) -> TestRun:
+                return await tested_with(self.epic, self.base, self.base.base, (), changed)
 
-            out = model_file("trial.json", CommandTrial)
-            trial = await self.run.stage("tests-trial/run", step, self.argv, out=out)
-        return trial.value.problem
+            problem = await check_command_fails(files, words, run)
+            # A command that a person corrects must be tried again.
+            stage.memoise = not problem
+            return CommandTrial(problem=problem)
+
+        out = model_file("trial.json", CommandTrial)
+        return (await self.run.stage("tests-trial/run", step, self.argv, out=out)).value.problem
 
     async def _seed(self, name: str, purpose: str) -> str:
         """Return a secret of this run, which is recorded before it is used."""
@@ -142,7 +147,7 @@ class StoryJudge:
             inputs = (head, self.argv, dict(changed))
             return (await self.run.stage(f"{place}/{label}", step, *inputs, out=out)).value
 
-        words = Words(await self._seed(f"{place}/seed", head))
+        words = CanaryWords(await self._seed(f"{place}/seed", head))
         proof = await prove(files, wanted, before, tests.after, words, run)
         return _with_proof(story, evidence, tests, proof), tests
 

@@ -34,6 +34,7 @@ from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun
+from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 
@@ -78,6 +79,9 @@ class StoryFlow:
         except Stopped as stop:
             result.status, result.reason = stop.status, stop.reason
             result.was_blocked |= stop.status == "blocked"
+        except AgentLimit as limit:
+            result.status, result.reason = "paused", str(limit)
+            self.epic.limit = str(limit)
         except (Paused, NeedsModel, ProviderError, WindowOverflow) as pause:
             result.status, result.reason = "paused", str(pause)
         except ReplyError as error:
@@ -299,10 +303,10 @@ class StoryFlow:
         self, number: int, head: str, evidence: Evidence, tests: Comparison
     ) -> tuple[str, ...]:
         """Ask QA about work without findings; returns QA's findings."""
-        results: Json = {
+        results: dict[str, Any] = {
             **tests.after.counts,
             "failed_before_as_well": list(tests.old_failures),
-            "covered": {str(row.number): row.lines for row in evidence.coverage if row.tests},
+            "covered": {str(row.number): [*row.lines] for row in evidence.coverage if row.tests},
             "accepted": {
                 str(row.number): row.accepted_by for row in evidence.coverage if row.accepted_by
             },

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from transom.formats.source_functions import BodyKind, changed_functions, with_bodies
 from transom.stories.canaries import (
-    Words,
+    CanaryWords,
     add_canaries,
     check_canaries,
     made_to_fail,
@@ -85,7 +85,7 @@ async def prove(
     claimed: frozenset[str],
     before: TestRun,
     green: TestRun,
-    words: Words,
+    words: CanaryWords,
     run: RunWith,
 ) -> Proof:
     """Try whether a green run proves anything.
@@ -118,7 +118,7 @@ async def prove(
     )
 
 
-async def check_command_fails(tests: Mapping[str, str], words: Words, run: RunWith) -> str:
+async def check_command_fails(tests: Mapping[str, str], words: CanaryWords, run: RunWith) -> str:
     """Return why the test command cannot show a failing test, or "".
 
     A canary that is not run shows nothing: the command may leave out the file that it is in.
@@ -136,7 +136,7 @@ async def check_command_fails(tests: Mapping[str, str], words: Words, run: RunWi
 
 
 async def _believable(
-    files: StoryFiles, green: TestRun, words: Words, run: RunWith
+    files: StoryFiles, green: TestRun, words: CanaryWords, run: RunWith
 ) -> tuple[list[str], list[str]]:
     """Run the tests once more, with canaries; returns problems, and what could not be tried."""
     canaries = add_canaries(files.tests or files.other_tests, words)
@@ -144,7 +144,7 @@ async def _believable(
     problems = check_canaries(canaries, second) if canaries.files else []
     doubts = []
     if not canaries.files:
-        doubts.append("no canary can be added to the tests, so their report is believed as it is")
+        doubts.append("no canary can be added to the tests, so their report is not cross-checked")
     if problems:
         return problems, doubts
     if second.problem:
@@ -156,7 +156,7 @@ async def _believable(
     return problems, doubts
 
 
-async def _forged(files: StoryFiles, words: Words, run: RunWith) -> str:
+async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
     """Let each test of the story's test files fail at its end; returns the problem, or ""."""
     secret = words.next()
     texts: dict[str, str | None] = {}
@@ -185,7 +185,7 @@ async def _forged(files: StoryFiles, words: Words, run: RunWith) -> str:
 
 
 async def _moved(
-    files: StoryFiles, passing: frozenset[str], words: Words, run: RunWith
+    files: StoryFiles, passing: frozenset[str], words: CanaryWords, run: RunWith
 ) -> Proof | None:
     """Replace the bodies of the changed functions; returns which tests notice, or None if there
     is nothing to replace.
