@@ -100,23 +100,26 @@ def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], 
     """A pattern for these secrets, their encoded forms, and plain texts one of which occurs
     wherever either matches.
     """
-    # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
-    secrets = sorted(
-        {text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text)
-    )
-    found = [looked_for(text) for text in secrets]
-    # Of one of several lines the whole: encoded it has no lines.
     wholes = {value.strip() for value in values}
-    forms = tuple(form for text in secrets if text in wholes for form in encoded(text))
-    signs = dict.fromkeys(
-        [
-            *(sign for sign, _ in _SHAPES),
-            *(sign for _, sign in found),
-            *(form.sign for form in forms),
-        ]
-    )
-    patterns = [*(pattern for pattern, _ in found), *(shape for _, shape in _SHAPES)]
-    return re.compile("|".join(patterns)), forms, tuple(dict.fromkeys(signs))
+    secrets: set[str] = set()
+    for value in values:
+        secrets.update(_parts(value))
+    patterns: list[str] = []
+    signs: list[str] = []
+    forms: list[Form] = []
+    # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
+    for secret in sorted(secrets, key=lambda text: (-len(text), text)):
+        pattern, sign = looked_for(secret)
+        patterns.append(pattern)
+        signs.append(sign)
+        # An encoded secret has no lines, so only the whole of it is looked for in that form.
+        if secret in wholes:
+            forms += encoded(secret)
+    for sign, pattern in _SHAPES:
+        patterns.append(pattern)
+        signs.append(sign)
+    signs += [form.sign for form in forms]
+    return re.compile("|".join(patterns)), tuple(forms), tuple(dict.fromkeys(signs))
 
 
 def _parts(value: str) -> list[str]:
