@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from transom.canonical import Json, digest
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.deciding import limited
 from transom.investigator.gathering import seat_of
 from transom.investigator.inquiry import Case, Inquiry

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from transom.formats.release.shapes import Reading
+from transom.formats.measurements import Reading
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from transom.canonical import digest
 from transom.errors import Paused
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.concluding import Kept, case_blocks, held_text
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread

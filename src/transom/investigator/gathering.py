@@ -20,11 +20,11 @@ from transom.errors import (
     RequestRefused,
     WindowOverflow,
 )
-from transom.formats.release.analysis import read_analysis_file
-from transom.formats.release.documents import read_document
-from transom.formats.release.issues import read_changelog_file, read_issue_file
-from transom.formats.release.shapes import Kind, Observation, Reading, Shape
+from transom.formats.measurements import Kind, Observation, Reading, Shape
 from transom.investigator.ledger import Evidence, Ledger
+from transom.investigator.reading.analysis import read_analysis_file
+from transom.investigator.reading.documents import read_document
+from transom.investigator.reading.issues import read_changelog_file, read_issue_file
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported, unsupported_of
 from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, role_of

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import PurePosixPath
 
-from transom.formats.release.measures import words_of
-from transom.formats.release.quoting import plain_number
-from transom.formats.release.shapes import Observation, Reading
-from transom.formats.release.words import key_words, word_set
+from transom.formats.measurements import Observation, Reading
 from transom.investigator.ledger import Ledger
+from transom.investigator.measures import words_of
 from transom.investigator.policy import Criterion, DocumentRule, Rule
+from transom.investigator.reading.quoting import plain_number
+from transom.investigator.reading.words import key_words, word_set
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
 
 _STANDS: Mapping[str, tuple[CriterionStatus, Doubt]] = {

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from transom.agent import call
 from transom.canonical import Json
 from transom.errors import InputError, ReplyError
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread

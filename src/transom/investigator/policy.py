@@ -12,9 +12,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from transom.errors import InputError
-from transom.formats.release.words import Status, plain_words
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
+from transom.investigator.reading.words import Status, plain_words
 from transom.investigator.sources import ANALYSIS_TYPES
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"

@@ -11,8 +11,8 @@ from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
-from transom.formats.release.shapes import Reading, Shape
-from transom.formats.release.words import plain_words, singular
+from transom.formats.measurements import Reading, Shape
+from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.memory import Memory, Neighbour
 from transom.runs import Run, Stage, model_file

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from transom.canonical import pretty_json
-from transom.formats.release.measures import words_of
 from transom.investigator.ledger import Evidence
+from transom.investigator.measures import words_of
 from transom.investigator.result import (
     CriterionResult,
     Investigation,

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from transom.evidence.claims import CheckedSentence
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.ledger import Evidence
 
 Verdict = Literal["READY", "NOT_READY", "NEEDS_JUDGEMENT", "INSUFFICIENT_DATA"]

@@ -12,7 +12,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.formats.release.words import plain_words, singular, word_list
+from transom.investigator.reading.words import plain_words, singular, word_list
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 

@@ -19,10 +19,10 @@ from typing import Any, Final
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError
 from transom.formats.jira import Issue, read_issue
-from transom.formats.release.analysis import load_bytes
-from transom.formats.release.tree import parse_json
+from transom.formats.json_tree import parse_json
 from transom.formats.text_files import decode_text
 from transom.formats.yaml_models import nearest_key
+from transom.investigator.reading.analysis import load_bytes
 
 ANALYSIS_TYPES: Final = (
     "metrics/performance_benchmarks",

@@ -8,7 +8,7 @@ from typing import Any
 
 from transom.canonical import Json, compact_json
 from transom.errors import InputError, ToolRefused
-from transom.formats.release.tree import parse_json
+from transom.formats.json_tree import parse_json
 from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.tools import Arguments, ToolDefinition

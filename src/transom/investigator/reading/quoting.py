@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from transom.canonical import compact_json
-from transom.formats.release.shapes import Observation, Operand
-from transom.formats.release.tree import Node
+from transom.formats.json_tree import quote_of
+from transom.formats.measurements import Observation, Operand
+from transom.investigator.reading.tree import Node
 
 _MOST_QUOTED = 240
-
-
-def quote_of(node: Node) -> str:
-    """Return a node as written, `"failed": 14`, cut if it is long."""
-    text = compact_json(node.value)
-    if len(text) > _MOST_QUOTED:
-        text = f"{text[:_MOST_QUOTED]}…"
-    return f'"{node.key}": {text}' if node.place < 0 and node.key else text
 
 
 def observe(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from transom.formats.release.outcomes import outcomes_of
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.outcomes import outcomes_of
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_set, words
 
 _WORST: tuple[Status, ...] = ("fail", "conditional", "pending", "progress", "skipped", "pass")
 _BY_END = word_set("success successful passed green good stable fail failed")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation
-from transom.formats.release.tree import Node
-from transom.formats.release.words import word_set
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import word_set
 
 _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}

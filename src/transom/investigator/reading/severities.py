@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Severity, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Severity, word_set, words
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 _COUNTED = word_set(

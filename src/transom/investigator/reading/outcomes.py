@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transom.formats.release.quoting import observe
-from transom.formats.release.shapes import Observation
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_set, words
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_set, words
 
 _HEAD = word_set(
     "status result outcome conclusion verdict state success successful passed pass ok gate meet met"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_list, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_list, word_set, words
 
 _ROLES: dict[str, frozenset[str]] = {
     "failed": frozenset({"failed", "fail", "failing", "failure", "broken", "unsuccessful"}),

@@ -17,7 +17,6 @@ from transom.formats.yaml_models import validate_yaml
 
 Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped"]
 Severity = Literal["critical", "high", "medium", "low"]
-Nature = Literal["measured", "estimate", "planned", "history", "limit"]
 FILE = Path(__file__).parent / "words.yaml"
 
 _SPLIT = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+(?:\.\d+)?|[^\x00-\x7f]+")

@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from transom.formats.release.words import Nature
-
+Nature = Literal["measured", "estimate", "planned", "history", "limit"]
 Kind = Literal["analysis", "document", "jira"]
 State = Literal["read", "absent", "empty", "placeholder", "unreadable", "in_part"]
 RemarkKind = Literal["injection", "waiver_claim", "contradiction", "doubt", "risk", "suppressed"]

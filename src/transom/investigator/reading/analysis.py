@@ -9,23 +9,24 @@ from xml.etree.ElementTree import Element
 
 from transom.errors import InputError
 from transom.formats.coverage import Coverage, read_cobertura, read_coverage_json
+from transom.formats.json_tree import parse_json, quote_of
 from transom.formats.junit import read_junit
 from transom.formats.k6 import LoadSummary, read_k6
-from transom.formats.release.counts import case_status, failing_cases, read_counts
-from transom.formats.release.coverage import read_coverage
-from transom.formats.release.documents import found_in_text
-from transom.formats.release.outcomes import own_doubts
-from transom.formats.release.performance import read_performance
-from transom.formats.release.pipelines import read_pipeline
-from transom.formats.release.quoting import observe, plain_number, quote_of
-from transom.formats.release.reviews import read_decisions
-from transom.formats.release.severities import read_severities
-from transom.formats.release.shapes import Observation, Operand, Reading, Remark
-from transom.formats.release.tree import Node, parse_json
-from transom.formats.release.words import word_set, words
+from transom.formats.measurements import Observation, Operand, Reading, Remark
 from transom.formats.security_scans import ScanFinding, open_by_severity, read_sarif, read_trivy
 from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import child_path, read_xml, tag_of, value_at
+from transom.investigator.reading.counts import case_status, failing_cases, read_counts
+from transom.investigator.reading.coverage import read_coverage
+from transom.investigator.reading.documents import found_in_text
+from transom.investigator.reading.outcomes import own_doubts
+from transom.investigator.reading.performance import read_performance
+from transom.investigator.reading.pipelines import read_pipeline
+from transom.investigator.reading.quoting import observe, plain_number
+from transom.investigator.reading.reviews import read_decisions
+from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import word_set, words
 
 MOST_BYTES = 64 << 20
 _IDENTITY = word_set(

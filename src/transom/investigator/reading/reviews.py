@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transom.formats.release.quoting import observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_list, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_list, word_set, words
 
 _DECISIONS = word_list(
     "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote"

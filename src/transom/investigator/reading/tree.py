@@ -1,17 +1,15 @@
-"""A JSON document as a tree of nodes with pointer, words of the key, and nature of the numbers."""
+"""A JSON document of any shape: what its keys say, and whether its numbers are measurements."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from transom.canonical import Json
-from transom.errors import InputError
-from transom.formats.release.words import Nature, key_words, plain_words, word_list, word_set, words
+from transom.formats.json_tree import JsonNode
+from transom.formats.measurements import Nature
+from transom.investigator.reading.words import key_words, plain_words, word_list, word_set, words
 
 _NAMES = word_list(
     "name title endpoint cve vulnerability_id id key ref scenario test test_case suite module"
@@ -27,59 +25,15 @@ _ENVELOPE = word_set(
 )
 _CONTENT = word_set("data result report payload body response content document")
 _RUN_LISTS = {"run", "build", "execution", "pipeline", "cycle", "round"}
-_MAX_DEPTH = 60
 
 
-class Node:
-    """A value in a JSON document.
-
-    Attributes:
-        value: the value.
-        key: its key in an object; for a list entry the list's key.
-        pointer: JSON pointer (RFC 6901).
-        parent: the parent node; None for the document.
-    """
-
-    def __init__(
-        self,
-        value: Json,
-        key: str = "",
-        pointer: str = "",
-        parent: Node | None = None,
-        place: int = -1,
-    ) -> None:
-        self.value, self.key, self.pointer, self.parent, self.place = (
-            value,
-            key,
-            pointer,
-            parent,
-            place,
-        )
-
-    @cached_property
-    def children(self) -> tuple[Node, ...]:
-        if isinstance(self.value, dict):
-            return tuple(
-                Node(value, key, f"{self.pointer}/{escape(key)}", self)
-                for key, value in self.value.items()
-            )
-        if isinstance(self.value, list):
-            return tuple(
-                Node(one, self.key, f"{self.pointer}/{n}", self, n)
-                for n, one in enumerate(self.value)
-            )
-        return ()
+class Node(JsonNode):
+    """A value in a JSON document, with the words of its key and the nature of its numbers."""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of the key, in the singular."""
         return key_words(self.key)
-
-    def walk(self) -> Iterator[Node]:
-        """Yield this node and all nodes below it, from the top."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
 
     @property
     def inner(self) -> Node:
@@ -105,21 +59,6 @@ class Node:
                 if child.words == one:
                     return child
         return None
-
-    def find(self, pointer: str) -> Node | None:
-        """Return the node at a pointer, or None."""
-        node = self
-        for step in pointer.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            fitting = [
-                one
-                for one in node.children
-                if (str(one.place) if one.place >= 0 else one.key) == key
-            ]
-            if not fitting:
-                return None
-            node = fitting[0]
-        return node
 
     @cached_property
     def number(self) -> float | None:
@@ -231,56 +170,6 @@ def _rank(value: Json) -> float | None:
     except ValueError:
         return None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() if when else None
-
-
-def escape(key: str) -> str:
-    """Escape a key as a step of a JSON pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def parse_json(text: str, where: str) -> Json:
-    """Parse JSON, or JSON lines as a list.
-
-    Raises:
-        InputError: the text is neither, or nested too deeply; with the line.
-    """
-    try:
-        value: Json = json.loads(text, parse_constant=lambda _: None)
-    except json.JSONDecodeError as error:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if PurePosixPath(where).suffix == ".jsonl" and lines:
-            return [parse_json(line, f"{where}:{number}") for number, line in enumerate(lines, 1)]
-        what = f"is not JSON: {error.msg}"
-        raise InputError(
-            what, where=f"{where}:{error.lineno}", hint="write the report again"
-        ) from error
-    except RecursionError as error:
-        raise InputError(
-            "is nested too deeply", where=where, hint="write the report again"
-        ) from error
-    if _depth(value) > _MAX_DEPTH:
-        raise InputError(
-            f"is nested more than {_MAX_DEPTH} levels deep",
-            where=where,
-            hint="write the report again",
-        )
-    return value
-
-
-def _depth(value: Json) -> int:
-    level, deep = [value], 0
-    while level:
-        deep += 1
-        if deep > _MAX_DEPTH:
-            break
-        level = [
-            inner
-            for one in level
-            for inner in (
-                one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
-            )
-        ]
-    return deep
 
 
 def said(text: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation
-from transom.formats.release.tree import Node
-from transom.formats.release.words import key_words, word_list, word_set, words
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import key_words, word_list, word_set, words
 
 _STATISTIC = re.compile(r"p\d{2,3}(?:\.\d)?")
 _AVERAGE = {

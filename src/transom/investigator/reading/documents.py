@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.release.reviews import sentence
-from transom.formats.release.shapes import Observation, Reading, Remark, State
-from transom.formats.release.words import words
+from transom.formats.measurements import Observation, Reading, Remark, State
 from transom.formats.text_files import TextFile
+from transom.investigator.reading.reviews import sentence
+from transom.investigator.reading.words import words
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""

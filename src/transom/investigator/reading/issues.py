@@ -6,14 +6,15 @@ import hashlib
 
 from transom.errors import InputError
 from transom.formats.jira import Issue, LinkedIssue, read_issue, status_changes
-from transom.formats.release.analysis import steering
-from transom.formats.release.documents import found_in_text
-from transom.formats.release.quoting import observe, quote_of
-from transom.formats.release.severities import read_severities
-from transom.formats.release.shapes import Observation, Operand, Reading, Remark
-from transom.formats.release.tree import Node, parse_json
-from transom.formats.release.words import words
+from transom.formats.json_tree import parse_json, quote_of
+from transom.formats.measurements import Observation, Operand, Reading, Remark
 from transom.formats.text_files import decode_text
+from transom.investigator.reading.analysis import steering
+from transom.investigator.reading.documents import found_in_text
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import words
 
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}
 _MOST_SHOWN = 5
