@@ -9,7 +9,8 @@ from functools import cached_property
 from itertools import islice
 from xml.etree.ElementTree import Element
 
-from transom.formats.json_tree import JsonNode, parse_json, quote_of
+from transom.formats.data_text import parse_data
+from transom.formats.json_tree import JsonNode, quote_of
 from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import read_xml, value_at
 
@@ -67,7 +68,7 @@ class Source:
         return (
             read_xml(text, self._name)
             if text.startswith("<")
-            else JsonNode(parse_json(text, self._name))
+            else JsonNode(parse_data(text, self._name))
         )
 
 

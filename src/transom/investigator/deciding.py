@@ -7,11 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import cast
 
+from transom.canonical import compact_json
+from transom.evidence.caps import Cap, cap_verdict, read_acceptances, with_commands
+from transom.evidence.dates import read_age
+from transom.evidence.identity import IdentityRequirement
 from transom.formats.measurements import Reading
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver
+from transom.investigator.reading.recognition import OTHER_REVIEW
 from transom.investigator.result import (
     Contradiction,
     CriterionResult,
@@ -24,6 +30,7 @@ from transom.investigator.result import (
     WaiverUse,
 )
 from transom.investigator.sources import Feature
+from transom.investigator.subject import Wanted
 
 ORDER: tuple[Verdict, ...] = ("NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY")
 """Verdicts, worst first."""
@@ -47,6 +54,8 @@ class Decision:
     injections: list[Injection]
     unread: list[Unread]
     questions: list[str]
+    would_be: Verdict | None = None
+    capped_by: tuple[Cap, ...] = ()
 
 
 def decide(
@@ -60,6 +69,7 @@ def decide(
     waivers: Sequence[Waiver],
     as_of: date,
     unread: Sequence[Unread] = (),
+    named: Sequence[IdentityRequirement] = (),
 ) -> Decision:
     """Judge a feature for a stage.
 
@@ -67,8 +77,11 @@ def decide(
         current: the stage in Jira; None if Jira has none.
         target: the stage to judge for.
         unread: unread sources beside those of the readings.
+        named: what the question names beside the feature.
     """
-    judge = Judge(readings, ledger)
+    wanted_subject = _wanted_subject(policy, feature, as_of, named)
+    missing = [row.source for row in unread if row.could_matter]
+    judge = Judge(readings, ledger, wanted_subject, missing)
     wanted = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in wanted]
@@ -78,13 +91,25 @@ def decide(
         [one for one in given if one.expires < as_of],
     )
     criteria, used = _waived(judged, valid, expired, feature)
-    verdict = verdict_of(criteria)
+    caps = [
+        *find_caps(readings, unread),
+        *(cap for reading in readings for cap in wanted_subject.caps(reading)),
+    ]
+    capped = cap_verdict(
+        verdict_of(criteria),
+        caps,
+        read_acceptances(policy.accept),
+        as_of,
+        positive={"READY"},
+        capped="NEEDS_JUDGEMENT",
+    )
+    verdict = cast("Verdict", capped.status)
     incomplete = [
         Unread(source=one.source, why=one.why)
         for one in readings
         if one.state in ("unreadable", "in_part")
     ]
-    missed = [*incomplete, *unread]
+    missed = [*incomplete, *(row for row in unread if row.could_matter)]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),
@@ -96,8 +121,71 @@ def decide(
         unsupported=_claims(readings),
         injections=_injections(readings),
         unread=missed,
-        questions=_questions(criteria, target),
+        questions=[*_questions(criteria, target), *_questions_of(capped.capped_by)],
+        would_be=cast("Verdict | None", capped.would_be),
+        capped_by=with_commands(capped.capped_by, _acceptance_of),
     )
+
+
+def _wanted_subject(
+    policy: Policy, feature: Feature, as_of: date, named: Sequence[IdentityRequirement]
+) -> Wanted:
+    """Return what the evidence must be about: the feature, and what question and policy name."""
+    requirements = list(named)
+    for facet, text in policy.subject.items():
+        requirements.append(IdentityRequirement(facet, text, "the policy"))
+    max_age = read_age(policy.fresh) if policy.fresh else None
+    return Wanted(feature, as_of, tuple(requirements), max_age, policy.dated == "required")
+
+
+def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap]:
+    """Return what holds a READY back: unread files, and trouble that no criterion judges."""
+    caps = list[Cap]()
+    for row in unread:
+        if row.could_matter:
+            caps.append(Cap("files", f"{row.source} was not read: {row.why}", row.source))
+    for reading in readings:
+        if reading.kind == "document" and reading.state in ("unreadable", "in_part"):
+            caps.append(Cap("files", f"{reading.source} {reading.why}", reading.source))
+        for remark in reading.remarks:
+            if remark.kind == "trouble":
+                text = f"{reading.source}#{remark.locator}: {remark.text}"
+                caps.append(Cap("trouble", text, reading.source))
+        if reading.name == OTHER_REVIEW:
+            caps += _caps_of_other(reading)
+    return caps
+
+
+def _caps_of_other(reading: Reading) -> list[Cap]:
+    """Return the bad news of a review that no criterion asks for."""
+    if not reading.usable:
+        return [Cap("files", f"{reading.source} {reading.why}", reading.source)]
+    caps = list[Cap]()
+    for observation in reading.observations:
+        is_grave = observation.measure.endswith((".critical", ".high")) and observation.number
+        is_denied = observation.measure.startswith("review.") and observation.value not in (
+            "pass",
+            "skipped",
+        )
+        is_entry = observation.number is not None or observation.measure.endswith(
+            ("valid_until", ".entry")
+        )
+        if is_grave or (is_denied and not is_entry):
+            text = (
+                f"{reading.source}: {observation.label or observation.measure} {observation.value}"
+            )
+            caps.append(Cap("trouble", text, reading.source))
+    return caps
+
+
+def _acceptance_of(cap: Cap) -> str:
+    """Return the entry of a policy that accepts a cap."""
+    return f"accept: [{{text: {compact_json(cap.text)}, by: NAME, until: YYYY-MM-DD}}]"
+
+
+def _questions_of(caps: Sequence[Cap]) -> list[str]:
+    """Return what a person is asked about the caps."""
+    return [f"{cap.text}. Is that acceptable?" for cap in caps]
 
 
 def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from pathlib import PurePosixPath
 
+from transom.evidence.dates import PrintedDate, is_over, read_date
 from transom.formats.measurements import Observation, Reading
 from transom.investigator.ledger import Ledger
 from transom.investigator.measures import words_of
@@ -16,6 +18,7 @@ from transom.investigator.policy import Criterion, DocumentRule, Rule
 from transom.investigator.reading.quoting import plain_number
 from transom.investigator.reading.words import key_words, word_set
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
+from transom.investigator.subject import Wanted
 
 _STANDS: Mapping[str, tuple[CriterionStatus, Doubt]] = {
     "fail": ("fail", ""),
@@ -58,9 +61,17 @@ class Part:
 class Judge:
     """Judges criteria by readings, and adds their evidence to the ledger."""
 
-    def __init__(self, readings: Sequence[Reading], ledger: Ledger) -> None:
+    def __init__(
+        self,
+        readings: Sequence[Reading],
+        ledger: Ledger,
+        wanted: Wanted,
+        unread: Sequence[str] = (),
+    ) -> None:
         self._readings = readings
         self._ledger = ledger
+        self._wanted = wanted
+        self._unread = unread
 
     def judge(self, criterion: Criterion) -> CriterionResult:
         """Judge one criterion."""
@@ -98,11 +109,7 @@ class Judge:
         readings = [one for one in self._readings if one.name == criterion.source]
         usable = [one for one in readings if one.usable]
         if not usable:
-            missing = (
-                "there is no Jira issue"
-                if criterion.source == "jira"
-                else f"there is no file {criterion.source}"
-            )
+            missing = self._missing(criterion.source)
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [Seen(one, reading) for reading in usable for one in reading.observations]
@@ -112,22 +119,47 @@ class Judge:
         if criterion.limits is not None:
             parts.append(_of_limits(criterion.limits, seen))
         if criterion.decision:
-            parts += _of_decision(seen, usable, others=bool(parts))
+            parts += _of_decision(seen, usable)
+            parts += _of_validity(seen, self._wanted.as_of)
         parts += [
             Part("mixed", f"the report says of itself: {_quoted_state(one, '')}", [one])
             for one in seen
             if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
         ]
+        parts += self._subject_parts(usable)
         broken = [one for one in readings if not one.usable]
         if broken:
             parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
         reasons = "; ".join(f"{one.source} {one.why}" for one in usable if one.why)
         return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
 
+    def _missing(self, source: str) -> str:
+        """Return that a source is not there, which nobody knows while a file is unread."""
+        if self._unread:
+            called = "the Jira issue" if source == "jira" else source
+            return f"no file was recognised as {called}; not read: {', '.join(self._unread[:3])}"
+        return "there is no Jira issue" if source == "jira" else f"there is no file {source}"
+
+    def _subject_parts(self, readings: Iterable[Reading]) -> list[Part]:
+        """Return the parts for sources of another subject, or of long ago."""
+        parts = list[Part]()
+        for reading in readings:
+            for problem in self._wanted.problems(reading):
+                fact = Observation(
+                    measure=f"subject.{problem.fact.facet}",
+                    value=problem.fact.text,
+                    locator=problem.fact.locator,
+                    quote=problem.fact.text,
+                )
+                parts.append(Part("mixed", problem.text, [Seen(fact, reading)]))
+        return parts
+
     def _document(self, rule: DocumentRule) -> Part:
         named = [
             one for one in self._readings if one.kind == "document" and names_document(rule, one)
         ]
+        if not named and self._unread:
+            return Part("absent", self._missing(f"a document named {rule.names[0].upper()}"))
         if not named:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         best = max(named, key=lambda one: (one.usable, one.words))
@@ -149,6 +181,14 @@ class Judge:
             return Part(
                 "fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", seen
             )
+        states = [Seen(one, best) for one in best.observations if one.measure == "document.status"]
+        for state in states:
+            if state.observation.value != "pass":
+                outcome = "fail" if state.observation.value == "fail" else "mixed"
+                text = f"{best.source} says of itself: {_quoted_state(state, 'status')}"
+                return Part(outcome, text, [state])
+        for part in self._subject_parts([best]):
+            return part
         return Part("pass", f"{best.source} has {best.words} words of substance", seen[:1])
 
 
@@ -233,6 +273,8 @@ def _of_status(rule: Rule, found: Sequence[Seen]) -> Part:
 def _quoted_state(one: Seen, called: str) -> str:
     """Quote a source on a state, at most 60 characters."""
     said = one.observation.said or str(one.observation.value)
+    if said == one.observation.label:
+        return said
     return f'{one.observation.label or called}: "{said[:_MOST_SAID]}"'
 
 
@@ -321,7 +363,21 @@ def _slack(one: Observation, bound: float) -> float:
     return (bound - value if one.at_most else value - bound) / (abs(bound) or 1.0)
 
 
-def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: bool) -> list[Part]:
+def _of_validity(seen: Sequence[Seen], as_of: date) -> list[Part]:
+    """Return the parts for approvals whose last day is over, or unknown."""
+    parts = list[Part]()
+    for one in seen:
+        if one.observation.measure != "review.valid_until":
+            continue
+        printed = read_date(str(one.observation.value))
+        if not isinstance(printed, PrintedDate):
+            parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [one]))
+        elif is_over(printed.day, as_of):
+            parts.append(Part("mixed", f"the approval was valid until {printed.day}", [one]))
+    return parts
+
+
+def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading]) -> list[Part]:
     """Return the parts for reviewers' decisions, each person's and the review's as a whole."""
     whole = [one for one in seen if one.observation.measure == "review.decision"]
     people = [one for one in seen if one.observation.measure == "review.person"]
@@ -349,11 +405,14 @@ def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: boo
                 parts.append(
                     Part("mixed", f"a doubt is raised: {remark.text}", [Seen(doubt, reading)])
                 )
-    if parts or others:
+    if every:
         return parts
     if checks:
-        return [Part("pass", "all checks of the review are met", checks)]
-    return [Part("absent", "no decision is told")]
+        return [
+            *parts,
+            Part("mixed", "the checks of the review are met, and nobody decided", checks),
+        ]
+    return [*parts, Part("absent", "no decision is told")]
 
 
 def _named(people: Sequence[Seen]) -> str:

@@ -12,10 +12,12 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from transom.errors import InputError
+from transom.evidence.caps import read_acceptances
+from transom.evidence.dates import read_age
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
+from transom.investigator.reading.recognition import ANALYSIS_TYPES
 from transom.investigator.reading.words import Status, plain_words
-from transom.investigator.sources import ANALYSIS_TYPES
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"
 _BEFORE_STAGE = {"for", "to", "into", "in", "enter", "reach", "towards", "go", "on"}
@@ -128,13 +130,37 @@ class WaiverFile(_Shape):
 
 
 class Policy(_Shape):
-    """A policy file."""
+    """A policy file.
+
+    Attributes:
+        fresh: how old a report may be, such as `30 days`; null for any age.
+        dated: whether a report without a date is only reported, or holds a READY back.
+        subject: the commit, branch, version or image that all reports must be of.
+        accept: caps that a person accepts, each with its text, by whom, and until when.
+    """
 
     schema_: Literal["transom.investigation_policy/1"] = Field(alias="schema")
     name: str = ""
     ladder: Annotated[list[Stage], Field(min_length=2)]
     criteria: Annotated[list[Criterion], Field(min_length=1)]
     waivers: list[Waiver] = []
+    fresh: str | None = "30 days"
+    dated: Literal["reported", "required"] = "reported"
+    subject: dict[Literal["commit", "branch", "version", "image"], str] = {}
+    accept: list[dict[str, str]] = []
+
+    @field_validator("fresh")
+    @classmethod
+    def _is_age(cls, fresh: str | None) -> str | None:
+        if fresh is not None and read_age(fresh) is None:
+            raise ValueError(f"{fresh!r} is no age; write a number and a unit, such as 30 days")
+        return fresh
+
+    @field_validator("accept")
+    @classmethod
+    def _are_acceptances(cls, accept: list[dict[str, str]]) -> list[dict[str, str]]:
+        read_acceptances(accept)
+        return accept
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

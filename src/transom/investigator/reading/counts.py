@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tool_reports import shares_of_skipped
 from transom.investigator.reading.tree import Node
 from transom.investigator.reading.words import Status, word_list, word_set, words
 
@@ -253,6 +254,11 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
                 f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"
             )
         )
+    if executed is not None:
+        not_run = sum(
+            group.counts[role][0] for role in ("skipped", "blocked") if role in group.counts
+        )
+        found += shares_of_skipped(prefix, executed[0], not_run, group.node.pointer)
     whole = max(
         (group.counts[role] for role in ("total", "planned") if role in group.counts),
         default=None,

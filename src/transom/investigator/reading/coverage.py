@@ -75,6 +75,8 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
         key & _COVERED and not key & {"percent", "pct", "percentage"}
     ):
         return False
+    if _of_nothing(node):
+        return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
     beside = node.parent.children if node.parent is not None else ()
     if (
@@ -84,6 +86,14 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     ):
         return False  # a count of lines, not a share
     return covers and bool(key & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= key
+
+
+def _of_nothing(node: Node) -> bool:
+    """Return whether the total beside a share is zero: of nothing no share was measured."""
+    for child in node.parent.children if node.parent is not None else ():
+        if child.number == 0 and {"total", "valid", "count"} & set(child.words):
+            return True
+    return False
 
 
 def _document_of_coverage(node: Node) -> bool:

@@ -31,8 +31,20 @@ def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
             else ()
         )
         if _HEAD & set(child.words) and set(child.words) <= _HEAD | _REST
-        if (status := words().status_of(child.value)) is not None
+        if (status := outcome_of(child)) is not None
     ]
+
+
+def outcome_of(node: Node) -> Status | None:
+    """Return the outcome that a value states. A status in words that nobody knows is in doubt, and
+    one that only says that it is over says nothing.
+    """
+    status = words().status_of(node.value)
+    if status == "ended":
+        return None
+    if status is None and isinstance(node.value, str) and node.value.strip():
+        return "conditional"
+    return status
 
 
 def own_doubts(root: Node) -> Iterator[Observation]:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
-Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped"]
+Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped", "ended"]
 Severity = Literal["critical", "high", "medium", "low"]
 FILE = Path(__file__).parent / "words.yaml"
 
@@ -160,6 +160,8 @@ class Words(_Shape):
         )
         if "pass" in found:
             return "conditional" if doubtful else "pass"
+        if "ended" in found:
+            return "conditional" if doubtful else "ended"
         return cast("Status", found[0])
 
     def is_open(self, text: str) -> bool:
