@@ -102,7 +102,8 @@ SHAPES: list[tuple[str, Any, str]] = [
     ("review.security", {"status": "completed", "approved_for_production": False}, "fail"),
     ("review.security", {"status": "approved", "approval_required": False}, "pass"),
     ("review.security", {"status": "approved", "revoked": True}, "fail"),
-    ("uat.passed", {"required_pass_rate": 95, "scenarios_approved": 20, "passed": 20, "failed": 0}, "pass"),
+    ("uat.passed", {"required_pass_rate": 95, "scenarios_approved": 20, "passed": 20, "failed": 0}, "absent"),
+    ("uat.passed", {"required_pass_rate": 95, "passed": 20, "failed": 0, "decision": "accepted"}, "pass"),
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Results of test runners, recognised by content: JUnit and its kin in XML, and reports in JSON.
 
-Each report becomes one `TestRun`: how many tests ran and failed, how many did not run, the names of
-the failed ones, and what else the report says against itself. A runner that was interrupted, or
+Each report becomes one `TestReport`: how many tests ran and failed, how many did not run, the names
+of the failed ones, and what else the report says against itself. A runner that was interrupted, or
 that met errors outside its tests, says so in a key of its own; each reader knows that key.
 """
 
@@ -38,7 +38,7 @@ class RunProblem:
 
 
 @dataclass(frozen=True)
-class TestRun:
+class TestReport:
     """The result of one run of a test runner.
 
     Attributes:
@@ -93,7 +93,7 @@ class _Counts:
 
 def _run(
     tool: str, counts: _Counts, failures: list[FailedTest], problems: list[RunProblem]
-) -> TestRun:
+) -> TestReport:
     """Return the run of a report's counts; a total shows tests without an outcome."""
     failed = counts.get("failed") + counts.get("errors")
     not_run = counts.get("not_run")
@@ -113,7 +113,7 @@ def _run(
         text = f"{passed + failed + not_run} outcomes of {counts.get('total')} tests"
         problems.append(RunProblem(text, counts.places.get("total", counts.place)))
     failed_at = counts.places.get("failed", "") if not counts.get("errors") else ""
-    return TestRun(
+    return TestReport(
         tool,
         counts.place or "",
         passed,
@@ -128,13 +128,13 @@ def _run(
 # Reports in XML
 
 
-def read_test_xml(root: Element) -> TestRun | None:
+def read_test_xml(root: Element) -> TestReport | None:
     """Return the run of a report in XML; None if it is something else."""
     reader = _XML_READERS.get(tag_of(root))
     return reader(root) if reader is not None else None
 
 
-def _junit(root: Element) -> TestRun:
+def _junit(root: Element) -> TestReport:
     """Read JUnit's XML, with suites inside suites, as GoogleTest, Surefire and pytest write it."""
     top = f"/{tag_of(root)}"
     counts = _Counts(top)
@@ -161,7 +161,7 @@ def _junit(root: Element) -> TestRun:
     not_run = max(counts.get("not_run"), declared.get("not_run") + declared.get("disabled"))
     failed = max(counts.get("failed"), bad)
     passed = counts.get("passed") if listed else max(0, declared.get("total") - bad - not_run)
-    return TestRun(
+    return TestReport(
         "JUnit XML",
         top,
         passed,
@@ -224,10 +224,10 @@ def _elements(element: Element, tag: str, path: str) -> Iterator[tuple[Element, 
 
 def _counted_xml(
     tool: str, roles: Mapping[str, str], inner: str = ""
-) -> Callable[[Element], TestRun | None]:
+) -> Callable[[Element], TestReport | None]:
     """Return the reader of a report that has its counts in the attributes of an element."""
 
-    def read(root: Element) -> TestRun | None:
+    def read(root: Element) -> TestReport | None:
         top = f"/{tag_of(root)}"
         holders = list(_elements(root, inner, top)) if inner else [(root, top)]
         counts = _Counts(holders[0][1] if holders else top)
@@ -257,7 +257,7 @@ def _failed_elements(root: Element, top: str) -> list[FailedTest]:
     return failures
 
 
-def _trx(root: Element) -> TestRun | None:
+def _trx(root: Element) -> TestReport | None:
     """Read a report of Visual Studio (TRX)."""
     counters = next(_elements(root, "Counters", "/TestRun"), None)
     if counters is None:
@@ -284,7 +284,7 @@ def _trx(root: Element) -> TestRun | None:
     return _run("TRX", counts, _failed_elements(root, "/TestRun"), problems)
 
 
-def _robot(root: Element) -> TestRun | None:
+def _robot(root: Element) -> TestReport | None:
     """Read the output of Robot Framework."""
     for total, place in _elements(root, "stat", "/robot"):
         if (total.text or "").strip() in ("All Tests", "Critical Tests"):
@@ -294,7 +294,7 @@ def _robot(root: Element) -> TestRun | None:
     return None
 
 
-_XML_READERS: Mapping[str, Callable[[Element], TestRun | None]] = {
+_XML_READERS: Mapping[str, Callable[[Element], TestReport | None]] = {
     "testsuites": _junit,
     "testsuite": _junit,
     "testng-results": _counted_xml(
@@ -340,7 +340,7 @@ _XML_READERS: Mapping[str, Callable[[Element], TestRun | None]] = {
 # Reports in JSON
 
 
-def read_test_json(data: Json) -> TestRun | None:
+def read_test_json(data: Json) -> TestReport | None:
     """Return the run of a report in JSON, or of Go's lines of JSON; None if it is neither."""
     if isinstance(data, list):
         return _go(data) or _cucumber(data)
@@ -353,7 +353,7 @@ def read_test_json(data: Json) -> TestRun | None:
     return None
 
 
-def _pytest(data: dict[str, Any]) -> TestRun | None:
+def _pytest(data: dict[str, Any]) -> TestReport | None:
     """Read pytest-json-report: its exit code tells of an interrupted run."""
     summary = data.get("summary")
     if not isinstance(summary, dict) or "exitcode" not in data:
@@ -402,7 +402,7 @@ def _cases(
     return failures
 
 
-def _jest(data: dict[str, Any]) -> TestRun | None:
+def _jest(data: dict[str, Any]) -> TestReport | None:
     """Read Jest and Vitest: suites that could not be loaded have no tests that fail."""
     if "numTotalTests" not in data or "numFailedTests" not in data:
         return None
@@ -433,7 +433,7 @@ def _jest(data: dict[str, Any]) -> TestRun | None:
     return _run("Jest", counts, failures, problems)
 
 
-def _mocha(data: dict[str, Any]) -> TestRun | None:
+def _mocha(data: dict[str, Any]) -> TestReport | None:
     stats = data.get("stats")
     if not isinstance(stats, dict) or not {"passes", "failures", "tests"} <= stats.keys():
         return None
@@ -450,7 +450,7 @@ def _mocha(data: dict[str, Any]) -> TestRun | None:
     return _run("Mocha", counts, failures, [])
 
 
-def _rspec(data: dict[str, Any]) -> TestRun | None:
+def _rspec(data: dict[str, Any]) -> TestReport | None:
     """Read RSpec: errors outside of examples leave the examples untouched."""
     summary = data.get("summary")
     if not isinstance(summary, dict) or "example_count" not in summary:
@@ -468,7 +468,7 @@ def _rspec(data: dict[str, Any]) -> TestRun | None:
     return _run("RSpec", counts, _cases(data.get("examples"), "/examples"), problems)
 
 
-def _ctrf(data: dict[str, Any]) -> TestRun | None:
+def _ctrf(data: dict[str, Any]) -> TestReport | None:
     results = data.get("results")
     summary = results.get("summary") if isinstance(results, dict) else None
     if not isinstance(results, dict) or not isinstance(summary, dict) or "tool" not in results:
@@ -488,7 +488,7 @@ def _ctrf(data: dict[str, Any]) -> TestRun | None:
     return _run("CTRF", counts, _cases(results.get("tests"), "/results/tests"), [])
 
 
-def _playwright(data: dict[str, Any]) -> TestRun | None:
+def _playwright(data: dict[str, Any]) -> TestReport | None:
     stats = data.get("stats")
     if not isinstance(stats, dict) or not {"expected", "unexpected"} <= stats.keys():
         return None
@@ -505,7 +505,7 @@ def _playwright(data: dict[str, Any]) -> TestRun | None:
     return _run("Playwright", counts, [], problems)
 
 
-def _allure(data: dict[str, Any]) -> TestRun | None:
+def _allure(data: dict[str, Any]) -> TestReport | None:
     statistic = data.get("statistic")
     if not isinstance(statistic, dict) or "broken" not in statistic:
         return None
@@ -524,7 +524,7 @@ def _allure(data: dict[str, Any]) -> TestRun | None:
     return _run("Allure", counts, [], [])
 
 
-def _newman(data: dict[str, Any]) -> TestRun | None:
+def _newman(data: dict[str, Any]) -> TestReport | None:
     """Read Newman, the runner of Postman's collections."""
     run = data.get("run")
     stats = run.get("stats") if isinstance(run, dict) else None
@@ -541,7 +541,7 @@ def _newman(data: dict[str, Any]) -> TestRun | None:
     return _run("Newman", counts, [], problems)
 
 
-_JSON_READERS: tuple[Callable[[dict[str, Any]], TestRun | None], ...] = (
+_JSON_READERS: tuple[Callable[[dict[str, Any]], TestReport | None], ...] = (
     _pytest,
     _jest,
     _mocha,
@@ -553,7 +553,7 @@ _JSON_READERS: tuple[Callable[[dict[str, Any]], TestRun | None], ...] = (
 )
 
 
-def _go(rows: list[Json]) -> TestRun | None:
+def _go(rows: list[Json]) -> TestReport | None:
     """Read the lines of `go test -json`: the last action of each test counts."""
     events = [row for row in rows if isinstance(row, dict)]
     if not events or len(events) < len(rows):
@@ -585,7 +585,7 @@ def _go(rows: list[Json]) -> TestRun | None:
     return _run("go test", counts, failures, problems)
 
 
-def _cucumber(rows: list[Json]) -> TestRun | None:
+def _cucumber(rows: list[Json]) -> TestReport | None:
     """Read Cucumber: a scenario fails with any of its steps, and undefined steps did not run."""
     features = [row for row in rows if isinstance(row, dict)]
     if not features or not all("elements" in row and "uri" in row for row in features):

@@ -30,7 +30,7 @@ from transom.investigator.result import (
     WaiverUse,
 )
 from transom.investigator.sources import Feature
-from transom.investigator.subject import Wanted
+from transom.investigator.subject import RequiredSubject
 
 ORDER: tuple[Verdict, ...] = ("NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY")
 """Verdicts, worst first."""
@@ -91,9 +91,16 @@ def decide(
         [one for one in given if one.expires < as_of],
     )
     criteria, used = _waived(judged, valid, expired, feature)
+    # What the stage does not ask for yet holds nothing back.
+    sources = {criterion.source for criterion in wanted}
+    judged_readings = [
+        reading
+        for reading in readings
+        if reading.kind != "analysis" or reading.name in (*sources, OTHER_REVIEW)
+    ]
     caps = [
-        *find_caps(readings, unread),
-        *(cap for reading in readings for cap in wanted_subject.caps(reading)),
+        *find_caps(judged_readings, unread),
+        *(cap for reading in judged_readings for cap in wanted_subject.caps(reading)),
     ]
     capped = cap_verdict(
         verdict_of(criteria),
@@ -129,13 +136,13 @@ def decide(
 
 def _wanted_subject(
     policy: Policy, feature: Feature, as_of: date, named: Sequence[IdentityRequirement]
-) -> Wanted:
+) -> RequiredSubject:
     """Return what the evidence must be about: the feature, and what question and policy name."""
     requirements = list(named)
     for facet, text in policy.subject.items():
         requirements.append(IdentityRequirement(facet, text, "the policy"))
     max_age = read_age(policy.fresh) if policy.fresh else None
-    return Wanted(feature, as_of, tuple(requirements), max_age, policy.dated == "required")
+    return RequiredSubject(feature, as_of, tuple(requirements), max_age, policy.dated == "required")
 
 
 def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap]:
@@ -196,7 +203,9 @@ def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
     unknown = [one for one in required if one.status == "unknown"]
     if any(one.doubt == "absent" for one in unknown):
         return "INSUFFICIENT_DATA"
-    return "NEEDS_JUDGEMENT" if unknown else "READY"
+    if unknown:
+        return "NEEDS_JUDGEMENT"
+    return "READY"
 
 
 def limited(proposed: Verdict, rules: Verdict) -> Verdict:
@@ -241,9 +250,9 @@ def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequen
     covered = [one for one in judged if waiver.covers(one.id, names)]
     if any(one.status in ("fail", "unknown") for one in covered):
         return ""
-    return (
-        "nothing needed it" if covered else "it names another feature or no criterion of this stage"
-    )
+    if covered:
+        return "nothing needed it"
+    return "it names another feature or no criterion of this stage"
 
 
 def _use(waiver: Waiver, applied: bool, why: str) -> WaiverUse:
@@ -283,11 +292,9 @@ def _stage_fit(
     own = [one for one in criteria if one.id in needed]
     if any(one.status == "fail" for one in own):
         return "premature"
-    return (
-        "unclear"
-        if any(one.status == "unknown" for one in own) or len(own) < len(needed)
-        else "appropriate"
-    )
+    if any(one.status == "unknown" for one in own) or len(own) < len(needed):
+        return "unclear"
+    return "appropriate"
 
 
 def find_contradictions(

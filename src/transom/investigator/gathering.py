@@ -264,7 +264,9 @@ def unread(
         unread.append(Unread(source=source, why="leads out of the feature's folder"))
     for file in data.unused(feature):
         recognition = file.recognition
-        why = recognition.reason if recognition.kind is None else "an issue beside the feature's"
+        why = "an issue beside the feature's"
+        if recognition.kind is None:
+            why = recognition.reason
         could_matter = recognition.could_matter
         unread.append(Unread(source=file.source, why=why, could_matter=could_matter))
     for report in reports:
@@ -321,10 +323,14 @@ async def merge(
             struck += one.artifact.value.struck
             name = f"{len(group)} sources from {group[0]['source']}"
             rows.append({"source": name, "summary": one.artifact.value.summary})
-    most = _SUMMARY if len(rows) <= _GROUP else _OF_MANY
+    most = _OF_MANY
+    if len(rows) <= _GROUP:
+        most = _SUMMARY
     return [f"{row['source']}: {_within(str(row['summary']), most)}" for row in rows], struck, used
 
 
 def _within(text: str, most: int) -> str:
     """Return at most `most` characters of a text, without cutting through a number."""
-    return text if len(text) <= most else text[: cut(text, most, CITED.findall(text))]
+    if len(text) <= most:
+        return text
+    return text[: cut(text, most, CITED.findall(text))]

@@ -198,7 +198,9 @@ class Ledger:
         """Return the number of an entry, for the calculator."""
         row = self._rows.get(evidence_id)
         try:
-            return Decimal(row.value.rstrip("%")) if row is not None else None
+            if row is not None:
+                return Decimal(row.value.rstrip("%"))
+            return None
         except InvalidOperation:
             return None
 

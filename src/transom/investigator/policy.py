@@ -183,7 +183,9 @@ class Policy(_Shape):
 
     def rank(self, stage: str | None) -> int:
         """Return the position of a stage on the ladder; -1 for an unknown one."""
-        return self.stages.index(stage) if stage in self.stages else -1
+        if stage in self.stages:
+            return self.stages.index(stage)
+        return -1
 
     def stage_of(self, status: str, category: str = "") -> str | None:
         """Return the stage of a Jira status, by its name, else by its category."""
@@ -226,7 +228,9 @@ class Policy(_Shape):
                         )
                         hyphened = "-" not in name or name.lower() in text.lower()
                         hits += [(len(wanted) + 2 * marked, at, step.stage)] if hyphened else []
-        return max(hits, key=lambda hit: (hit[0], hit[1]))[2] if hits else None
+        if hits:
+            return max(hits, key=lambda hit: (hit[0], hit[1]))[2]
+        return None
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""

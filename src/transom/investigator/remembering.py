@@ -168,7 +168,9 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
                 one.entry.id, None, relationship=DEPENDS, direction="out"
             )
             sources = one.entry.metadata.get("sources")
-            places = f" ({', '.join(map(str, sources))})" if isinstance(sources, list) else ""
+            places = ""
+            if isinstance(sources, list):
+                places = f" ({', '.join(map(str, sources))})"
             if depending:
                 sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
             if using:

@@ -212,7 +212,9 @@ class Investigation(Shape):
     @property
     def final_verdict(self) -> Verdict:
         """A person's verdict if there is one, else that of the rules or a model."""
-        return self.judgement.verdict if self.judgement else self.verdict
+        if self.judgement:
+            return self.judgement.verdict
+        return self.verdict
 
     @property
     def exit_code(self) -> int:

@@ -307,14 +307,18 @@ class DataFolder:
                     named.append(SourceFile(path, source, recognition))
                     if is_usual:
                         return named[-1]
-        return named[0] if named else None
+        if named:
+            return named[0]
+        return None
 
     def _from_index(self) -> Iterator[Feature]:
         path = self.root / _INDEX
         if not path.is_file():
             return
         data = parse_json(decode_text(load_bytes(path)), _INDEX)
-        listed = data.get("features", data.get("issues")) if isinstance(data, dict) else data
+        listed = data
+        if isinstance(data, dict):
+            listed = data.get("features", data.get("issues"))
         if not isinstance(listed, list):
             raise InputError(
                 "is not a list of features",
@@ -338,7 +342,9 @@ class DataFolder:
 
     def _from_folder(self, folder: str) -> Feature:
         issue = self._issue_of(folder)
-        key = issue.key if issue else ""
+        key = ""
+        if issue:
+            key = issue.key
         return Feature(
             folder=folder,
             jira_key=key,
@@ -379,7 +385,9 @@ class DataFolder:
                 documents += 1
             elif (name := name_of(inner)) in ANALYSIS_TYPES:
                 names.add(str(name))
-        missing = "" if issue else ", no Jira issue"
+        missing = ", no Jira issue"
+        if issue:
+            missing = ""
         return f"{len(names)} of {len(ANALYSIS_TYPES)} analyses, {documents} documents{missing}"
 
 

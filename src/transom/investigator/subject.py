@@ -50,7 +50,7 @@ class SubjectProblem:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequiredSubject:
     """What the evidence must be about, and how old it may be.
 
     Attributes:

@@ -38,7 +38,9 @@ def read_coverage(root: Node) -> list[Observation]:
             _, _, best = min(candidates, key=lambda one: one[:2])
             value = _percent(best)
             limit = _limit(best, root, own)
-            place = limit.pointer if limit is not None else ""
+            place = ""
+            if limit is not None:
+                place = limit.pointer
             bound = _percent(limit) if limit is not None else None
             found.append(
                 observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
@@ -113,7 +115,9 @@ def _in_part(node: Node) -> bool:
 
 def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
     said, around = set(node.words), _context(node, 1)
-    exact = 0 if own is not _LINES or "line" in around else 1  # statements stand in for lines
+    exact = 1
+    if own is not _LINES or "line" in around:
+        exact = 0
     return (
         0 if around & own else 1,
         exact,
@@ -130,7 +134,9 @@ def _percent(node: Node) -> float:
         and not written.rstrip().endswith("%")
         and not {"percent", "pct", "percentage"} & set(node.words)
     )
-    return round(number * 100, 6) if share and ("." in written or number == 1) else number
+    if share and ("." in written or number == 1):
+        return round(number * 100, 6)
+    return number
 
 
 def _limit(best: Node, root: Node, own: set[str]) -> Node | None:

@@ -386,7 +386,7 @@ class _Reader:
 
 
 def found_in_text(text: str, locator: str) -> Iterator[Remark]:
-    """Attempts to steer the reader, and claims that something is waived."""
+    """Yield attempts to steer the reader, and claims that something is waived."""
     vocabulary = words()
     lower = text.lower()
     if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.steering):

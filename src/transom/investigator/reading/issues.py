@@ -24,7 +24,8 @@ _WAITING = ("blocked by", "depends on", "requires", "waits for", "needs", "gated
 _HARMLESS = (
     "blocks", "relate", "duplicate", "clone", "depended on by", "required by", "needed by", "cause",
     "test", "parent", "child", "implement", "split", "mention", "review", "document", "subtask",
-    "created", "resolve", "fix", "supersede", "problem", "incident", "epic", "part of", "done before",
+    "created", "resolve", "fix", "supersede", "problem", "incident", "epic", "part of",
+    "done before",
 )  # fmt: skip
 _BUILT = ("done", "fixed", "resolved", "complete", "completed", "implemented", "released",
           "unresolved", "green", "erledigt", "fertig", "delivered", "deployed")  # fmt: skip
@@ -108,11 +109,14 @@ def _resolution(root: Node) -> list[Node]:
     fields = root.get("fields") or root
     resolution = fields.get("resolution")
     name = resolution.get("name") if resolution is not None else None
-    name = name if name is not None else resolution
+    if name is None:
+        name = resolution
     if name is None or not isinstance(name.value, str) or not name.value.strip():
         return []
     is_built = " ".join(plain_words(name.value)) in _BUILT
-    return [] if is_built else [name]
+    if is_built:
+        return []
+    return [name]
 
 
 def _is_blocking(link: LinkedIssue) -> bool:
@@ -149,10 +153,14 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
                 )
             )
     for one in (*blockers[:_MOST_SHOWN], *undone[:_MOST_SHOWN]):
-        measure = "jira.blocker" if one in blockers else "jira.subtask"
+        measure = "jira.subtask"
+        if one in blockers:
+            measure = "jira.blocker"
         label = f"{one.key} {one.summary} ({one.status})"
         node = root.find(one.locator)
-        quote = quote_of(node) if node is not None else ""
+        quote = ""
+        if node is not None:
+            quote = quote_of(node)
         found.append(
             Observation(
                 measure=measure, value="fail", locator=one.locator, label=label[:160], quote=quote
@@ -166,7 +174,9 @@ def _count(measure: str, rows: list[LinkedIssue], formula: str, place: str) -> O
         Operand(value="1", locator=one.locator, quote=one.key) for one in rows[:_MOST_SHOWN]
     )
     keys = ", ".join(one.key for one in rows[:_MOST_SHOWN])
-    where = rows[0].locator.rpartition("/")[0] if rows else place
+    where = place
+    if rows:
+        where = rows[0].locator.rpartition("/")[0]
     return Observation(
         measure=measure,
         value=float(len(rows)),
@@ -178,7 +188,9 @@ def _count(measure: str, rows: list[LinkedIssue], formula: str, place: str) -> O
 
 
 def _done(one: LinkedIssue) -> bool:
-    return one.done if one.done is not None else words().fate_of(one.status) == "closed"
+    if one.done is not None:
+        return one.done
+    return words().fate_of(one.status) == "closed"
 
 
 def read_changelog_file(data: bytes, source: str) -> Reading:
@@ -201,7 +213,9 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
         return base.model_copy(update={"state": "placeholder", "why": why, "remarks": remarks})
     last = changes[-1]
     node = root.find(last.locator)
-    quote = quote_of(node) if node is not None else ""
+    quote = ""
+    if node is not None:
+        quote = quote_of(node)
     last_status = Observation(
         measure="jira.last_status",
         value=last.became,

@@ -19,7 +19,7 @@ _REST = word_set(
 )
 
 
-def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
+def outcomes_of(node: Node, *, is_past: bool = False) -> list[tuple[Node, Status]]:
     """Return the statuses of an object as a whole: `status`, `conclusion`, `success`,
     `quality_gate`.
     """
@@ -27,7 +27,7 @@ def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
         (child, status)
         for child in (
             node.children
-            if isinstance(node.value, dict) and node.nature not in ("history", "limit")
+            if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
             else ()
         )
         if _HEAD & set(child.words) and set(child.words) <= _HEAD | _REST

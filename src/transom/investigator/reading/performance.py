@@ -158,11 +158,9 @@ def quantity_of(node: Node) -> Quantity | None:
         inner = _named(outer)
         if inner is not None:
             return Quantity(inner.kind, statistic)
-        return (
-            Quantity("latency", statistic)
-            if _STATISTIC.fullmatch(statistic) or {"ms"} & key
-            else None
-        )
+        if _STATISTIC.fullmatch(statistic) or {"ms"} & key:
+            return Quantity("latency", statistic)
+        return None
     return None
 
 
@@ -206,7 +204,9 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     if number is None:
         return None
     if quantity.kind == "latency":
-        in_milliseconds = convert(number, "ms") if number.unit else number
+        in_milliseconds: PrintedNumber | UnknownNumber = number
+        if number.unit:
+            in_milliseconds = convert(number, "ms")
         if isinstance(in_milliseconds, UnknownNumber):
             return None
         return round(float(in_milliseconds.value), 6), "ms"
@@ -233,12 +233,16 @@ def _number_of(node: Node) -> PrintedNumber | None:
             return limit.number
     # `"95 requests/s"` beside a key that states no unit of its own
     number = read_number(text, units=units[:1])
-    return number if isinstance(number, PrintedNumber) else None
+    if isinstance(number, PrintedNumber):
+        return number
+    return None
 
 
 def _stated_unit(spelling: str) -> UnitSource | None:
     unit = find_unit(spelling) if spelling else None
-    return UnitSource(unit, "column", text=spelling) if unit else None
+    if unit:
+        return UnitSource(unit, "column", text=spelling)
+    return None
 
 
 def _in_percent(
@@ -250,7 +254,9 @@ def _in_percent(
         return round(number * 100, 6), "%"
     if unit != UNKNOWN:
         return amount
-    most = 0.2 if quantity.kind == "error_rate" else 1.0
+    most = 1.0
+    if quantity.kind == "error_rate":
+        most = 0.2
     if limit is not None:
         share = limit[0] <= most and limit[1] in (UNKNOWN, RATIO)
     else:
@@ -266,7 +272,9 @@ def _in_percent(
 
 def _unit_beside(node: Node) -> str:
     unit = node.parent.get("unit", "units") if node.parent is not None else None
-    return str(unit.value) if unit is not None and isinstance(unit.value, str) else ""
+    if unit is not None and isinstance(unit.value, str):
+        return str(unit.value)
+    return ""
 
 
 def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None, Node | None]:
@@ -308,7 +316,9 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
         # A bare `target` belongs to the figure beside it; a named one to the figure that it names.
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
-        return (amount, child) if amount else None
+        if amount:
+            return (amount, child)
+        return None
     found: list[tuple[bool, tuple[float, str], Node]] = []
     for leaf in child.walk():
         same_place = set(leaf.words) - set(_LIMIT_KEYS)
@@ -318,7 +328,9 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
             found.append((not _names(leaf, child) & _names(node), amount, leaf))
     best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint if possible
-    return best[1:] if best is not None else None
+    if best is not None:
+        return best[1:]
+    return None
 
 
 def _names(node: Node, within: Node | None = None) -> set[str]:
@@ -378,7 +390,9 @@ def _label(node: Node, quantity: Quantity | None = None) -> str:
     around: Node | None = node.parent
     name = ""
     while around is not None and not name:
-        name = around.label if around.label not in (around.key, "the document") else ""
+        name = ""
+        if around.label not in (around.key, "the document"):
+            name = around.label
         own = _named(set(around.words)) is not None or _statistic(set(around.words))
         if not name and around.key and around.parent is not None and around.place < 0 and not own:
             name = around.key

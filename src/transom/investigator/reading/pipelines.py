@@ -88,7 +88,11 @@ def _status_of(run: Node) -> tuple[Node | None, Status | None]:
     """Return a run's outcome, the worst that it states: `completed` beside `conclusion: failure`
     is a failure.
     """
-    return min(outcomes_of(run), key=lambda one: _WORST.index(one[1]), default=(None, None))
+    return min(
+        outcomes_of(run, is_past=run.place >= 0),
+        key=lambda one: _WORST.index(one[1]),
+        default=(None, None),
+    )
 
 
 def _label(run: Node) -> str:
@@ -97,13 +101,11 @@ def _label(run: Node) -> str:
         if isinstance(run.value, dict)
         else None
     )
-    return (
-        f"run {number.value}"
-        if number is not None
-        else run.label
-        if run.parent is not None
-        else "the pipeline"
-    )
+    if number is not None:
+        return f"run {number.value}"
+    if run.parent is not None:
+        return run.label
+    return "the pipeline"
 
 
 def _latest_run(root: Node) -> tuple[Node, bool]:
@@ -143,7 +145,9 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
 
 def _branch(run: Node) -> str:
     branch = run.get("head_branch", "branch", "ref", "git_branch")
-    return str(branch.value) if branch is not None else ""
+    if branch is not None:
+        return str(branch.value)
+    return ""
 
 
 def _branches(runs: Sequence[Node]) -> set[str]:
@@ -167,7 +171,9 @@ def _branch_mates(run: Node, runs: Sequence[Node]) -> list[Node]:
 def _ended(run: Node) -> Status | None:
     _, status = _status_of(run)
     if status is None and (stages := _stages(run)):
-        return "fail" if any(one == "fail" for _, one in stages) else "pass"
+        if any(one == "fail" for _, one in stages):
+            return "fail"
+        return "pass"
     return status
 
 
@@ -220,4 +226,6 @@ def _is_optional(stage: Node) -> bool:
 
 
 def _leaf_status(node: Node) -> Status | None:
-    return outcome_of(node) if isinstance(node.value, str) else None
+    if isinstance(node.value, str):
+        return outcome_of(node)
+    return None

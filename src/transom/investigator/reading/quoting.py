@@ -32,13 +32,11 @@ def observe(
 
 def _said(node: Node) -> str:
     value = node.value
-    return (
-        ""
-        if isinstance(value, dict | list)
-        else value
-        if isinstance(value, str)
-        else compact_json(value)
-    )
+    if isinstance(value, dict | list):
+        return ""
+    if isinstance(value, str):
+        return value
+    return compact_json(value)
 
 
 def derived(
@@ -76,4 +74,6 @@ def derived(
 
 def plain_number(value: float) -> str:
     """Format a number: `14` for 14.0, `0.1` for 0.1."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(round(value, 10))
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return repr(round(value, 10))

@@ -93,7 +93,9 @@ def name_of(path: PurePosixPath) -> str | None:
             if telling & words and (name in (UAT, STAKEHOLDERS) or not is_review):
                 return name
     if is_review:
-        return SECURITY_REVIEW if _SECURITY & folders else OTHER_REVIEW
+        if _SECURITY & folders:
+            return SECURITY_REVIEW
+        return OTHER_REVIEW
     return None
 
 
@@ -139,13 +141,17 @@ def _unread(path: PurePosixPath, reason: str, folders: set[str] | None = None) -
     if name in ANALYSIS_TYPES and path.suffix.casefold() in _DATA_SUFFIXES:
         return Recognition("analysis", name, "by its name")
     is_document = bool(_DOCUMENT_FOLDERS & (folders or set()))
-    reason = f"{reason}; write the document as Markdown" if is_document else reason
+    reason = reason
+    if is_document:
+        reason = f"{reason}; write the document as Markdown"
     return Recognition(None, "", reason, could_matter=True)
 
 
 def _placed(name: str, path: PurePosixPath) -> str:
     """Return the type of a tool's report; test results of acceptance tests are those of UAT."""
-    return UAT if name == TESTS and name_of(path) == UAT else name
+    if name == TESTS and name_of(path) == UAT:
+        return UAT
+    return name
 
 
 def _of_data(path: PurePosixPath, text: str) -> Recognition:
@@ -179,7 +185,9 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
 def _unread_data(path: PurePosixPath, reason: str) -> Recognition:
     """Return the recognition of data that cannot be read: by its name, or not at all."""
     if path.parent.name == "jira":
-        name = "changelog" if "changelog" in path.name.casefold() else "jira"
+        name = "jira"
+        if "changelog" in path.name.casefold():
+            name = "changelog"
         return Recognition("jira", name, "by its name")
     return _unread(path, reason)
 
@@ -196,7 +204,9 @@ def _of_jira(path: PurePosixPath, root: Node) -> Recognition | None:
     if issue is not None and (has_fields or is_placed):
         return Recognition("jira", "jira", "an issue by its content")
     if is_placed:
-        name = "changelog" if "changelog" in path.name.casefold() else "jira"
+        name = "jira"
+        if "changelog" in path.name.casefold():
+            name = "changelog"
         return Recognition("jira", name, "by its name")
     return None
 

@@ -70,7 +70,9 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
             node = place.get(name)
             if node is None:
                 continue
-            inner = node.get(*_DECISIONS) if isinstance(node.value, dict) else node
+            inner: Node | None = node
+            if isinstance(node.value, dict):
+                inner = node.get(*_DECISIONS)
             status = decision_of(inner) if inner is not None else None
             if (
                 status is not None
@@ -101,7 +103,9 @@ def decision_of(node: Node) -> Status | None:
         return status
     key = set(node.words)
     is_prose = len(value.split()) > _LONGEST_DECISION or bool(key & {"recommendation", "sentiment"})
-    return None if is_prose or words().placeholders.match(value) else "conditional"
+    if is_prose or words().placeholders.match(value):
+        return None
+    return "conditional"
 
 
 def _signed(node: Node) -> Node | None:
@@ -109,7 +113,9 @@ def _signed(node: Node) -> Node | None:
     signature = node.get("signature", "signed_by", "signed")
     day = node.get("date", "signed_at", "signed_on", "approved_at", "timestamp")
     is_written = signature is not None and signature.value not in (None, "", False)
-    return signature if is_written and day is not None and day.value else None
+    if is_written and day is not None and day.value:
+        return signature
+    return None
 
 
 def _missing_people(root: Node) -> Iterator[tuple[Node, str, Status]]:
@@ -291,7 +297,9 @@ def _doubts(root: Node) -> Iterator[Remark]:
         if not around & _PROSE or _settled(node):
             continue
         match = words().hedges.search(node.value)
-        text = sentence(node.value, match.start()) if match else ""
+        text = ""
+        if match:
+            text = sentence(node.value, match.start())
         if text and not words().settling.search(text):
             yield Remark(kind="doubt", text=text, locator=node.pointer, quote=text)
 

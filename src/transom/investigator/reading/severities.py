@@ -54,7 +54,9 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                 )
             )
         if listed:
-            place = rows[0].parent if rows and rows[0].parent else root
+            place = root
+            if rows and rows[0].parent:
+                place = rows[0].parent
             counts = [(1.0, one) for one in remaining[:_MOST_SHOWN]]
             found.append(
                 derived(
@@ -108,7 +110,9 @@ def _empty_list(root: Node) -> Node | None:
     if not lists or any(node.value or node.nature != "measured" for node in lists):
         return None
     trouble = any(node.words == ("error",) and node.value for node in root.walk())
-    return None if trouble or {"fail", "pending", "progress", "skipped"} & told else lists[0]
+    if trouble or {"fail", "pending", "progress", "skipped"} & told:
+        return None
+    return lists[0]
 
 
 def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], list[Remark]]:
@@ -150,11 +154,9 @@ def _entry(node: Node) -> tuple[Severity, str] | None:
         return None
     of_list = _LISTS & set(node.words if node.place >= 0 else parent.words)
     if isinstance(node.value, str) and node.place >= 0 and "blocker" in node.words:
-        return (
-            ("critical", "open")
-            if node.value.strip() and not words().placeholders.match(node.value)
-            else None
-        )
+        if node.value.strip() and not words().placeholders.match(node.value):
+            return ("critical", "open")
+        return None
     if not isinstance(node.value, dict):
         return None
     severity = _told(node)
@@ -180,7 +182,9 @@ def _told(node: Node) -> Severity | None:
             return severity
     for key in ("cvss", "cvss_score", "cvss_base_score", "base_score", "score"):
         score = node.get(key)
-        rating = rank_of_score(score.value) if score is not None else UNRATED
+        rating = UNRATED
+        if score is not None:
+            rating = rank_of_score(score.value)
         if rating != UNRATED:
             return cast("Severity", rating)
     return None
@@ -200,13 +204,17 @@ def _fate(node: Node) -> str:
     ) is not None and accepted.value is True:
         return "accepted"
     state = node.get("status", "state", "resolution", "disposition", "triage")
-    return words().fate_of(state.value) if state is not None else "open"
+    if state is not None:
+        return words().fate_of(state.value)
+    return "open"
 
 
 def _is_suppressed(node: Node) -> bool:
     state = node.get("status", "state", "resolution", "disposition", "triage")
     flag = node.get("suppressed", "false_positive")
-    said = str(state.value).lower() if state is not None else ""
+    said = ""
+    if state is not None:
+        said = str(state.value).lower()
     return "suppress" in said or "false" in said or (flag is not None and flag.value is True)
 
 
@@ -265,7 +273,9 @@ def _around(node: Node) -> tuple[str, ...]:
 
 def _severity_of_key(node: Node) -> Severity | None:
     left = [word for word in node.words if word not in _COUNTED and word not in _GONE]
-    return words().severity_of(" ".join(left)) if left and len(left) <= 2 else None
+    if left and len(left) <= 2:
+        return words().severity_of(" ".join(left))
+    return None
 
 
 def _resolved_beside(node: Node) -> float:

@@ -96,7 +96,9 @@ def _date_of(node: Node) -> str | None:
         if not words & _TIMES or not 10**9 <= node.value < 10**13:
             return None
         number = int(node.value)
-        return str(number) if isinstance(read_date(number), PrintedDate) else None
+        if isinstance(read_date(number), PrintedDate):
+            return str(number)
+        return None
     if len(node.value) > 40 or not any(sign.isdigit() for sign in node.value):
         return None
     around = node.parent
@@ -106,7 +108,9 @@ def _date_of(node: Node) -> str | None:
         around = around.parent
     if node.value.strip().isdigit() and not words & _TIMES:
         return None
-    return node.value.strip() if isinstance(read_date(node.value), PrintedDate) else None
+    if isinstance(read_date(node.value), PrintedDate):
+        return node.value.strip()
+    return None
 
 
 _XML_TIMES = word_set(
@@ -153,4 +157,6 @@ def newest_date(facts: Iterable[SubjectFact]) -> SubjectFact | None:
             continue
         if newest is None or is_before(newest[0], printed) is True:
             newest = (printed, fact)
-    return newest[1] if newest is not None else None
+    if newest is not None:
+        return newest[1]
+    return None

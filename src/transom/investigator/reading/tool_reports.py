@@ -25,7 +25,7 @@ from transom.formats.security_scans import (
     open_by_severity,
     read_scan,
 )
-from transom.formats.test_runs import TestRun, read_test_json, read_test_xml
+from transom.formats.test_runs import TestReport, read_test_json, read_test_xml
 from transom.formats.xml_paths import value_at
 from transom.investigator.reading.quoting import plain_number
 
@@ -60,7 +60,9 @@ def report_in_json(root: JsonNode) -> ToolReport | None:
 
     def quote(place: str) -> str:
         node = root.find(place)
-        return quote_of(node) if node is not None else ""
+        if node is not None:
+            return quote_of(node)
+        return ""
 
     data = root.value
     report: ToolReport | None = None
@@ -74,7 +76,9 @@ def report_in_json(root: JsonNode) -> ToolReport | None:
         report = _of_coverage(coverage, quote)
     elif (run := read_test_json(data)) is not None:
         report = _of_run(run, quote)
-    return _below(root.pointer, report) if report is not None and root.pointer else report
+    if report is not None and root.pointer:
+        return _below(root.pointer, report)
+    return report
 
 
 def report_in_xml(root: Element) -> ToolReport | None:
@@ -87,7 +91,9 @@ def report_in_xml(root: Element) -> ToolReport | None:
     if coverage is not None:
         return _of_coverage(coverage, quote)
     run = read_test_xml(root)
-    return _of_run(run, quote) if run is not None else None
+    if run is not None:
+        return _of_run(run, quote)
+    return None
 
 
 def report_in_text(text: str) -> ToolReport | None:
@@ -96,7 +102,9 @@ def report_in_text(text: str) -> ToolReport | None:
     if coverage is not None:
         return _of_coverage(coverage, lambda place: place)
     load = read_load_csv(text)
-    return _of_load(load, lambda place: place) if load is not None else None
+    if load is not None:
+        return _of_load(load, lambda place: place)
+    return None
 
 
 def _below(pointer: str, report: ToolReport) -> ToolReport:
@@ -141,7 +149,7 @@ def _count(
     )
 
 
-def _of_run(run: TestRun, quote: Quote) -> ToolReport:
+def _of_run(run: TestReport, quote: Quote) -> ToolReport:
     shown = tuple(
         Operand(value="1", locator=test.locator, quote=test.name)
         for test in run.failures[:_MOST_SHOWN]

@@ -93,7 +93,9 @@ class Node(JsonNode):
         own = self._own_nature
         if own is not None:
             return own
-        return self.parent.nature if self.parent else "measured"
+        if self.parent:
+            return self.parent.nature
+        return "measured"
 
     @cached_property
     def _own_nature(self) -> Nature | None:
@@ -103,7 +105,9 @@ class Node(JsonNode):
                 return found  # type: ignore[return-value]  # a kind of `Words.natures`
         if isinstance(self.value, dict):
             return self._said_nature()
-        return "history" if self._is_older_run() else None
+        if self._is_older_run():
+            return "history"
+        return None
 
     def _said_nature(self) -> Nature | None:
         """Return the nature that an object states in a status, a flag or a note."""
@@ -116,7 +120,9 @@ class Node(JsonNode):
                 if (child.value and text in vocabulary.state_flags_true) or (
                     not child.value and text in vocabulary.state_flags_false
                 ):
-                    return "estimate" if "estimat" in text else "planned"
+                    if "estimat" in text:
+                        return "estimate"
+                    return "planned"
             elif isinstance(child.value, str):
                 if text in vocabulary.state_keys and _waits(child.value):
                     return "planned"
@@ -134,7 +140,9 @@ class Node(JsonNode):
     def latest(self) -> int | None:
         """Position of the last run in a list, by date or number; None if unknown."""
         latest = self.latest_of(self.children)
-        return latest.place if latest is not None else None
+        if latest is not None:
+            return latest.place
+        return None
 
     def latest_of(self, runs: Sequence[Node]) -> Node | None:
         """Return the last of some runs of this list, by date or number; None if it is unknown."""

@@ -21,7 +21,9 @@ _ENTRIES = (".entry", ".case", ".stage", ".check", ".condition", ".person")
 _NAMES = word_set(
     "name title description summary text comment note id key url link path file label author email"
     " reviewer tester stakeholder approver assignee owner scenario endpoint test case component"
-    " environment feedback quote rationale reason message recommendation mitigation remediation"
+    " environment metric kind type category rule area step action observed seen fix solution"
+    " severity priority level rank feedback quote rationale reason message recommendation"
+    " mitigation remediation"
 )
 # Nothing was looked at: these are counts of the work, and zero of them proves nothing.
 _LOOKED_AT = word_set(
@@ -55,7 +57,10 @@ def unexplained(
             return
         if node.place >= 0 and node.is_leaf is False:
             continue
-        if node.pointer in exact or _is_below(node.pointer, subtrees) or _is_aside(node):
+        if node.pointer in exact or _is_below(node.pointer, subtrees):
+            continue
+        # A key such as `targets_scanned` is no target, whatever its first word says.
+        if _is_aside(node) and not _is_work_undone(node):
             continue
         if not node.is_leaf and _holds(node.pointer, exact | subtrees):
             continue
@@ -92,9 +97,7 @@ def _is_aside(node: Node) -> bool:
 def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
     """Return the trouble of a key with its value, or of a status in a list."""
     value = node.value
-    key_words = set(node.words)
-    is_work = bool(_LOOKED_AT & key_words) and key_words <= _LOOKED_AT | _COUNTED
-    if node.is_leaf and node.number == 0 and is_work:
+    if _is_work_undone(node):
         return (Trouble(f"{node.key}: 0", "not measured", "key"),)
     if isinstance(value, str):
         text = value.strip()
@@ -109,6 +112,13 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
     if node.place >= 0:
         return ()
     return finder.in_entry(node.key, value)
+
+
+def _is_work_undone(node: Node) -> bool:
+    """Return whether a node says that nothing was looked at: `files_scanned: 0`."""
+    words = set(node.words)
+    is_work = bool(_LOOKED_AT & words) and words <= _LOOKED_AT | _COUNTED
+    return is_work and node.is_leaf and node.number == 0
 
 
 def _is_good(text: str) -> bool:

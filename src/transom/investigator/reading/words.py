@@ -158,10 +158,9 @@ class Words(_Shape):
             or _DOUBTED & set(self.statuses.left_of(words))
             or "?" in text
         )
-        if "pass" in found:
-            return "conditional" if doubtful else "pass"
-        if "ended" in found:
-            return "conditional" if doubtful else "ended"
+        for status in ("pass", "ended"):
+            if status in found:
+                return "conditional" if doubtful else cast("Status", status)
         return cast("Status", found[0])
 
     def is_open(self, text: str) -> bool:
@@ -180,7 +179,11 @@ class Words(_Shape):
         if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
         found = list(self.fates.find(words))
-        return "accepted" if "accepted" in found else "closed" if found else "open"
+        if "accepted" in found:
+            return "accepted"
+        if found:
+            return "closed"
+        return "open"
 
 
 class Phrases:
