@@ -1,0 +1,260 @@
+"""Access checks: who may send a request, how large it may be, and what a browser may load."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import logging
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from transom.server.problems import problem
+from transom.server.rendering import CSRF_FIELD, LOGIN, STATIC, error_page, login_page, wants_page
+
+MOST_BYTES = 1_000_000
+"""Largest body of a request."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""What a page may load and send: only from and to this server, and nothing that is in line."""
+
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # With `no-referrer`, browsers send `Origin: null` with the page's own forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+# read of a too large body, since a client reads the answer only after it has sent all
+_MOST_READ = 32 * MOST_BYTES
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
+_log = logging.getLogger(__name__)
+
+
+class Door:
+    """ASGI middleware that refuses a request, before the application sees it, for:
+
+    - a `Host` that is not this server's (403): DNS rebinding by a foreign site;
+    - an `Origin` that is not this server's (403): a page of a foreign site;
+    - no token, or a wrong one (401);
+    - a change that a browser sends without the page's own token (403);
+    - a body of more than 1 MB (413).
+
+    A program sends the token as `Authorization: Bearer`. A browser opens `/?token=` once, or types
+    the token, and has a cookie from then on.
+
+    Args:
+        app: the application behind it.
+        token: the token.
+        host: the name or address that the server listens on. If it is not loopback, requests may
+            name the server by any address, but by no other name.
+        on_stop: called when the server stops, to end answers that have no end.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str,
+        host: str = "127.0.0.1",
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.on_stop = on_stop
+        self._app = app
+        self._token = token.encode()
+        self._names = _LOOPBACK | {host.lower()}
+        self._open = host.lower() not in _LOOPBACK
+        # Cookies of one name are shared by all servers of a machine, whatever their port.
+        self._cookie = f"transom-{hashlib.sha256(self._token).hexdigest()[:8]}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        send = _with_headers(send, scope["path"])
+        if refusal := self._foreign(scope):
+            return await refusal(scope, receive, send)
+        if scope["path"].startswith(f"{STATIC}/"):
+            return await self._app(scope, receive, send)
+        try:
+            body = await _read(receive)
+        except ClientDisconnect:
+            return None  # half a body is no request
+        if body is None:
+            detail = f"the body has more than {MOST_BYTES:,} bytes; send less"
+            return await _error(scope, 413, detail)(scope, receive, send)
+        if response := self._login(scope, body) or self._refuse(scope, body):
+            return await response(scope, receive, send)
+        try:
+            await self._app(scope, _once(body, receive), send)
+        except Exception:  # noqa: BLE001 - the client has its answer; the log is for the operator
+            _log.exception("a request failed: %s", scope["method"])
+
+    def _foreign(self, scope: Scope) -> Response | None:
+        """Return the refusal of a request that another site sends, or that names another server."""
+        hosts = _values(scope, b"host")
+        if len(hosts) != 1 or not self._is_own_name(hosts[0].lower()):
+            detail = "the Host is not this server; name it as it was started with --host"
+            return _error(scope, 403, detail)
+        own = f"{scope['scheme']}://{hosts[0]}".lower()
+        if any(origin.lower() != own for origin in _values(scope, b"origin")):
+            detail = "the Origin is not this server; pages of other sites are not served"
+            return _error(scope, 403, detail)
+        return None
+
+    def _login(self, scope: Scope, body: bytes) -> Response | None:
+        """Return the answer to a browser that brings the token: a cookie, and the first page.
+
+        The address that follows is without the token, so that no history and no link keeps it.
+        """
+        if scope["path"] == "/" and scope["method"] == "GET":
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        elif scope["path"] == LOGIN and scope["method"] == "POST":
+            given = parse_qs(body.decode("utf-8", "replace")).get("token", [""])
+        else:
+            return None
+        if not given:
+            return None
+        if len(given) != 1 or not self._is_token(given[0]):
+            return login_page("That is not the token of this server.")
+        session = secrets.token_urlsafe(16)
+        response = RedirectResponse("/", 303)
+        # `Strict` would keep the cookie back where the address was opened from a mail or a chat.
+        response.set_cookie(
+            self._cookie,
+            f"{session}.{self._signed('session', session)}",
+            httponly=True,
+            samesite="lax",
+            secure=scope["scheme"] == "https",
+        )
+        return response
+
+    def _refuse(self, scope: Scope, body: bytes) -> Response | None:
+        """Return the refusal of a request without the token; None if the request may pass."""
+        credentials = _values(scope, b"authorization")
+        if credentials:
+            kind, _, token = credentials[0].partition(" ")
+            if len(credentials) == 1 and kind.lower() == "bearer" and self._is_token(token.strip()):
+                return None
+        elif session := self._session(scope):
+            own = self._signed("page", session)
+            scope["csrf"] = own
+            if scope["method"] in _SAFE_METHODS or hmac.compare_digest(_given(scope, body), own):
+                return None
+            detail = (
+                "the form was not sent by a page of this server; reload the page, and try again"
+            )
+            return _error(scope, 403, detail)
+        if wants_page(scope):
+            return login_page()
+        detail = (
+            "the token is missing or wrong; send Authorization: Bearer and what `transom serve`"
+            " printed"
+        )
+        return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+
+    def _session(self, scope: Scope) -> str:
+        """Return the session of a browser's cookie; "" if there is none that this server gave."""
+        for header in _values(scope, b"cookie"):
+            try:
+                morsel = SimpleCookie(header).get(self._cookie)
+            except CookieError:
+                continue
+            session, _, signature = (morsel.value if morsel else "").partition(".")
+            if session and hmac.compare_digest(
+                signature.encode(), self._signed("session", session).encode()
+            ):
+                return session
+        return ""
+
+    def _signed(self, purpose: str, session: str) -> str:
+        return hmac.new(self._token, f"{purpose} {session}".encode(), "sha256").hexdigest()
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self._token)
+
+    def _is_own_name(self, host: str) -> bool:
+        match = _HOST.fullmatch(host)
+        name = match and (match["six"] or match["name"])
+        return bool(name) and (name in self._names or (self._open and _is_address(str(name))))
+
+
+def _error(scope: Scope, status: int, detail: str) -> Response:
+    return error_page(status, detail) if wants_page(scope) else problem(status, detail)
+
+
+def _given(scope: Scope, body: bytes) -> str:
+    """Return the token of the page that sent a form, or a script of the page."""
+    if headers := _values(scope, b"x-csrf-token"):
+        return headers[0]
+    if not any("form-urlencoded" in value for value in _values(scope, b"content-type")):
+        return ""
+    return parse_qs(body.decode("utf-8", "replace")).get(CSRF_FIELD, [""])[0]
+
+
+def _with_headers(send: Send, path: str) -> Send:
+    """Return a `send` that adds the headers that every answer has."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(_HEADERS)
+            if not path.startswith(f"{STATIC}/"):
+                headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return send_with_headers
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _values(scope: Scope, name: bytes) -> Sequence[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the body; None if it is too large.
+
+    Raises:
+        ClientDisconnect: the connection was closed before the whole body was there.
+    """
+    parts, size, more = [], 0, True
+    while more and size <= _MOST_READ:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size <= MOST_BYTES:
+            parts.append(chunk)
+        more = message.get("more_body", False)
+    return b"".join(parts) if size <= MOST_BYTES else None
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body as one message, then the client's further messages."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return next_message
