@@ -82,7 +82,7 @@ async def give_answer(
         hint = f"see: transom runs show {row.id}"
         raise InputError("this run waits for no answer", where=row.id, hint=hint)
     if not (helps or answer.words or answer.choose):
-        raise InputError("no answer is answer", where=row.id, hint="see: transom waiting")
+        raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
     # No stage is walked, so nobody is asked.
     nobody = Chain((RulesProvider({}, {}, {}),))
     # Without an entry, the run stays that of the command that began it.

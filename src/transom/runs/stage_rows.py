@@ -54,12 +54,14 @@ def stages_of(run: RunView) -> list[RunStage]:
         times[name] = first, record.at
         if record.kind in ("failed", "paused"):
             errors[name] = data.get("error") or data.get("reason")
+        # Replies that were replayed stand in the journal once.
         elif record.kind == "model_reply":
             answered_by.setdefault(name, []).append(data["reply"]["by"])
     rows: list[RunStage] = []
     for name, stage in run.state.stages.items():
         providers = answered_by.get(name, [])
         has_stopped = stage.last in ("failed", "paused")
+        # An error that a later attempt overcame is of no interest.
         error = errors.get(name) if has_stopped else None
         attempts, span = len(stage.attempts), times.get(name, ("", ""))
         names = tuple(sorted(set(providers)))

@@ -169,8 +169,9 @@ class Workspace:
             return bool(store.holder_of(f"run/{run_id}"))
         try:
             os.kill(int((self.state_dir / "locks" / f"{run_id}.lock").read_text()), 0)
-        except PermissionError:
+        except PermissionError:  # it lives, and is another person's
             return True
+        # It has gone, or the lock's file is empty: nobody holds the run.
         except (OSError, ValueError, OverflowError):
             return False
         return True

@@ -1,7 +1,7 @@
 """The pages and the REST API of a workspace: its runs, what waits, its playbook; on loopback."""
 
-from transom.server.access import MOST_BYTES, Door
 from transom.server.app import build_app
+from transom.server.door import MOST_BYTES, Door
 from transom.server.listening import listen, new_token, serve
 
 __all__ = ["MOST_BYTES", "Door", "build_app", "listen", "new_token", "serve"]

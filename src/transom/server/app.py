@@ -13,7 +13,7 @@ from transom.learning import Playbook
 from transom.llm.prices import Prices
 from transom.runs.history import RunHistory
 from transom.server import context
-from transom.server.access import Door
+from transom.server.door import Door
 from transom.server.live import Feed
 from transom.server.pages import now, runs, waiting
 from transom.server.problems import add_handlers, documented

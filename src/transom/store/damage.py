@@ -95,11 +95,11 @@ def _damaged_summaries(connection: sqlite3.Connection) -> Iterator[str]:
     rows = connection.execute(
         "SELECT stream, kind, status, waits, last_at, data, crc FROM summaries"
     )
-    for *names, last_at, data, crc in rows:
-        texts = [_text(name) for name in names]
-        joined = _Text("\0".join(str(text) for text in texts).encode())
-        if None in texts or not _is_intact(data, crc, joined, _Text(), last_at):
-            yield f"a summary{_of(names[0])}"
+    for stream, *place, last_at, data, crc in rows:
+        texts = [_text(column) for column in place]
+        joined = _Text("\0".join(map(str, texts)).encode())
+        if None in texts or not _is_intact(data, crc, stream, joined, last_at):
+            yield f"a summary{_of(stream)}"
 
 
 def _damaged_rows(connection: sqlite3.Connection) -> Iterator[str]:

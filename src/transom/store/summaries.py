@@ -65,7 +65,7 @@ def _condition(only: SummaryFilter) -> tuple[str, list[str]]:
 def summary_of(row: Sequence[Any]) -> StreamSummary:
     """Return the summary in a row; ValueError if it is damaged."""
     stream, kind, status, waits, last_at, data, crc = row
-    value = decode(data, crc, _filed(stream, kind, status, waits), "", last_at)
+    value = decode(data, crc, stream, _filed(kind, status, waits), last_at)
     return StreamSummary(stream, kind, status, waits, last_at, value)
 
 
@@ -116,8 +116,8 @@ def _place(summary: StreamSummary) -> tuple[str, str, str]:
 def _encoded(summary: StreamSummary) -> tuple[str, int]:
     """Return the data of a summary as text, and the checksum of the row."""
     text = encode(summary.data, summary.stream)
-    names = _filed(summary.stream, *_place(summary))
-    return text, checksum(names, "", text, summary.last_at)
+    place = _filed(*_place(summary))
+    return text, checksum(summary.stream, place, text, summary.last_at)
 
 
 def _filed(*names: str) -> str:

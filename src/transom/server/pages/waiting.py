@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from typing import Any
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -23,6 +23,7 @@ from transom.runs.open_questions import (
 from transom.runs.questions import in_full, short_name
 from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK
 from transom.server.children import resume
+from transom.server.forms import form_of
 from transom.server.rendering import page
 from transom.server.site import PAGE_ROWS, Site
 from transom.store import SummaryFilter
@@ -121,8 +122,7 @@ async def answer(request: Request, run_id: str) -> Response:
     """Take an answer, and go on with the run in a process of its own."""
     is_fragment = request.headers.get("hx-request") == "true"
     site: Site = request.app.state.site
-    fields = parse_qs((await request.body()).decode("utf-8", "replace"))
-    form = {name: values[0] for name, values in fields.items()}
+    form = form_of(await request.body())
     run = site.runs.run(run_id)
     reply = GivenAnswer(
         words=form.get("answer", "").strip(),

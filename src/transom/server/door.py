@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from transom.server.forms import form_of
 from transom.server.problems import problem
 from transom.server.rendering import CSRF_FIELD, LOGIN, STATIC, error_page, login_page, wants_page
 
@@ -110,6 +111,7 @@ class Door:
             detail = "the Host is not this server; name it as it was started with --host"
             return _error(scope, 403, detail)
         own = f"{scope['scheme']}://{hosts[0]}".lower()
+        # A browser sends the Origin with every form and every change of a script.
         if any(origin.lower() != own for origin in _values(scope, b"origin")):
             detail = "the Origin is not this server; pages of other sites are not served"
             return _error(scope, 403, detail)
@@ -123,7 +125,7 @@ class Door:
         if scope["path"] == "/" and scope["method"] == "GET":
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         elif scope["path"] == LOGIN and scope["method"] == "POST":
-            given = parse_qs(body.decode("utf-8", "replace")).get("token", [""])
+            given = [form_of(body).get("token", "")]
         else:
             return None
         if not given:
@@ -202,7 +204,7 @@ def _given(scope: Scope, body: bytes) -> str:
         return headers[0]
     if not any("form-urlencoded" in value for value in _values(scope, b"content-type")):
         return ""
-    return parse_qs(body.decode("utf-8", "replace")).get(CSRF_FIELD, [""])[0]
+    return form_of(body).get(CSRF_FIELD, "")
 
 
 def _with_headers(send: Send, path: str) -> Send:
