@@ -222,7 +222,8 @@ def lines_of(result: EpicResult) -> list[str]:
     waiting = [story.reason for story in result.stories if story.status == "paused"]
     if any("transom resume" not in reason for reason in waiting):
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
-    return lines + [f"disagrees: {one}" for one in result.drift]
+    lines += [f"disagrees: {drift}" for drift in result.drift]
+    return lines + [f"not read: {entry}" for entry in result.skipped]
 
 
 def _lines(story: StoryResult) -> list[str]:

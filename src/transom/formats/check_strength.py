@@ -109,7 +109,7 @@ def _allowed(node: ast.AST) -> float:
         return 0.0
     name = ast.unparse(node.func).rpartition(".")[2]
     options: Mapping[str, ast.expr] = {word.arg: word.value for word in node.keywords if word.arg}
-    stated = [value for key in _TOLERANCES & options.keys() if (value := _number(options[key]))]
+    stated = [value for key in sorted(_TOLERANCES & {*options}) if (value := _number(options[key]))]
     if stated:
         return max(stated)
     if name == "approx":
