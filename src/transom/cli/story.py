@@ -201,7 +201,8 @@ async def _epic(
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
-            places.root = opened.folder / "worktrees"
+            # Resolved here: the tests' sandbox has no folder `..` of a relative path.
+            places.root = (opened.folder / "worktrees").resolve()
             # An agent has a limit of its own, which is longer than that of a model's stage.
             limits = [agent.seconds or 0.0 for agent in agents.values()]
             opened.stage_seconds = max([opened.stage_seconds, *limits]) + _MARGIN
