@@ -14,8 +14,7 @@ EXACT, LIMIT, SOME, NOTHING = 3, 2, 1, 0
 of a type, true, or not one value. Nothing: it always holds."""
 
 _EXACT_CALLS = re.compile(
-    r"assert(?:_?equals?|Is|Count_?Equal|Raises\w*|Warns\w*|\w*Equal|_array_equal|_called\w*_with"
-    r"|_frame_equal|_series_equal)$|raises$|warns$",
+    r"(?:assert\w*(?:equals?|_with)|assertIs|assert(?:Raises|Warns)\w*|raises|warns)",
     re.IGNORECASE,
 )
 _NEAR_CALLS = re.compile(
@@ -90,7 +89,7 @@ def _of_call(node: ast.Call) -> int:
         return max(_of_value(first), SOME) if not isinstance(first, ast.Constant) else NOTHING
     if _NEAR_CALLS.search(name):
         return LIMIT
-    if _EXACT_CALLS.search(name) and "Not" not in name:
+    if _EXACT_CALLS.fullmatch(name) and "Not" not in name:
         names = [inner for inner in ast.walk(first or node) if isinstance(inner, ast.Name)]
         kinds = {inner.id for inner in names}
         if re.search("raises|warns", name, re.IGNORECASE) and _ANY_ERROR.intersection(kinds):

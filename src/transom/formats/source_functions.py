@@ -64,26 +64,34 @@ _NO_METHODS = r"(?!(?:if|for|while|switch|catch|with|return|function)\b)"
 _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
     _JAVASCRIPT: _BraceLanguage(
         re.compile(
-            r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`",
+            r"//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`",
             re.DOTALL,
         ),
         re.compile(
-            r"(?:\bfunction\b\s*\*?\s*(?P<name>[\w$]*)\s*\([^{}]*?\)"
-            rf"|(?<![\w$.]){_NO_METHODS}(?P<method>[A-Za-z_$#][\w$]*)\s*"
-            r"\((?:[^{};]|\{\s*\})*?\)"
-            r"|=>)\s*(?::[^={}();]+)?\{"
+            r"(?:\bfunction\b\s*+\*?\s*+(?P<name>[\w$]*+)\s*+\([^{}()]*+\)"
+            rf"|(?<![\w$.]){_NO_METHODS}(?P<method>[A-Za-z_$#][\w$]*+)\s*+"
+            r"\((?:[^{}();]|\{\s{0,3}\})*+\)"
+            r"|=>)\s*+(?::[^={}();]{1,200})?\{"
         ),
         'throw new Error("{}");',
         "return undefined;",
     ),
     (".go",): _BraceLanguage(
-        re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL),
-        re.compile(r"\bfunc\b\s*(?:\([^)]*\)\s*)?(?P<name>\w*)(?:[^{}\n]|\{\})*?\{(?!\})"),
+        re.compile(
+            r"//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL
+        ),
+        re.compile(
+            r"\bfunc\b\s*+(?:\([^)]{0,200}\)\s*+)?(?P<name>\w*+)"
+            r"(?:(?!\bfunc\b)[^{}\n]|\{\})*?\{(?!\})"
+        ),
         'panic("{}");',
     ),
     (".rs",): _BraceLanguage(
-        re.compile(r"//[^\n]*|/\*.*?\*/|r#*\".*?\"#*|\"(?:\\.|[^\"\\])*\"", re.DOTALL),
-        re.compile(r"\bfn\s+(?P<name>\w+)[^{};]*\{"),
+        re.compile(
+            r"//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|r#{0,9}\"[^\"]*+\"#{0,9}|\"(?:\\.|[^\"\\])*\"",
+            re.DOTALL,
+        ),
+        re.compile(r"\bfn\s++(?P<name>\w++)[^{};]{0,400}\{"),
         'panic!("{}");',
     ),
 }

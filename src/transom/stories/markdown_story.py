@@ -48,7 +48,7 @@ _CRITERIA = (
     ),
 )
 """Headings of criteria; the second form counts only if no heading has the first."""
-_CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*[-#.]?\s*\d", re.I)
+_CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
     re.IGNORECASE,
