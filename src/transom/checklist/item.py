@@ -7,8 +7,9 @@
 
 `value` decides the type of the check, the list beside it the contents. `reads_as` says what a
 description means that `rules` do not understand. `accept` says who accepts until when that the
-item is not checked. Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a
-warning that says what to write; whatever could change a verdict is an error.
+item is not checked; as a list, which caps of its verdict a person accepts: `{text, by, until}`.
+Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a warning that says what
+to write; whatever could change a verdict is an error.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from transom.canonical import Json, canonical_json, digest
 from transom.checklist.atoms import Requirements, Waivers
 from transom.checklist.item_reader import Notice, SectionReader
 from transom.errors import InputError
+from transom.evidence.caps import CapAcceptance, read_acceptances
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
 _TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
 _SUFFIXES = (".yaml", ".yml")
 _READS_AS = ("domain", "item", "parameters")
 _ACCEPT = ("by", "reason", "until")
+_ACCEPT_CAP = ("text", "by", "until")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -77,6 +80,7 @@ class Item:
         has_own_id: the id stands in the file itself.
         reads_as: what its description means, where a person had to say so.
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
+        accepted_caps: the caps of its verdict that a person accepts.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
@@ -94,6 +98,7 @@ class Item:
     sha256: str
     reads_as: ReadsAs | None = None
     accept: AcceptEntry | None = None
+    accepted_caps: tuple[CapAcceptance, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -156,6 +161,7 @@ class _ItemReader(SectionReader):
             sha256=digest(self.file.text),
             reads_as=self.reads_as(data),
             accept=self.accept(data),
+            accepted_caps=self.accepted_caps(data),
         )
         return replace(item, warnings=tuple(self.warnings))
 
@@ -209,7 +215,7 @@ class _ItemReader(SectionReader):
 
     def accept(self, data: dict[str, Json]) -> AcceptEntry | None:
         """Return the entry `accept`, which needs a person, a reason and a last day."""
-        if "accept" not in data:
+        if "accept" not in data or isinstance(data["accept"], list):
             return None
         section = self.mapping(data["accept"], _ACCEPT, ("accept",))
         texts: dict[str, str] = {}
@@ -221,6 +227,25 @@ class _ItemReader(SectionReader):
             texts[key] = self.text(section[key], at, key, may_be_any=True).strip()
         until = self.day(texts["until"], ("accept", "until"))
         return AcceptEntry(texts["by"], texts["reason"], until, self.file.line_of("accept"))
+
+    def accepted_caps(self, data: dict[str, Json]) -> tuple[CapAcceptance, ...]:
+        """Return the entries of a list `accept`: the text of a cap, who accepts it, and until when.
+
+        No last day means that it holds without an end.
+        """
+        entries = data.get("accept")
+        if not isinstance(entries, list):
+            return ()
+        acceptances = list[CapAcceptance]()
+        for index, entry in enumerate(entries):
+            at = ("accept", index)
+            section = self.mapping(entry, _ACCEPT_CAP, at)
+            try:
+                acceptances += read_acceptances([section])
+            except ValueError as error:
+                hint = "write the cap's text as the verdict has it, and who accepts it"
+                self.fail(at, str(error).removeprefix("acceptance 1: "), hint)
+        return tuple(acceptances)
 
     def name(self, at: tuple[Key, ...]) -> str:
         """A key or a value of `reads_as`, as it is written."""
