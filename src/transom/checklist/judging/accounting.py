@@ -10,7 +10,7 @@ the vocabulary of trouble.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from transom.checklist.atoms import Entry, ValidationItem
@@ -167,7 +167,8 @@ def _account_of(
     sections = _sections_of(reading, judged)
     identity = _identity(file, sections)
     matches = _match_identity(identity, requirements)
-    caps = [*caps_of_identity(matches, file.shown), *_caps_of_sections(file.shown, sections)]
+    around = _sections_around(reading, sections)
+    caps = [*caps_of_identity(matches, file.shown), *_caps_of_sections(file.shown, around)]
     lines = ()
     if file_could_matter(file.shown):
         lines = tuple(_lines_left(file.shown, reading, judged))
@@ -196,6 +197,21 @@ def _sections_of(reading: FileReading, judged: _JudgedLines) -> list[SectionRead
             innermost = max(around, key=lambda section: section.first_line)
             chosen[innermost.first_line] = innermost
     return list(chosen.values()) or reading.sections
+
+
+def _sections_around(
+    reading: FileReading, sections: Sequence[SectionReading]
+) -> list[SectionReading]:
+    """Return reports and the logs that hold them: a log that broke off may hold a whole report."""
+    around = list[SectionReading]()
+    for section in reading.sections:
+        holds_any = any(
+            section.first_line <= inner.first_line and inner.last_line <= section.last_line
+            for inner in sections
+        )
+        if holds_any:
+            around.append(section)
+    return around
 
 
 def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
@@ -257,11 +273,3 @@ def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterat
             said = measurement.text or measurement.scope.get("object", "") or measurement.name
             name = measurement.name.replace("_", " ")
             yield LineUse(said, path, measurement.line, f"it is trouble ({name})")
-
-
-def with_accept_commands(caps: Iterable[Cap], command: Callable[[int], str]) -> tuple[Cap, ...]:
-    """Return the caps, each with the command that accepts it, by its number from 1."""
-    numbered = list[Cap]()
-    for number, cap in enumerate(caps, 1):
-        numbered.append(Cap(cap.rule, cap.text, cap.source_file, cap.line_number, command(number)))
-    return tuple(numbered)

@@ -251,7 +251,6 @@ class Verdict(Shape):
     would_be: Annotated[Literal["PASS"] | None, Field(exclude_if=_is_none)] = None
     capped_by: Annotated[tuple[CapRow, ...], Field(exclude_if=operator.not_)] = ()
     accepted_caps: Annotated[tuple[AcceptedRow, ...], Field(exclude_if=operator.not_)] = ()
-    account: Annotated[dict[str, Json] | None, Field(exclude_if=_is_none)] = None
     doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()
     checker_type: Annotated[int, Field(ge=1, le=4)] | None
     capability_type: Annotated[int, Field(ge=1, le=4)] | None
@@ -273,6 +272,7 @@ class Verdict(Shape):
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
     inputs: tuple[InputRead, ...] = ()
+    account: Annotated[dict[str, Json] | None, Field(exclude_if=_is_none)] = None
     made_by: MadeBy
     sandbox_level: str | None
     as_of: str
@@ -372,8 +372,8 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
-    """The verdict as it is shown: with the run, its duration and the moment at which waivers
-    were applied, else now.
+    """The verdict as it is shown: with the run, its duration, the moment at which waivers were
+    applied, else now, and the commands that accept what holds it back.
     """
     applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(
@@ -382,9 +382,17 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = 
         )
         for entry in verdict.waived
     )
-    return verdict.model_copy(
-        update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived}
-    )
+    caps = list[CapRow]()
+    for number, cap in enumerate(verdict.capped_by, 1):
+        command = f"transom answer {run_id} --accept {number} --by NAME"
+        caps.append(cap.model_copy(update={"accept": command}))
+    update = {
+        "run_id": run_id,
+        "seconds": round(seconds, 3),
+        "waived": waived,
+        "capped_by": tuple(caps),
+    }
+    return verdict.model_copy(update=update)
 
 
 def artifact_bytes(verdict: Verdict) -> bytes:
