@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom.canonical import Json, canonical_json, digest
-from transom.checklist.atoms import Requirements, Waivers
+from transom.checklist.atoms import ClaimRow, Requirements, Waivers
 from transom.checklist.item_reader import Notice, SectionReader
 from transom.errors import InputError
 from transom.evidence.caps import CapAcceptance, read_acceptances
@@ -31,6 +31,7 @@ from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 _TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
 _SUFFIXES = (".yaml", ".yml")
 _READS_AS = ("domain", "item", "parameters")
+_READS_AS_CLAIM = ("claim", "parameters", "left_out")
 _ACCEPT = ("by", "reason", "until")
 _ACCEPT_CAP = ("text", "by", "until")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -79,6 +80,7 @@ class Item:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
         reads_as: what its description means, where a person had to say so.
+        claim: the claim that its description means, where a person chose one.
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
         accepted_caps: the caps of its verdict that a person accepts.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
@@ -97,6 +99,7 @@ class Item:
     text: str
     sha256: str
     reads_as: ReadsAs | None = None
+    claim: ClaimRow | None = None
     accept: AcceptEntry | None = None
     accepted_caps: tuple[CapAcceptance, ...] = ()
     warnings: tuple[Notice, ...] = ()
@@ -106,7 +109,10 @@ class Item:
         """Meaning that an ItemSpec and a checker are made for: the description, and a person's
         word on it.
         """
-        return self.description + (canonical_json(self.reads_as.to_json()) if self.reads_as else "")
+        chosen = self.claim.model_dump(mode="json") if self.claim else None
+        if self.reads_as:
+            chosen = self.reads_as.to_json()
+        return self.description + (canonical_json(chosen) if chosen else "")
 
     def where(self, line: int) -> str:
         return f"{self.path}:{line}"
@@ -160,6 +166,7 @@ class _ItemReader(SectionReader):
             text=self.file.text,
             sha256=digest(self.file.text),
             reads_as=self.reads_as(data),
+            claim=self.claim(data),
             accept=self.accept(data),
             accepted_caps=self.accepted_caps(data),
         )
@@ -203,7 +210,8 @@ class _ItemReader(SectionReader):
     def reads_as(self, data: dict[str, Json]) -> ReadsAs | None:
         """Only its shape; whether there are such names is known where the knowledge is."""
         at = ("reads_as",)
-        if data.get("reads_as") is None:
+        told = data.get("reads_as")
+        if told is None or (isinstance(told, dict) and "claim" in told):
             return None
         section = self.mapping(data["reads_as"], _READS_AS, at)
         parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
@@ -212,6 +220,19 @@ class _ItemReader(SectionReader):
         items = [self.name((*at, "item", index)) for index in many] or [self.name((*at, "item"))]
         values = {name: self.name((*at, "parameters", name)) for name in parameters}
         return ReadsAs(self.name((*at, "domain")), tuple(items), values)
+
+    def claim(self, data: dict[str, Json]) -> ClaimRow | None:
+        """Return the claim of `reads_as`; whether there is such a claim is known to the claims."""
+        told = data.get("reads_as")
+        if not isinstance(told, dict) or "claim" not in told:
+            return None
+        at = ("reads_as",)
+        section = self.mapping(told, _READS_AS_CLAIM, at)
+        parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
+        values = {name: self.name((*at, "parameters", name)) for name in parameters}
+        left_out = self.texts(section.get("left_out"), (*at, "left_out"), "text")
+        name = self.name((*at, "claim"))
+        return ClaimRow(name=name, parameters=values, left_out=tuple(left_out))
 
     def accept(self, data: dict[str, Json]) -> AcceptEntry | None:
         """Return the entry `accept`, which needs a person, a reason and a last day."""

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transom.checklist.atoms import ClaimRow
 from transom.checklist.building.flow import BuiltChecker, build_checker
 from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.claiming import claim_of, write_claim_checker
 from transom.checklist.copies import export
 from transom.checklist.item import Item
 from transom.checklist.judging import (
@@ -183,6 +185,9 @@ async def check_all(
     """
     # an undefined variable is said before anybody is asked
     own_files(item, places.roots(item, run.folder))
+    claim = claim_of(item, run.chain)
+    if claim is not None:
+        return await _judge_claim(run, item, claim, places, manner)
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
@@ -204,6 +209,19 @@ async def check_all(
         return built.result
     checker = load_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner), built.folder)
+
+
+async def _judge_claim(
+    run: Run, item: Item, claim: ClaimRow, places: Places, manner: Manner
+) -> BuildResult | Judged:
+    """Write the checker of a claim, and judge the current files by it."""
+    if unusable := _unusable(item, places.roots(item, run.folder)):
+        row = GateRow(gate="inputs", passed=False, findings=unusable)
+        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+    target = places.out / checker_folder(item.item_id) if places.out else None
+    folder = await write_claim_checker(run, item, claim, target)
+    checker = load_checker(folder)
+    return Judged(await verdict_of(run, checker, item, places, manner), folder)
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:

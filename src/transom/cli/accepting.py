@@ -67,7 +67,7 @@ async def accept_caps(
         problem = (
             f"there is no {unknown[0]} among the {len(caps)} things that hold the verdict back"
         )
-        raise InputError(problem, where=row.id, hint=f"see: transom check run, run {row.id}")
+        raise InputError(problem, where=row.id, hint=f"see: transom runs show {row.id}")
     item = load_item(Path(str(row.inputs["item"])))
     texts = [caps[number - 1].text for number in dict.fromkeys(numbers)]
     entries = write_cap_acceptances(item, texts, by, until)

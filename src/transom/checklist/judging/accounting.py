@@ -10,10 +10,16 @@ the vocabulary of trouble.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from transom.checklist.atoms import Entry, ValidationItem
+from transom.checklist.atoms import ClaimRow, Entry, ValidationItem
+from transom.checklist.judging.claim_account import (
+    ClaimAccount,
+    account_for_claim,
+    caps_of_words,
+    excused_lines,
+)
 from transom.checklist.judging.entries import subjects
 from transom.checklist.judging.gather import Evidence, File
 from transom.checklist.narrowing import banner_tool, requirements_of, synonyms
@@ -72,9 +78,14 @@ class FileAccount:
 
 @dataclass(frozen=True)
 class CheckAccount:
-    """The account of all files of a check."""
+    """The account of all files of a check.
+
+    Attributes:
+        words: caps for words of the description that nothing checks.
+    """
 
     files: tuple[FileAccount, ...] = ()
+    words: tuple[Cap, ...] = ()
 
     @property
     def account(self) -> Account:
@@ -88,7 +99,7 @@ class CheckAccount:
     def caps(self) -> tuple[Cap, ...]:
         """Return everything that holds a positive verdict back."""
         caps = [cap for file in self.files for cap in file.caps]
-        return (*self.account.caps(), *caps)
+        return (*self.words, *self.account.caps(), *caps)
 
 
 @dataclass
@@ -123,13 +134,19 @@ class _JudgedLines:
         return None
 
 
-def account_for(question: str, items: Iterable[ValidationItem], evidence: Evidence) -> CheckAccount:
+def account_for(
+    question: str,
+    items: Iterable[ValidationItem],
+    evidence: Evidence,
+    claim: ClaimRow | None = None,
+) -> CheckAccount:
     """Return the account of every file that a check read.
 
     Args:
         question: the item's description.
         items: the validation items that were asked.
         evidence: the files and entries of the run.
+        claim: the claim that the checker was written from, if it was.
 
     Raises:
         InputError: a file changed since it was read.
@@ -142,8 +159,8 @@ def account_for(question: str, items: Iterable[ValidationItem], evidence: Eviden
             lines = judged.get(file.shown, _JudgedLines())
             # A file that another one names is not what the question speaks of.
             asked = requirements if file.given else ()
-            accounts.append(_account_of(file, lines, asked))
-    return CheckAccount(tuple(accounts))
+            accounts.append(_account_of(file, lines, asked, claim, evidence.readings))
+    return CheckAccount(tuple(accounts), caps_of_words(claim) if claim else ())
 
 
 def _judged_lines(items: Iterable[ValidationItem], evidence: Evidence) -> dict[str, _JudgedLines]:
@@ -157,18 +174,31 @@ def _judged_lines(items: Iterable[ValidationItem], evidence: Evidence) -> dict[s
 
 
 def _account_of(
-    file: File, judged: _JudgedLines, requirements: Sequence[IdentityRequirement]
+    file: File,
+    judged: _JudgedLines,
+    requirements: Sequence[IdentityRequirement],
+    claim: ClaimRow | None,
+    readings: Mapping[str, FileReading],
 ) -> FileAccount:
     """Return the account of one file."""
     if not file_could_matter(file.shown) and not requirements:
         use = FileUse(file.shown, "source code or design data, which prints no messages")
         return FileAccount(file.shown, (), Identity(), Account(files=(use,)), ())
-    reading = read_report_pieces(iter(file.pieces()), file.shown, shipped_formats())
+    reading = readings.get(file.shown) or read_report_pieces(
+        iter(file.pieces()), file.shown, shipped_formats()
+    )
+    of_claim = ClaimAccount()
+    if claim is not None and file.given:
+        of_claim = account_for_claim(claim, file.shown, reading)
+        judged.texts.update(excused_lines(claim, reading.measurements))
     sections = _sections_of(reading, judged)
     identity = _identity(file, sections)
     matches = _match_identity(identity, requirements)
     around = _sections_around(reading, sections)
     caps = [*caps_of_identity(matches, file.shown), *_caps_of_sections(file.shown, around)]
+    caps += of_claim.caps
+    if claim is not None and not reading.sections:
+        caps.append(Cap("files", f"{file.shown} is of no known report format", file.shown))
     lines = ()
     if file_could_matter(file.shown):
         lines = tuple(_lines_left(file.shown, reading, judged))
@@ -180,7 +210,7 @@ def _account_of(
         identity,
         Account((FileUse(file.shown, reason),), lines, used_lines=used_lines),
         tuple(caps),
-        wrong_file(matches),
+        wrong_file(matches) or of_claim.other_facts or None,
     )
 
 

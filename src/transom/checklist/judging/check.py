@@ -35,7 +35,7 @@ from transom.checklist.judging.verdict import (
 )
 from transom.checklist.judging.waivers import apply_waivers
 from transom.errors import AtomFailed, RegexFailed
-from transom.evidence.caps import CappedVerdict, cap_verdict
+from transom.evidence.caps import Cap, CappedVerdict, cap_verdict
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
@@ -102,16 +102,23 @@ async def check_files(
     if runner.level is Level.NONE:
         warnings.append(Note(message=UNSAFE))
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
+    # What the claim's account says of a file already is not said twice.
+    known = {cap.source_file for cap in account.caps if cap.rule == "measured"}
+    unmeasured = [
+        Cap("measured", note.message, note.source_file or "")
+        for note in outcome.unmeasured
+        if note.source_file not in known
+    ]
     capped = cap_verdict(
         status,
-        account.caps,
+        [*account.caps, *unmeasured],
         item.accepted_caps if item else (),
         date.fromisoformat(as_of),
         positive={"PASS"},
         capped="NEEDS_REVIEW",
     )
     return Verdict(
-        **vars(replace(outcome, warnings=tuple(warnings))),
+        **_outcome_fields(outcome, warnings),
         item_id=checker.config.item_id,
         **_capped_fields(capped, account),
         checker_type=checker_type(config.requirements.value, config.waivers.value),
@@ -123,6 +130,13 @@ async def check_files(
         as_of=as_of,
         doubted=checker.doubts,
     )
+
+
+def _outcome_fields(outcome: Outcome, warnings: Sequence[Note]) -> dict[str, Any]:
+    """Return the fields of a verdict that its outcome gives."""
+    fields = vars(replace(outcome, warnings=tuple(warnings))).copy()
+    del fields["unmeasured"]
+    return fields
 
 
 def _capped_fields(capped: CappedVerdict, account: CheckAccount) -> dict[str, Any]:
@@ -167,7 +181,7 @@ async def _run(
             if errors:
                 return replace(gathered, errors=errors), CheckAccount()
             items, _ = applicable_items(config.items, evidence)
-            account = await asyncio.to_thread(account_for, question, items, evidence)
+            account = await asyncio.to_thread(account_for, question, items, evidence, config.claim)
             read = _with_identity(gathered.inputs, account)
             wrong = _wrong_files(account)
             if wrong:

@@ -88,8 +88,12 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     # In a value check without waivers, a line that must not appear is reported as extra.
     is_value_check = checker_type(config.requirements.value, None) == 2
     forbidden_items = extra_items if is_value_check else missing_items
+    unmeasured: list[Note] = []
     for case, answer in zip(cases, answers, strict=True):
         checked = _conclude(case, answer, evidence)
+        if case.item.absent == "question" and not case.holding and not case.failing:
+            unmeasured.append(Note(source_file=checked.source_file, message=checked.reason))
+            continue
         if not isinstance(checked, Violation):
             found_items.append(checked)
         elif case.item.mode == "forbid":
@@ -108,6 +112,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         missing_items=tuple(missing_items),
         extra_items=tuple(extra_items),
         sources=_sources(config.items, evidence),
+        unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
 

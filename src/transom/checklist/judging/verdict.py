@@ -78,7 +78,7 @@ class CheckedItem(Shape):
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
     mode: Annotated[
-        Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")
+        Literal["require", "forbid", "allow"], Field(exclude_if=lambda mode: mode == "require")
     ] = "require"
     decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
@@ -326,7 +326,11 @@ class Verdict(Shape):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Judgements on the way to a verdict; with `errors` nothing follows from it."""
+    """Judgements on the way to a verdict; with `errors` nothing follows from it.
+
+    Attributes:
+        unmeasured: items for which nothing was measured, which is a question.
+    """
 
     found_items: tuple[CheckedItem, ...] = ()
     missing_items: tuple[Violation, ...] = ()
@@ -338,6 +342,7 @@ class Outcome:
     warnings: tuple[Note, ...] = ()
     sources: tuple[AnsweredBy, ...] = ()
     inputs: tuple[InputRead, ...] = ()
+    unmeasured: tuple[Note, ...] = ()
 
 
 def _is_found(one: CheckedItem) -> bool:

@@ -234,6 +234,7 @@ class FilePass:
         if self._log is not None:
             self._log.close(self._number)
         reading = self._reading
+        reading.lines = self._number
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
