@@ -32,12 +32,13 @@ _OPENING: Final = re.compile(
 )
 # A comparison with a number and its unit, as `read_bound` reads it.
 _LIMIT: Final = re.compile(
-    r"(?:(?:is|are|be|stays?|must be|not)\s+)*"
+    r"(?:(?:is|are|be|stays?|must be)\s+)*(?P<denial>not\s+)?"
     r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
     r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
     r"\s*-?\d[\d.,]*(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
+_DENIED: Final = {">": "<=", "<": ">="}
 _NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
 
 
@@ -91,7 +92,7 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
 def _read_limit_sentence(text: str) -> ClaimRow | None:
     """Return the claim of `the <measure> is <limit>`, or None."""
     match = _LIMIT.search(text)
-    if match is None or match.end() != len(text):
+    if match is None or match.end() != len(text) or match["denial"]:
         return None
     head = re.sub(r"^the ", "", text[: match.start()].strip())
     for key, phrases in shipped_claims().measures.items():
@@ -137,6 +138,7 @@ def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | No
     is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
     narrowing = {part for word in narrowing_of(text) for part in _WORD.findall(word.words)}
     known = [*claim.words, *claim.fixed.values(), *narrowing]
+    has_limit = bool(used)
     covered = total = 0.0
     for word in words:
         weight = _weight(word)
@@ -144,7 +146,7 @@ def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | No
         is_known = any(same_word(word, other) for other in known) or _is_in(word, used)
         if word in shipped_claims().denials:
             is_known = any(_is_bad_news(other) for other in words)
-        elif _is_bad_news(word) and not is_denied and not used:
+        elif _is_bad_news(word) and not is_denied and not has_limit:
             is_known = False
         if is_known:
             covered += weight
@@ -168,9 +170,17 @@ def _fill_limit(text: str) -> tuple[dict[str, str], list[str]] | None:
     match = _LIMIT.search(text)
     if match is None:
         return None
-    limit = _NO_UNIT.sub("", match["limit"].rstrip(" .,;"))
-    if not isinstance(read_bound(limit, decimal_mark="."), NumberLimit):
+    words = _NO_UNIT.sub("", match["limit"].rstrip(" .,;"))
+    bound = read_bound(words, decimal_mark=".")
+    if not isinstance(bound, NumberLimit):
         return None
+    limit = words
+    if match["denial"]:
+        # "Not above 80 %" is at most 80 %; a denied "at least" is no limit that anybody writes.
+        if bound.comparator not in _DENIED:
+            return None
+        amount = re.search(r"-?\d.*", words)
+        limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
     best, best_key = "", ""
     for key, phrases in shipped_claims().measures.items():
         for phrase in phrases:
@@ -178,7 +188,7 @@ def _fill_limit(text: str) -> tuple[dict[str, str], list[str]] | None:
                 best, best_key = phrase, key
     if not best:
         return None
-    return _measure(best_key, limit), [best, limit, match[0].strip(" .,;")]
+    return _measure(best_key, limit), [best, words, match[0].strip(" .,;")]
 
 
 def _is_in(word: str, phrases: Iterable[str]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
@@ -48,6 +49,19 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
     view = _ClaimView(claim, row, path, reading.measurements)
     caps = [*view.caps_of_proof(), *view.caps_of_numbers(), *view.caps_of_alarms()]
     return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts())
+
+
+def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
+    """Return what files give for a claim, in one clause: a line that counts, or what is lacking."""
+    lacking = list[str]()
+    claim = shipped_claims().claims[row.name]
+    for reading in readings:
+        view = _ClaimView(claim, row, reading.path, reading.measurements)
+        name = Path(reading.path).name
+        for fact in view.matching([*claim.bad, *(p for group in claim.proof for p in group)]):
+            return f"{name}:{fact.line} {fact.content.strip()}"
+        lacking.append(f"{name} holds nothing of it")
+    return "; ".join(lacking) or "no file can be read"
 
 
 def caps_of_words(row: ClaimRow) -> tuple[Cap, ...]:
