@@ -181,11 +181,14 @@ def _fill_limit(text: str) -> tuple[dict[str, str], list[str]] | None:
             return None
         amount = re.search(r"-?\d.*", words)
         limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
-    best, best_key = "", ""
+    best, best_key, best_place = "", "", (False, 0, 0)
     for key, phrases in shipped_claims().measures.items():
         for phrase in phrases:
-            if len(phrase) > len(best) and re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
-                best, best_key = phrase, key
+            for found in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
+                # The measure that ends last before the limit is the limited one.
+                place = (found.end() <= match.start(), found.end(), len(phrase))
+                if place > best_place:
+                    best, best_key, best_place = phrase, key, place
     if not best:
         return None
     return _measure(best_key, limit), [best, words, match[0].strip(" .,;")]

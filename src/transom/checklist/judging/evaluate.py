@@ -80,6 +80,9 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     candidates: list[Candidate] = []
     for item in with_patterns:
         candidates += _candidates(item, evidence)
+    unmeasured = _unmeasured(with_patterns, candidates)
+    if unmeasured:
+        with_patterns, candidates = [], []
     patterns = config.requirements.pattern_items
     compared = await compare(with_patterns, candidates, patterns, config.matching, logic)
     found_items = list(compared.found_items)
@@ -88,7 +91,6 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     # In a value check without waivers, a line that must not appear is reported as extra.
     is_value_check = checker_type(config.requirements.value, None) == 2
     forbidden_items = extra_items if is_value_check else missing_items
-    unmeasured: list[Note] = []
     for case, answer in zip(cases, answers, strict=True):
         checked = _conclude(case, answer, evidence)
         if case.item.absent == "question" and not case.holding and not case.failing:
@@ -115,6 +117,19 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
+
+
+def _unmeasured(items: Sequence[ValidationItem], candidates: Sequence[Candidate]) -> list[Note]:
+    """Return why patterns cannot be compared, if nothing was measured and that is a question."""
+    if not items or any(candidate.entry for candidate in candidates):
+        return []
+    if any(item.absent != "question" for item in items):
+        return []
+    notes = list[Note]()
+    for candidate in candidates:
+        shown = candidate.violation
+        notes.append(Note(source_file=shown.source_file, message=shown.reason))
+    return notes or [Note(message="nothing was measured that could be compared")]
 
 
 def applicable_items(
