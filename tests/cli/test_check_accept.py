@@ -37,7 +37,10 @@ def test_a_command_accepts_what_holds_a_pass_back(desk: Desk) -> None:
     text = desk.check("all", "VER-01.yaml", "-q").out
     assert "NEEDS_REVIEW, would be PASS" in text
     assert "--by is missing" in desk("answer", run, "--accept", "1").line()
-    assert "there is no 9 among the 2 things" in desk("answer", run, "--accept", "9", "--by", "Ann").line()
+    assert (
+        "there is no 9 among the 2 things"
+        in desk("answer", run, "--accept", "9", "--by", "Ann").line()
+    )
     before = item.read_text()
     for _ in commands:
         desk("answer", run, "--accept", "1", "--by", "Ann")

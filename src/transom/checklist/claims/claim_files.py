@@ -40,8 +40,11 @@ problem and content. Numbers are in the base unit of their quantity (s, W, m2, r
 """
 
 import json
+import operator
 
 SCOPE = "report"
+COMPARE = {{">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}}
+COMPARE["="] = operator.eq
 WANTED_SCOPE = {scope}
 PROOF = {proof}
 BAD = {bad}
@@ -68,26 +71,12 @@ def breaks(pattern, fact):
     if "text_contains" in pattern:
         return pattern["text_contains"] in text.lower()
     if pattern.get("breaks_limit"):
-        return not holds_limit(number)
+        return not COMPARE[LIMIT["comparator"]](number, LIMIT["number"])
     if "below" in pattern:
         return number is not None and number < pattern["below"]
     if "above" in pattern:
         return number is not None and number > pattern["above"]
     return True
-
-
-def holds_limit(number):
-    """Return whether a number holds the limit of the claim."""
-    limit = LIMIT["number"]
-    if LIMIT["comparator"] == ">=":
-        return number >= limit
-    if LIMIT["comparator"] == "<=":
-        return number <= limit
-    if LIMIT["comparator"] == ">":
-        return number > limit
-    if LIMIT["comparator"] == "<":
-        return number < limit
-    return number == limit
 
 
 def can_be_judged(fact):
@@ -97,8 +86,8 @@ def can_be_judged(fact):
     return LIMIT is None or LIMIT["quantity"] in (None, fact["quantity"])
 
 
-def entry_of(fact, holds):
-    """Return the entry of a measurement."""
+def entry_of(fact, why_bad):
+    """Return the entry of a measurement, with the reason if it is bad."""
     words = [fact["scope"][key] for key in SUBJECT_KEYS if fact["scope"].get(key)]
     subject = words[0] if words else fact["name"]
     shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
@@ -114,7 +103,8 @@ def entry_of(fact, holds):
                 "name": subject,
                 "measure": fact["name"],
                 "value": fact["value"] or fact["text"],
-                "holds": holds,
+                "holds": not why_bad,
+                "why": why_bad or "nothing speaks against it",
             }}
         }},
     }}
@@ -128,16 +118,17 @@ def extract_context(text, source_file):
         is_proof = any(concerns(pattern, fact) for pattern in PROOF)
         relevant = [pattern for pattern in BAD if concerns(pattern, fact)]
         if (is_proof or relevant) and can_be_judged(fact):
-            is_bad = any(breaks(pattern, fact) for pattern in relevant)
-            if is_proof or is_bad:
-                results.append(entry_of(fact, not is_bad))
-    if GROUP_BY:
+            why_bad = [pattern["why"] for pattern in relevant if breaks(pattern, fact)]
+            if is_proof or why_bad:
+                results.append(entry_of(fact, "".join(why_bad[:1])))
+{grouped}{locked}'''
+_CALL_GROUPED = """    if GROUP_BY:
         results = one_for_each_group(results)
-{locked}
-
+"""
+_GROUPED = '''
 def one_for_each_group(results):
     """Return the entries, with one for each group: its first bad one, and how many are bad."""
-    chosen, counts = {{}}, {{}}
+    chosen, counts = {}, {}
     for number, entry in enumerate(results):
         fields = entry["parsed_fields"]["measurement"]
         key = fields.get(GROUP_BY, number)
@@ -146,7 +137,7 @@ def one_for_each_group(results):
             chosen[key] = entry
     for key, entry in chosen.items():
         if isinstance(key, str):
-            entry["value"] = f"{{key}}: {{counts[key]}} violations"
+            entry["value"] = f"{key}: {counts[key]} violations"
     return list(chosen.values())
 '''
 
@@ -223,7 +214,9 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
     proof = list[dict[str, object]]()
     for alternatives in claim.proof:
         proof += [_pattern(pattern, row.parameters) for pattern in alternatives]
-    bad = [_pattern(pattern, row.parameters) for pattern in claim.bad]
+    bad = list[dict[str, object]]()
+    for pattern in claim.bad:
+        bad.append({**_pattern(pattern, row.parameters), "why": _words(pattern, row)})
     limit: dict[str, object] | None = None
     bound = limit_of(row.parameters)
     if bound is not None:
@@ -239,8 +232,9 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         bad=pformat(bad, width=96),
         limit=pformat(limit, width=96),
         group_by=pformat(claim.group_by),
-        locked=LOCKED_LAYER.rstrip("\n") + "\n",
-    )
+        grouped=_CALL_GROUPED if claim.group_by else "",
+        locked=LOCKED_LAYER,
+    ) + (_GROUPED if claim.group_by else "")
 
 
 def _pattern(pattern: FactPattern, parameters: dict[str, str]) -> dict[str, object]:

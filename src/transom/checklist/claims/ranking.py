@@ -86,18 +86,22 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
             return ClaimRow(name=name)
     if has_patterns:
         return None
-    return _read_limit_sentence(text)
+    return _read_limit_sentence(text, description)
 
 
-def _read_limit_sentence(text: str) -> ClaimRow | None:
+def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
     """Return the claim of `the <measure> is <limit>`, or None."""
     match = _LIMIT.search(text)
-    if match is None or match.end() != len(text) or match["denial"]:
+    # "mW" and "MW" differ in case, so the limit is taken as it is written.
+    written = _LIMIT.search(description)
+    if match is None or written is None:
+        return None
+    if match.end() != len(text) or match["denial"]:
         return None
     head = re.sub(r"^the ", "", text[: match.start()].strip())
     for key, phrases in shipped_claims().measures.items():
         if head in phrases:
-            return ClaimRow(name="number_limit", parameters=_measure(key, match["limit"]))
+            return ClaimRow(name="number_limit", parameters=_measure(key, written["limit"]))
     return None
 
 
@@ -130,7 +134,7 @@ def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | No
     parameters = dict[str, str]()
     used = list[str]()
     if "limit" in claim.parameters:
-        filled = _fill_limit(text)
+        filled = _fill_limit(description)
         if filled is None:
             return None
         parameters, used = filled
@@ -165,9 +169,9 @@ def _left_out(description: str, used: Collection[str]) -> tuple[str, ...]:
     return tuple(word.text for word in words if not word.is_used and word.could_matter)
 
 
-def _fill_limit(text: str) -> tuple[dict[str, str], list[str]] | None:
+def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
     """Return the parameters of a limit in a description, and the words that they use."""
-    match = _LIMIT.search(text)
+    match = _LIMIT.search(description)
     if match is None:
         return None
     words = _NO_UNIT.sub("", match["limit"].rstrip(" .,;"))
@@ -184,7 +188,8 @@ def _fill_limit(text: str) -> tuple[dict[str, str], list[str]] | None:
     best, best_key, best_place = "", "", (False, 0, 0)
     for key, phrases in shipped_claims().measures.items():
         for phrase in phrases:
-            for found in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
+            pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
+            for found in re.finditer(pattern, description, re.IGNORECASE):
                 # The measure that ends last before the limit is the limited one.
                 place = (found.end() <= match.start(), found.end(), len(phrase))
                 if place > best_place:
