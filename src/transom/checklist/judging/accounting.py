@@ -181,7 +181,7 @@ def _account_of(
     readings: Mapping[str, FileReading],
 ) -> FileAccount:
     """Return the account of one file."""
-    if not file_could_matter(file.shown) and not requirements:
+    if not file_could_matter(file.shown) and not requirements and claim is None:
         use = FileUse(file.shown, "source code or design data, which prints no messages")
         return FileAccount(file.shown, (), Identity(), Account(files=(use,)), ())
     reading = readings.get(file.shown) or read_report_pieces(
@@ -200,7 +200,8 @@ def _account_of(
     if claim is not None and not reading.sections:
         caps.append(Cap("files", f"{file.shown} is of no known report format", file.shown))
     lines = ()
-    if file_could_matter(file.shown):
+    # A recognised report counts whatever its name is; other source code prints no messages.
+    if file_could_matter(file.shown) or reading.sections:
         lines = tuple(_lines_left(file.shown, reading, judged))
     used_lines = len(judged.texts) + len(reading.measurements)
     reason = ", ".join(reading.formats) or "read by the checker; no report format fits it"
