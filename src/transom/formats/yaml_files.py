@@ -122,26 +122,26 @@ def add_entry(file: YamlFile, key: str, value: Json) -> str:
     """
     if not isinstance(file.data, dict) or key not in file.data:
         return add_key(file, key, [value])
-    known = file.data[key]
+    entries = file.data[key]
     end = "\r\n" if "\r\n" in file.text else "\n"
     lines = file.text.split(end)
     first = file.line_of(key)
-    following = [file.line_of(other) for other in file.data if file.line_of(other) > first]
-    position = min(following, default=len(lines) + 1) - 1
+    later_keys = [file.line_of(other) for other in file.data if file.line_of(other) > first]
+    position = min(later_keys, default=len(lines) + 1) - 1
     # Comments and blank lines before the next key belong to that key.
     while position > first and not lines[position - 1].split("#")[0].strip():
         position -= 1
-    added = dump_yaml([value]).rstrip("\n").split("\n")
-    text = end.join([*lines[:position], *added, *lines[position:]])
+    new_lines = dump_yaml([value]).rstrip("\n").split("\n")
+    text = end.join([*lines[:position], *new_lines, *lines[position:]])
     try:
         now = parse_yaml(text, file.path).data
     except InputError:
         now = None
-    if not isinstance(known, list) or now != {**file.data, key: [*known, value]}:
+    if not isinstance(entries, list) or now != {**file.data, key: [*entries, value]}:
         raise InputError(
             f"{key} cannot take one more entry",
             where=file.where(key),
-            hint=f"write it yourself: {' '.join(' '.join(added).split())}",
+            hint=f"write it yourself: {' '.join(' '.join(new_lines).split())}",
         )
     return text
 
