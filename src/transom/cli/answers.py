@@ -181,7 +181,11 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
 
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
     """Read an item, and check its `reads_as` against the knowledge of the settings."""
-    return load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
+    item = load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
+    for notice in item.warnings:
+        if notice.is_secret:
+            session.progress(f"{item.where(notice.line)}: {notice.message}")
+    return item
 
 
 async def with_interpretations(

@@ -94,6 +94,7 @@ def opened(
         user=seen.user,
         embedder=embedder,
         read_only=read_only,
+        redact=session.redact,
     ) as playbook:
         if not read_only:
             playbook.embed_missing()
@@ -283,7 +284,9 @@ async def remembered(session: Session, access: Access = "make") -> AsyncIterator
     path = session.workspace.store_location if access == "make" else session.known_store
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
-    async with SqliteMemory.open(path, embedder, read_only=read_only) as memory:
+    async with SqliteMemory.open(
+        path, embedder, read_only=read_only, redact=session.redact
+    ) as memory:
         if access == "search" and not read_only:
             await memory.embed_missing()
         yield memory

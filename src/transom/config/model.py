@@ -335,9 +335,16 @@ class HandoffSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings. `model` is a comma-separated chain of providers; on the command line it
-    applies to every role. `store` is the address of a PostgreSQL database that keeps what the
-    workspace's SQLite file keeps otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
+    """All settings.
+
+    Attributes:
+        model: the provider that answers, or a comma-separated chain of them; `--model` on the
+            command line applies to every role.
+        state_dir: local folder for the database and the locks, if the workspace is on a network
+            file system.
+        store: address of a PostgreSQL database that keeps what the workspace's SQLite file keeps
+            otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
+        workspace: folder of runs, journals and results; `--workspace` takes precedence.
     """
 
     model: str = "rules"

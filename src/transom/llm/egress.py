@@ -64,11 +64,10 @@ class EgressPolicy:
         """The request with `egress` of its blocks as the policy has it; the very request where
         nothing differs.
         """
-        if not [
-            block
-            for block in request.window.blocks
-            if block.egress != "local" and self.is_local(block)
-        ]:
+        for block in request.window.blocks:
+            if block.egress != "local" and self.is_local(block):
+                break
+        else:
             return request
         marked = tuple(
             replace(block, egress="local") if self.is_local(block) else block

@@ -74,7 +74,11 @@ Part = Text | ToolCall | Opaque
 
 def calls_of(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
     """The tool calls among the parts."""
-    return tuple([part for part in parts if isinstance(part, ToolCall)])
+    calls: tuple[ToolCall, ...] = ()
+    for part in parts:
+        if isinstance(part, ToolCall):
+            calls += (part,)
+    return calls
 
 
 class _Turn:

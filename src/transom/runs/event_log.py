@@ -16,10 +16,17 @@ from transom.llm.deltas import OnDelta
 from transom.llm.purse import Purse
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
-from transom.runs.questions import Choice, PersonAnswer, answered, chosen, how_to_answer
+from transom.runs.questions import (
+    Choice,
+    PersonAnswer,
+    answered,
+    chosen,
+    how_to_answer,
+    options_of,
+)
 from transom.runs.silence import SilenceWatch
 from transom.store import Record, Store
-from transom.telemetry import Telemetry
+from transom.telemetry import Redactor, Telemetry
 
 STAGE_SECONDS = 300.0
 _UNSYNCED = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
@@ -232,6 +239,8 @@ class RunHost:
 
         An answer about a file counts for the file as it is now.
 
+        Secrets in it are kept as [redacted].
+
         Args:
             answer: `keep` or `redo`; `approve` or `refuse` if a tool call waits; an option or free
                 text.
@@ -245,7 +254,13 @@ class RunHost:
                 not fit.
         """
         choice = chosen(self.id, self.state.waiting, question)
-        await self.append("decided", answered(choice, self.folder, answer, reason, by=by))
+        record = answered(choice, self.folder, answer, reason, by=by)
+        redact = Redactor(secrets=self.chain.secrets)
+        # An option has no words of the person, and is compared with the answer later.
+        own_words = ("reason",) if options_of(choice) else ("answer", "reason")
+        for name in own_words:
+            record[name] = redact(record[name])
+        await self.append("decided", record)
         return choice
 
     def answer(self, stage: str, fingerprint: str) -> PersonAnswer | None:

@@ -231,6 +231,7 @@ class RoomTables(Protocol):
     of threads and processes.
 
     A write returns once it is committed: it then survives `kill -9`, and other processes see it.
+    It keeps no secrets: they are removed from every text that it writes.
 
     Attributes:
         read_only: whether every write is refused.
@@ -239,6 +240,12 @@ class RoomTables(Protocol):
 
     read_only: bool
     where: str
+
+    def cleaned(self, text: str) -> str:
+        """Return a text as `write` keeps it. A room that computes something from a text (an id, a
+        fingerprint, words to search for) computes it from the cleaned text.
+        """
+        ...
 
     def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
         """Return all rows of a statement; see `Connection.execute`."""
