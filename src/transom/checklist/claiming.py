@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from transom.canonical import digest
-from transom.checklist.atoms import ClaimRow
+from transom.checklist.atoms import CheckerConfig, ClaimRow
 from transom.checklist.building.checker import (
     ATOMS_FILE,
     BUILD_FILE,
@@ -21,6 +21,7 @@ from transom.checklist.item import Item
 from transom.checklist.judging.loading import complete_atoms
 from transom.checklist.results import BuildRecord, GateRow
 from transom.errors import InputError
+from transom.formats.yaml_files import parse_yaml
 from transom.formats.yaml_models import nearest_key
 from transom.llm import Chain
 from transom.runs import File, Run, model_file, text_file
@@ -38,7 +39,7 @@ def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
         InputError: the claim is not known, or a parameter does not fit it.
     """
     if item.claim is not None:
-        _require_known(item, item.claim)
+        require_known(item, item.claim)
         return item.claim
     if item.reads_as is not None or chain.name != _RULES or chain.seats:
         return None
@@ -50,10 +51,14 @@ def has_patterns(item: Item) -> bool:
     return item.requirements is not None and item.requirements.value is not None
 
 
-def _require_known(item: Item, row: ClaimRow) -> None:
-    """Refuse a claim that there is not, and one without its parameters."""
+def require_known(item: Item, row: ClaimRow) -> None:
+    """Refuse an unknown claim, and one without its parameters.
+
+    Raises:
+        InputError: with file:line, and the nearest name.
+    """
     claims = shipped_claims().claims
-    where = f"{item.path}: reads_as"
+    where = parse_yaml(item.text, item.path).where("reads_as", "claim")
     claim = claims.get(row.name)
     if claim is None:
         near = nearest_key(row.name, tuple(claims))
@@ -67,6 +72,26 @@ def _require_known(item: Item, row: ClaimRow) -> None:
         if name in claim.parameters and name not in row.parameters:
             raise InputError(f"{row.name} lacks its {name}", where=where, hint=f"add {name}")
     limit_of(row.parameters)
+
+
+def config_of_claim(item: Item, row: ClaimRow) -> CheckerConfig:
+    """Return `checker.yaml` of an item's claim."""
+    return write_claim(item, row).config
+
+
+async def write_claim_spec(run: Run, item: Item, row: ClaimRow, out: Path | None) -> Path:
+    """Write the ItemSpec of a claim in a run, and return its path; in `out` if that is given."""
+    spec = write_claim(item, row).spec
+
+    async def as_it_is(_: object, text: str) -> str:
+        return text
+
+    name = f"{item.item_id}_{SPEC_FILE}"
+    written = await run.stage("spec/document", as_it_is, spec, out=text_file(name))
+    if out is None:
+        return written.path
+    data = written.value.encode("utf-8")
+    return await export(run.store, out / name, data, artifact=written.path, progress=run.progress)
 
 
 async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | None) -> Path:

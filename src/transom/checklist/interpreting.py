@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
-from transom.checklist.claiming import has_patterns
+from transom.checklist.claiming import has_patterns, require_known
 from transom.checklist.claims.ranking import MOST_CANDIDATES, candidates
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_writer import add_to_item
@@ -48,6 +48,8 @@ def load_understood(path: Path, knowledge_folders: Sequence[Path], *, strict: bo
         InputError: the file is no item, or its `reads_as` names something unknown.
     """
     item = load_item(path, strict=strict)
+    if item.claim:
+        require_known(item, item.claim)
     if item.reads_as:
         check_reads_as(item, load_knowledge(knowledge_folders))
     return item
