@@ -7,6 +7,7 @@ narrowing_of("Calibre DRC is clean in the routed design")
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.evidence.identity import IdentityRequirement
+from transom.evidence.subject_names import Facet, Synonyms
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
@@ -51,17 +53,23 @@ class NarrowingWord:
 
 
 @lru_cache(maxsize=1)
-def synonyms() -> dict[NarrowingFacet, tuple[tuple[str, ...], ...]]:
+def _groups() -> dict[NarrowingFacet, tuple[tuple[str, ...], ...]]:
     """Return the groups of names that mean the same, by facet."""
     names = validate_yaml(_Names, load_yaml(_FILE))
     return {"tool": names.tool, "stage": names.stage, "corner": names.corner}
+
+
+def synonyms() -> Mapping[Facet, Synonyms]:
+    """Return the groups of names that mean the same, as identities compare them."""
+    groups = _groups()
+    return {"tool": groups["tool"], "stage": groups["stage"], "corner": groups["corner"]}
 
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[tuple[NarrowingFacet, str, re.Pattern[str]], ...]:
     """Return facet, first name and pattern of each name, longest names first."""
     patterns = list[tuple[int, NarrowingFacet, str, re.Pattern[str]]]()
-    for facet, groups in synonyms().items():
+    for facet, groups in _groups().items():
         for group in groups:
             for name in group:
                 if facet == "corner" and len(name) == 2:
@@ -110,7 +118,7 @@ def requirements_of(question: str) -> tuple[IdentityRequirement, ...]:
 @lru_cache(maxsize=1)
 def _banner() -> re.Pattern[str]:
     """Return a pattern of a line in which a tool names itself with its version."""
-    names = [re.escape(name) for group in synonyms()["tool"] for name in group]
+    names = [re.escape(name) for group in _groups()["tool"] for name in group]
     alternatives = "|".join(sorted(names, key=len, reverse=True))
     return re.compile(
         rf"^[#*/|\s-]*(?:\w+ by:?\s+)?(?:\w+ )?(?P<tool>{alternatives})[\s,(]+"

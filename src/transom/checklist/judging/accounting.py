@@ -199,7 +199,7 @@ def _account_of(
     caps += of_claim.caps
     if claim is not None and not reading.sections:
         caps.append(Cap("files", f"{file.shown} is of no known report format", file.shown))
-    lines = ()
+    lines: tuple[LineUse, ...] = ()
     # A recognised report counts whatever its name is; other source code prints no messages.
     if file_could_matter(file.shown) or reading.sections:
         lines = tuple(_lines_left(file.shown, reading, judged))
@@ -266,11 +266,11 @@ def _match_identity(
     A log of one tool holds reports of another, so one report of the named tool is enough.
     """
     matches = list[IdentityMatch]()
-    for match in compare_identity(identity, requirements, synonyms=dict(synonyms())):
+    for match in compare_identity(identity, requirements, synonyms=synonyms()):
         if match.requirement is not None and match.facet == "tool":
             for fact in match.facts:
                 alone = compare_identity(
-                    Identity((fact,)), (match.requirement,), synonyms=dict(synonyms())
+                    Identity((fact,)), (match.requirement,), synonyms=synonyms()
                 )
                 if alone[0].outcome == "matches":
                     match = alone[0]
