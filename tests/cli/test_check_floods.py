@@ -114,7 +114,8 @@ def test_no_flood_costs_more_than_its_length(
 ) -> None:
     parts = iter([REPORT.encode(), FLOODS[flood](length).encode(), b"\n"])
     cost = check(tmp_path, "flood.rpt", parts)
-    assert cost.output.startswith("PASS"), cost.errors
+    # A line of dots alone is asked about at any length; the subject here is what it costs.
+    assert cost.output.startswith(("PASS", "NEEDS_MODEL")), cost.errors
     assert_is_cheap(cost, clean)
 
 
@@ -124,5 +125,5 @@ def test_a_line_of_300_megabytes_is_one_clear_line(tmp_path: Path, clean: Cost) 
     cost = check(tmp_path, "long.rpt", iter(parts))
     assert cost.output == ""
     assert cost.errors.count("\n") == 1
-    assert cost.errors.endswith("holds a line of more than 16 MiB; split it\n")
+    assert "holds a line of more than 16 MiB; split it; go on with: " in cost.errors
     assert_is_cheap(cost, clean)
