@@ -39,7 +39,7 @@ LEARNED = Scope(domain=DOMAIN)
 
 _EXAMPLE = (
     'transom investigate "Is Group Reservations ready for production?" --data'
-    " examples/incoming_data"
+    " examples/incoming_data --as-of 2026-09-20"
 )
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="Question: which feature, for which stage.")
@@ -72,7 +72,7 @@ class InvestigateOptions:
     ] = None
     waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="Approved waivers.")] = None
     as_of: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Day on which waivers must be valid [today].")
+        str | None, typer.Option(metavar="DATE", help="Day on which the feature is judged [today].")
     ] = None
     no_memory: Annotated[
         bool, typer.Option("--no-memory", help="Neither recall nor save assessments.")

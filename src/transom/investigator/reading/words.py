@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
-Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped"]
+Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped", "ended"]
 Severity = Literal["critical", "high", "medium", "low"]
-Nature = Literal["measured", "estimate", "planned", "history", "limit"]
 FILE = Path(__file__).parent / "words.yaml"
 
 _SPLIT = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+(?:\.\d+)?|[^\x00-\x7f]+")
@@ -159,8 +158,9 @@ class Words(_Shape):
             or _DOUBTED & set(self.statuses.left_of(words))
             or "?" in text
         )
-        if "pass" in found:
-            return "conditional" if doubtful else "pass"
+        for status in ("pass", "ended"):
+            if status in found:
+                return "conditional" if doubtful else cast("Status", status)
         return cast("Status", found[0])
 
     def is_open(self, text: str) -> bool:
@@ -179,7 +179,11 @@ class Words(_Shape):
         if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
         found = list(self.fates.find(words))
-        return "accepted" if "accepted" in found else "closed" if found else "open"
+        if "accepted" in found:
+            return "accepted"
+        if found:
+            return "closed"
+        return "open"
 
 
 class Phrases:

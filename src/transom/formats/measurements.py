@@ -6,11 +6,24 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from transom.formats.release.words import Nature
+from transom.evidence.subject_names import Facet
 
+Nature = Literal["measured", "estimate", "planned", "history", "limit"]
 Kind = Literal["analysis", "document", "jira"]
 State = Literal["read", "absent", "empty", "placeholder", "unreadable", "in_part"]
-RemarkKind = Literal["injection", "waiver_claim", "contradiction", "doubt", "risk", "suppressed"]
+RemarkKind = Literal[
+    "injection",
+    "waiver_claim",
+    "contradiction",
+    "doubt",
+    "risk",
+    "suppressed",
+    "settled",
+    "trouble",
+]
+"""`settled`: an entry that was read and is over; `trouble`: a word of trouble that no reader
+explains.
+"""
 
 ABSENT: frozenset[State] = frozenset({"absent", "empty", "placeholder", "unreadable"})
 
@@ -74,6 +87,14 @@ class Remark(Shape):
     measure: str = ""
 
 
+class SubjectFact(Shape):
+    """A statement of a source on what it is about, or on when it was made."""
+
+    facet: Facet
+    text: str
+    locator: str = ""
+
+
 class Reading(Shape):
     """The result of reading one source.
 
@@ -83,6 +104,8 @@ class Reading(Shape):
         state: whether the source could be read and has contents.
         why: the reason if there are no observations.
         words: words of substance of a document.
+        tool: the tool that wrote it, if it is known.
+        subject: the source's own statements on what it is about and when it was made.
     """
 
     source: str
@@ -94,6 +117,8 @@ class Reading(Shape):
     size: int = 0
     title: str = ""
     words: int = 0
+    tool: str = ""
+    subject: tuple[SubjectFact, ...] = ()
     observations: tuple[Observation, ...] = ()
     remarks: tuple[Remark, ...] = ()
 

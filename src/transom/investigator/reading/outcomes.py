@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transom.formats.release.quoting import observe
-from transom.formats.release.shapes import Observation
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_set, words
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_set, words
 
 _HEAD = word_set(
     "status result outcome conclusion verdict state success successful passed pass ok gate meet met"
@@ -19,7 +19,7 @@ _REST = word_set(
 )
 
 
-def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
+def outcomes_of(node: Node, *, is_past: bool = False) -> list[tuple[Node, Status]]:
     """Return the statuses of an object as a whole: `status`, `conclusion`, `success`,
     `quality_gate`.
     """
@@ -27,12 +27,24 @@ def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
         (child, status)
         for child in (
             node.children
-            if isinstance(node.value, dict) and node.nature not in ("history", "limit")
+            if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
             else ()
         )
         if _HEAD & set(child.words) and set(child.words) <= _HEAD | _REST
-        if (status := words().status_of(child.value)) is not None
+        if (status := outcome_of(child)) is not None
     ]
+
+
+def outcome_of(node: Node) -> Status | None:
+    """Return the outcome that a value states. A status in words that nobody knows is in doubt, and
+    one that only says that it is over says nothing.
+    """
+    status = words().status_of(node.value)
+    if status == "ended":
+        return None
+    if status is None and isinstance(node.value, str) and node.value.strip():
+        return "conditional"
+    return status
 
 
 def own_doubts(root: Node) -> Iterator[Observation]:

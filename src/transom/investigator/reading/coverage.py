@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation
-from transom.formats.release.tree import Node
-from transom.formats.release.words import word_set
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import word_set
 
 _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}
@@ -38,7 +38,9 @@ def read_coverage(root: Node) -> list[Observation]:
             _, _, best = min(candidates, key=lambda one: one[:2])
             value = _percent(best)
             limit = _limit(best, root, own)
-            place = limit.pointer if limit is not None else ""
+            place = ""
+            if limit is not None:
+                place = limit.pointer
             bound = _percent(limit) if limit is not None else None
             found.append(
                 observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
@@ -75,6 +77,8 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
         key & _COVERED and not key & {"percent", "pct", "percentage"}
     ):
         return False
+    if _of_nothing(node):
+        return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
     beside = node.parent.children if node.parent is not None else ()
     if (
@@ -84,6 +88,14 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     ):
         return False  # a count of lines, not a share
     return covers and bool(key & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= key
+
+
+def _of_nothing(node: Node) -> bool:
+    """Return whether the total beside a share is zero: of nothing no share was measured."""
+    for child in node.parent.children if node.parent is not None else ():
+        if child.number == 0 and {"total", "valid", "count"} & set(child.words):
+            return True
+    return False
 
 
 def _document_of_coverage(node: Node) -> bool:
@@ -103,7 +115,9 @@ def _in_part(node: Node) -> bool:
 
 def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
     said, around = set(node.words), _context(node, 1)
-    exact = 0 if own is not _LINES or "line" in around else 1  # statements stand in for lines
+    exact = 1
+    if own is not _LINES or "line" in around:
+        exact = 0
     return (
         0 if around & own else 1,
         exact,
@@ -120,7 +134,9 @@ def _percent(node: Node) -> float:
         and not written.rstrip().endswith("%")
         and not {"percent", "pct", "percentage"} & set(node.words)
     )
-    return round(number * 100, 6) if share and ("." in written or number == 1) else number
+    if share and ("." in written or number == 1):
+        return round(number * 100, 6)
+    return number
 
 
 def _limit(best: Node, root: Node, own: set[str]) -> Node | None:

@@ -13,6 +13,8 @@ def words_of(measure: str) -> str:
         "tests.stated_pass_rate": "pass rate",
         "uat.pass_rate": "UAT pass rate",
         "uat.not_run": "UAT scenarios not run",
+        "tests.skipped_share": "share of tests that did not run",
+        "vulnerabilities.unrated": "open vulnerabilities without a severity",
         "coverage.line": "line coverage",
         "coverage.branch": "branch coverage",
         "pipeline.failed_stages": "failed pipeline stages",

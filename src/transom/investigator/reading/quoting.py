@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from transom.canonical import compact_json
-from transom.formats.release.shapes import Observation, Operand
-from transom.formats.release.tree import Node
+from transom.formats.json_tree import quote_of
+from transom.formats.measurements import Observation, Operand
+from transom.investigator.reading.tree import Node
 
 _MOST_QUOTED = 240
-
-
-def quote_of(node: Node) -> str:
-    """Return a node as written, `"failed": 14`, cut if it is long."""
-    text = compact_json(node.value)
-    if len(text) > _MOST_QUOTED:
-        text = f"{text[:_MOST_QUOTED]}…"
-    return f'"{node.key}": {text}' if node.place < 0 and node.key else text
 
 
 def observe(
@@ -39,13 +32,11 @@ def observe(
 
 def _said(node: Node) -> str:
     value = node.value
-    return (
-        ""
-        if isinstance(value, dict | list)
-        else value
-        if isinstance(value, str)
-        else compact_json(value)
-    )
+    if isinstance(value, dict | list):
+        return ""
+    if isinstance(value, str):
+        return value
+    return compact_json(value)
 
 
 def derived(
@@ -83,4 +74,6 @@ def derived(
 
 def plain_number(value: float) -> str:
     """Format a number: `14` for 14.0, `0.1` for 0.1."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(round(value, 10))
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return repr(round(value, 10))

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.release.reviews import sentence
-from transom.formats.release.shapes import Observation, Reading, Remark, State
-from transom.formats.release.words import words
+from transom.evidence.subject_names import Facet
+from transom.evidence.trouble import TroubleFinder
+from transom.formats.measurements import Observation, Reading, Remark, State, SubjectFact
 from transom.formats.text_files import TextFile
+from transom.investigator.reading.reviews import sentence
+from transom.investigator.reading.words import plain_words, words
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""
@@ -69,6 +71,32 @@ _DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
 _COMPONENTS = re.compile(
     r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE
 )
+# `Status: Draft`, `**Status**: Draft`, `| Status | Draft |`
+_LABEL = re.compile(
+    r"\s{0,3}(?:[-*|>]\s*)?(?:\*\*|__)?(?P<name>[A-Za-z][A-Za-z ]{1,28})(?:\*\*|__)?\s*+[:|]"
+    r"\s*+(?:\*\*|__)?\s*+(?P<value>\S.*)"
+)
+_STATUS_LABELS = ("status", "document status", "doc status", "state", "approval", "approval status")
+_FACETS: dict[str, Facet] = {
+    "feature": "feature",
+    "feature id": "feature",
+    "feature name": "feature",
+    "epic": "feature",
+    "jira": "feature",
+    "jira key": "feature",
+    "ticket": "feature",
+    "issue": "feature",
+    "date": "date",
+    "last updated": "date",
+    "updated": "date",
+    "version": "version",
+}
+_MARKED = re.compile(
+    r"(?:draft|work in progress|wip|superseded|obsolete|deprecated|rejected|withdrawn|not approved"
+    r"|template|entwurf|brouillon|borrador|bozza)\b",
+    re.IGNORECASE,
+)
+_LONGEST_MARK, _MOST_MARKS, _MOST_STATES = 8, 12, 4
 _LONGEST_NAME, _MOST_NAMES = 80, 12
 _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # first lines, in which a document may state its own stage
@@ -128,8 +156,10 @@ def read_document(path: Path, source: str, name: str) -> Reading:
         observations=(
             _counted("words", reader.words, reader.line),
             _counted("hollow", reader.hollow, reader.line),
+            *reader.states[:_MOST_STATES],
             *reader.claims,
         ),
+        subject=tuple(reader.subject),
         remarks=tuple(reader.remarks[:_MOST_REMARKS]),
     )
 
@@ -155,12 +185,28 @@ def _read(file: TextFile, reader: _Reader) -> None:
             return
 
 
+def _document_status(text: str) -> str:
+    """Return what a status line means: a draft is in doubt, a rejected one is none."""
+    plain = " ".join(plain_words(text))
+    if re.search(r"\b(?:rejected|superseded|obsolete|deprecated|withdrawn|replaced)\b", plain):
+        return "fail"
+    status = words().status_of(text)
+    if status in ("pass", "ended") and not TroubleFinder("release").in_status(text):
+        return "pass"
+    if status is None and not TroubleFinder("release").in_status(text):
+        return "pass"
+    return "conditional"
+
+
 class _Reader:
     """Reads a document's lines in order."""
 
     def __init__(self) -> None:
         self.line = self.size = self.words = self.hollow = 0
         self.title = ""
+        self.depth = 0
+        self.states: list[Observation] = []
+        self.subject: list[SubjectFact] = []
         self.binary = self.stopped = False
         self.remarks: list[Remark] = []
         self.claims: list[Observation] = []
@@ -190,11 +236,14 @@ class _Reader:
                 self._name("document.component", title)
             elif level <= self._parts or not self._parts:
                 self._parts = level if _COMPONENTS.search(title) else 0
+            self.depth = level
             self._section = title
+            self._draft(title)
             self._depends = _DEPENDENCIES.search(title) is not None
             self._risky = _RISKS.search(title) is not None
             self.title = self.title or title
             return
+        self._state(text)
         self._depend(text)
         self._weigh(text)
         self._claim(text)
@@ -229,6 +278,48 @@ class _Reader:
             self.hollow += 1
         else:
             self.words += len(_WORD.findall(stripped))
+
+    def _state(self, text: str) -> None:
+        """Record what a document says of itself in its first lines: status, feature, date."""
+        if self.line > _MOST_HEAD:
+            return
+        label = _LABEL.match(text)
+        if label is None:
+            self._draft(text)
+            return
+        name, value = label["name"].strip().casefold(), label["value"].strip(" *|_`")
+        place = f"line:{self.line}"
+        facet = _FACETS.get(name)
+        if facet is not None and value:
+            self.subject.append(SubjectFact(facet=facet, text=value[:120], locator=place))
+        if name in _STATUS_LABELS and value and self.depth <= 2:
+            self.states.append(
+                Observation(
+                    measure="document.status",
+                    value=_document_status(value),
+                    locator=place,
+                    said=value[:60],
+                    label="status",
+                    quote=text.strip()[:240],
+                )
+            )
+
+    def _draft(self, text: str) -> None:
+        """Record a mark that stands alone in a line: `DRAFT`, `> Superseded by ADR 7`."""
+        plain = text.strip().strip("*_>#[]()!: -").strip()
+        if 0 < len(plain.split()) <= _LONGEST_MARK and self.line <= _MOST_MARKS:
+            status = _document_status(plain)
+            if _MARKED.match(plain) and status != "pass":
+                self.states.append(
+                    Observation(
+                        measure="document.status",
+                        value=status,
+                        locator=f"line:{self.line}",
+                        said=plain[:60],
+                        label="mark",
+                        quote=text.strip()[:240],
+                    )
+                )
 
     def _claim(self, text: str) -> None:
         stage = _STAGE.search(text) if self.line <= _MOST_HEAD else None
@@ -295,7 +386,7 @@ class _Reader:
 
 
 def found_in_text(text: str, locator: str) -> Iterator[Remark]:
-    """Attempts to steer the reader, and claims that something is waived."""
+    """Yield attempts to steer the reader, and claims that something is waived."""
     vocabulary = words()
     lower = text.lower()
     if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.steering):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from transom.formats.release.quoting import observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_list, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_list, word_set, words
 
 _DECISIONS = word_list(
     "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote"
@@ -22,7 +22,8 @@ _APPROVED = word_set("approved approval signed signoff")
 _SIGNED = _APPROVED | word_set("sign approver rejected declined")
 _REVOKED = word_set("rejected declined revoked superseded withdrawn expired")
 _OPEN = word_set("pending missing outstanding awaiting rejected declined")
-_ASKED = word_set("required needed")
+_LONGEST_DECISION = 6  # words; more are a sentence
+_ASKED = word_set("required needed mandatory")
 _COUNTS = word_set("by count number of off total so far")
 _GIVEN = word_set("received given obtained collected approved")
 _PROSE = word_set(
@@ -44,7 +45,9 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
         found.append(
             observe("review.decision", node, status, label="the review", nature="measured")
         )
-    for node, label, status in (*_people(root), *_tallies(root, decided=bool(found))):
+    found += _validity(root)
+    people = (*_people(root), *_tallies(root, decided=bool(found)), *_missing_people(root))
+    for node, label, status in people:
         found.append(observe("review.person", node, status, label=label, nature="measured"))
     found += [
         observe("review.condition", node, "conditional", label=_text_of(node), nature="measured")
@@ -67,8 +70,10 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
             node = place.get(name)
             if node is None:
                 continue
-            inner = node.get(*_DECISIONS) if isinstance(node.value, dict) else node
-            status = words().status_of(inner.value) if inner is not None else None
+            inner: Node | None = node
+            if isinstance(node.value, dict):
+                inner = node.get(*_DECISIONS)
+            status = decision_of(inner) if inner is not None else None
             if (
                 status is not None
                 and inner is not None
@@ -77,12 +82,67 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
                 beside = [
                     one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None
                 ]
-                others = [(one, words().status_of(one.value)) for one in beside if one is not inner]
+                others = [(one, decision_of(one)) for one in beside if one is not inner]
                 less += [(one, said) for one, said in others if said in ("fail", "conditional")]
                 return [(inner, status), *(one for one in less if one[0] is not inner)]
         if less:
             return less
     return []
+
+
+def decision_of(node: Node) -> Status | None:
+    """Return the decision that a value states: a word that nobody knows is in doubt.
+
+    That something is over decides nothing, and a sentence is no decision.
+    """
+    value = node.value
+    status = words().status_of(value)
+    if status == "ended":
+        return None
+    if status is not None or not isinstance(value, str) or not value.strip():
+        return status
+    key = set(node.words)
+    is_prose = len(value.split()) > _LONGEST_DECISION or bool(key & {"recommendation", "sentiment"})
+    if is_prose or words().placeholders.match(value):
+        return None
+    return "conditional"
+
+
+def _signed(node: Node) -> Node | None:
+    """Return the signature of a person who gave one with its day."""
+    signature = node.get("signature", "signed_by", "signed")
+    day = node.get("date", "signed_at", "signed_on", "approved_at", "timestamp")
+    is_written = signature is not None and signature.value not in (None, "", False)
+    if is_written and day is not None and day.value:
+        return signature
+    return None
+
+
+def _missing_people(root: Node) -> Iterator[tuple[Node, str, Status]]:
+    """Yield the people who must approve and of whom no approval is told."""
+    for node in root.walk():
+        is_list = isinstance(node.value, list) and _ASKED & set(node.words)
+        if not is_list or not (_PEOPLE | _SIGNED) & set(node.words):
+            continue
+        told = {
+            str(other.value).casefold()
+            for other in root.walk()
+            if isinstance(other.value, str) and not other.pointer.startswith(node.pointer + "/")
+        }
+        keys = {other.key.casefold() for other in root.walk() if other.place < 0}
+        for entry in node.children:
+            name = str(entry.value).strip()
+            if isinstance(entry.value, str) and name.casefold() not in told | keys:
+                yield entry, name, "pending"
+
+
+def _validity(root: Node) -> Iterator[Observation]:
+    """Yield the last day of an approval: `valid_until`, `expires`."""
+    for node in root.walk():
+        key = set(node.words)
+        is_day = {"valid", "until"} <= key or key & {"expire", "expires", "expiry", "expiration"}
+        if is_day and isinstance(node.value, str) and node.value.strip():
+            yield observe("review.valid_until", node, node.value.strip(), nature="measured")
 
 
 def _against(node: Node) -> tuple[Node, Status] | None:
@@ -120,7 +180,9 @@ def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]
                 and (of_people or (decided and listed))
             ):
                 yield child, child.key.replace("_", " "), "fail" if key & _REVOKED else "pending"
-        votes = [(child, words().status_of(child.value)) for child in node.children]
+        votes = [(child, decision_of(child)) for child in node.children]
+        if not any(words().status_of(child.value) for child in node.children):
+            continue  # the name and the signature of a person are no votes
         if (
             votes
             and _PEOPLE & set(node.words)
@@ -170,7 +232,10 @@ def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
         ):
             continue
         decision = node.get(*_DECISIONS)
-        status = words().status_of(decision.value) if decision is not None else None
+        status = decision_of(decision) if decision is not None else None
+        if status is None and decision is None and (signed := _signed(node)) is not None:
+            yield signed, node.label, "pass"
+            continue
         if status is not None and decision is not None:
             yield decision, node.label, status
         elif (decision is not None and decision.value in (None, "")) or (
@@ -232,7 +297,9 @@ def _doubts(root: Node) -> Iterator[Remark]:
         if not around & _PROSE or _settled(node):
             continue
         match = words().hedges.search(node.value)
-        text = sentence(node.value, match.start()) if match else ""
+        text = ""
+        if match:
+            text = sentence(node.value, match.start())
         if text and not words().settling.search(text):
             yield Remark(kind="doubt", text=text, locator=node.pointer, quote=text)
 

@@ -6,12 +6,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import cast
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Severity, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.formats.security_scans import UNRATED, rank_of_score
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Severity, word_set, words
 
+# Keys below or beside which a severity counts findings; a table of anything else may have it, too.
+_FINDINGS = word_set(
+    "issue finding vulnerability vuln defect bug blocker alert cve problem incident severity risk"
+    " security scan scanner sast dast dependency open unresolved remaining active outstanding"
+)
+_NOT_FINDINGS = word_set(
+    "confidence maintainability smell quality effort complexity test coverage priority story"
+    " debt duplication reliability"
+)
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 _COUNTED = word_set(
     "count number total open unresolved remaining active outstanding issue finding vulnerability"
@@ -21,6 +32,7 @@ _OPEN = {"open", "unresolved", "remaining", "active", "outstanding", "current"}
 _GONE = word_set("resolved fixed closed suppressed mitigated remediated patched false dismissed")
 _ACCEPTED = word_set("accepted waived exempted tolerated")
 _LISTS = word_set("issue finding vulnerability vuln defect bug blocker alert cve problem incident")
+_WHOLE = word_set("summary total overall count result report data number statistic by metric")
 _MOST_SHOWN = 5
 
 
@@ -42,7 +54,9 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                 )
             )
         if listed:
-            place = rows[0].parent if rows and rows[0].parent else root
+            place = root
+            if rows and rows[0].parent:
+                place = rows[0].parent
             counts = [(1.0, one) for one in remaining[:_MOST_SHOWN]]
             found.append(
                 derived(
@@ -56,7 +70,13 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
         for node, value in ((node, value) for level, node, value in counted if level == severity):
             if listed and value == len(rows) and gone and not _OPEN & set(_around(node)):
                 continue  # the number counts all entries, the list tells which are open
-            found.append(observe(f"{prefix}.{severity}", node, value))
+            if value == node.number:
+                found.append(observe(f"{prefix}.{severity}", node, value))
+            else:
+                operands = [(node.number or 0.0, node)]
+                found.append(
+                    derived(f"{prefix}.{severity}", node, value, "found less resolved", operands)
+                )
             if listed and value != len(remaining) and severity in ("critical", "high"):
                 text = f"{value:g} {severity} counted, {len(remaining)} open in the list"
                 remarks.append(
@@ -90,7 +110,9 @@ def _empty_list(root: Node) -> Node | None:
     if not lists or any(node.value or node.nature != "measured" for node in lists):
         return None
     trouble = any(node.words == ("error",) and node.value for node in root.walk())
-    return None if trouble or {"fail", "pending", "progress", "skipped"} & told else lists[0]
+    if trouble or {"fail", "pending", "progress", "skipped"} & told:
+        return None
+    return lists[0]
 
 
 def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], list[Remark]]:
@@ -103,6 +125,7 @@ def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], 
             continue
         severity, fate = entry
         rows.append((severity, node, fate))
+        remarks.append(Remark(kind="settled", text=f"{node.label} is {fate}", locator=node.pointer))
         if fate == "accepted":
             text = (
                 f"the data says that {node.label!r} ({severity}) is accepted; only a waiver from"
@@ -131,11 +154,9 @@ def _entry(node: Node) -> tuple[Severity, str] | None:
         return None
     of_list = _LISTS & set(node.words if node.place >= 0 else parent.words)
     if isinstance(node.value, str) and node.place >= 0 and "blocker" in node.words:
-        return (
-            ("critical", "open")
-            if node.value.strip() and not words().placeholders.match(node.value)
-            else None
-        )
+        if node.value.strip() and not words().placeholders.match(node.value):
+            return ("critical", "open")
+        return None
     if not isinstance(node.value, dict):
         return None
     severity = _told(node)
@@ -154,8 +175,19 @@ def _entry(node: Node) -> tuple[Severity, str] | None:
 
 
 def _told(node: Node) -> Severity | None:
-    rank = node.get("severity", "priority", "level", "cvss_severity", "risk_level", "impact")
-    return words().severity_of(rank.value) if rank is not None else None
+    for key in ("severity", "cvss_severity", "risk_level", "priority", "level", "impact"):
+        rank = node.get(key)
+        severity = words().severity_of(rank.value) if rank is not None else None
+        if severity is not None:
+            return severity
+    for key in ("cvss", "cvss_score", "cvss_base_score", "base_score", "score"):
+        score = node.get(key)
+        rating = UNRATED
+        if score is not None:
+            rating = rank_of_score(score.value)
+        if rating != UNRATED:
+            return cast("Severity", rating)
+    return None
 
 
 def _fate(node: Node) -> str:
@@ -172,13 +204,17 @@ def _fate(node: Node) -> str:
     ) is not None and accepted.value is True:
         return "accepted"
     state = node.get("status", "state", "resolution", "disposition", "triage")
-    return words().fate_of(state.value) if state is not None else "open"
+    if state is not None:
+        return words().fate_of(state.value)
+    return "open"
 
 
 def _is_suppressed(node: Node) -> bool:
     state = node.get("status", "state", "resolution", "disposition", "triage")
     flag = node.get("suppressed", "false_positive")
-    said = str(state.value).lower() if state is not None else ""
+    said = ""
+    if state is not None:
+        said = str(state.value).lower()
     return "suppress" in said or "false" in said or (flag is not None and flag.value is True)
 
 
@@ -196,11 +232,38 @@ def _counted(root: Node) -> Iterator[tuple[Severity, Node, float]]:
             severity is None
             or around & _GONE - {"open"}
             or {"score", "cvss", "test", "coverage"} & around
+            or not _counts_findings(node)
         ):
             continue
+        severity = _in_scale(node, severity)
         if _open_beside(node):
             continue
-        yield severity, node, number
+        yield severity, node, max(0.0, number - _resolved_beside(node))
+
+
+def _counts_findings(node: Node) -> bool:
+    """Return whether the keys around a number say that it counts findings, or say nothing."""
+    around: Node | None = node
+    is_bare = True
+    while around is not None:
+        words = set(around.words)
+        if words & _NOT_FINDINGS:
+            return False
+        if words & _FINDINGS:
+            return True
+        is_bare = is_bare and (around is node or not words or bool(words & _WHOLE))
+        around = around.parent
+    return is_bare
+
+
+def _in_scale(node: Node, severity: Severity) -> Severity:
+    """Return a severity in the scale of its table: below blocker and critical, major is medium."""
+    beside = node.parent.children if node.parent is not None else ()
+    names = {word for child in beside for word in child.words}
+    if {"blocker", "critical", "major"} <= names:
+        scale: dict[str, Severity] = {"blocker": "critical", "critical": "high", "major": "medium"}
+        return next((scale[word] for word in node.words if word in scale), severity)
+    return severity
 
 
 def _around(node: Node) -> tuple[str, ...]:
@@ -210,7 +273,24 @@ def _around(node: Node) -> tuple[str, ...]:
 
 def _severity_of_key(node: Node) -> Severity | None:
     left = [word for word in node.words if word not in _COUNTED and word not in _GONE]
-    return words().severity_of(" ".join(left)) if left and len(left) <= 2 else None
+    if left and len(left) <= 2:
+        return words().severity_of(" ".join(left))
+    return None
+
+
+def _resolved_beside(node: Node) -> float:
+    """Return how many are resolved beside those found: `found: {high: 2}, resolved: {high: 2}`."""
+    parent = node.parent
+    outer = parent.parent if parent is not None else None
+    if parent is None or outer is None or not {"found", "identified", "total"} & set(parent.words):
+        return 0.0
+    for child in outer.children:
+        if child is parent or not _GONE & set(child.words):
+            continue
+        for inner in child.children:
+            if inner.words == node.words and inner.number is not None:
+                return inner.number
+    return 0.0
 
 
 def _open_beside(node: Node) -> bool:

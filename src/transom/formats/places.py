@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import islice
 from xml.etree.ElementTree import Element
 
-from transom.formats.release.quoting import quote_of
-from transom.formats.release.tree import Node, parse_json
+from transom.formats.data_text import parse_data
+from transom.formats.json_tree import JsonNode, quote_of
 from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import read_xml, value_at
 
@@ -63,12 +63,12 @@ class Source:
         return decode_text(self._data)
 
     @cached_property
-    def _root(self) -> Node | Element:
+    def _root(self) -> JsonNode | Element:
         text = self._text.strip()
         return (
             read_xml(text, self._name)
             if text.startswith("<")
-            else Node(parse_json(text, self._name))
+            else JsonNode(parse_data(text, self._name))
         )
 
 

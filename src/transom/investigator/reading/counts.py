@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_list, word_set, words
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tool_reports import shares_of_skipped
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_list, word_set, words
 
 _ROLES: dict[str, frozenset[str]] = {
     "failed": frozenset({"failed", "fail", "failing", "failure", "broken", "unsuccessful"}),
@@ -39,6 +40,14 @@ class Group:
     counts: dict[str, tuple[float, Node]] = field(default_factory=dict)
     depth: int = 0
 
+    def read_nodes(self) -> list[Node]:
+        """Return the nodes of its counts; a second count of failures is not among them."""
+        used = [node for _, node in self.counts.values()]
+        for child in self.node.children:
+            if child not in used and role_of(child.words) in ("passed", "skipped", "total"):
+                used.append(child)
+        return used
+
     @property
     def is_list(self) -> bool:
         """Whether all its counts are lists of failures, which may be only examples."""
@@ -51,7 +60,9 @@ class Group:
             return sum(value for value, _ in parts), " + ".join("ab"[: len(parts)]), parts
         needed = [self.counts.get(role) for role in ("total", "passed")]
         if needed[0] is None or needed[1] is None:
-            return (*(sum(v for v, _ in parts), "a"), parts) if parts else None
+            if parts:
+                return (*(sum(v for v, _ in parts), "a"), parts)
+            return None
         others = [self.counts[role] for role in ("skipped", "blocked") if role in self.counts]
         operands = [needed[0], needed[1], *others]
         rest = operands[0][0] - sum(value for value, _ in operands[1:])
@@ -84,6 +95,12 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
     measured = [group for group in measured if not group.is_list] or measured
     found: list[Observation] = []
     remarks: list[Remark] = []
+    for group in groups:
+        for node in group.read_nodes():
+            remarks.append(Remark(kind="settled", text="a count", locator=node.pointer))
+    for cases, _ in listed:
+        for case in cases.children:
+            remarks.append(Remark(kind="settled", text="a case", locator=case.pointer))
     for group in groups if not measured else ():
         found += _of_group(group, prefix)
     if measured:
@@ -144,15 +161,15 @@ def role_of(key: Sequence[str]) -> str | None:
     """
     key_set = set(key)
     if {"not", "run"} <= key_set or {"not", "executed"} <= key_set:
-        return "blocked" if key_set <= _NOISE else None
+        if key_set <= _NOISE:
+            return "blocked"
+        return None
     for role, names in _ROLES.items():
         if key_set & names and key_set - names <= _NOISE:
             return role
-    return (
-        "total"
-        if key_set and key_set <= word_set("test case scenario unit uat number of")
-        else None
-    )
+    if key_set and key_set <= word_set("test case scenario unit uat number of"):
+        return "total"
+    return None
 
 
 def _groups(root: Node) -> list[Group]:
@@ -187,17 +204,17 @@ def _group(node: Node, depth: int) -> Group | None:
             group.counts[role] = (number, child)
     if "planned" in group.counts and not {"passed", "failed", "executed"} & group.counts.keys():
         return group
-    return (
-        group
-        if {"failed", "passed"} & group.counts.keys() and len(group.counts) > 1
-        else _alone(group)
-    )
+    if {"failed", "passed"} & group.counts.keys() and len(group.counts) > 1:
+        return group
+    return _alone(group)
 
 
 def _alone(group: Group) -> Group | None:
     """Return a group with a single count only if it is the document itself or its summary."""
     top = group.node.parent is None or bool(_SUMS & set(group.node.words))
-    return group if top and {"failed", "passed"} & group.counts.keys() else None
+    if top and {"failed", "passed"} & group.counts.keys():
+        return group
+    return None
 
 
 def _is_open(entry: Node) -> bool:
@@ -253,6 +270,11 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
                 f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"
             )
         )
+    if executed is not None:
+        not_run = sum(
+            group.counts[role][0] for role in ("skipped", "blocked") if role in group.counts
+        )
+        found += shares_of_skipped(prefix, executed[0], not_run, group.node.pointer)
     whole = max(
         (group.counts[role] for role in ("total", "planned") if role in group.counts),
         default=None,
@@ -277,11 +299,9 @@ def _unaccounted(group: Group) -> Observation | None:
         *((one.number, one) for one in known if one.number is not None),
     ]
     rest = operands[0][0] - sum(value for value, _ in operands[1:])
-    return (
-        derived("", group.node, rest, " - ".join("abcdefgh"[: len(operands)]), operands)
-        if rest > 0
-        else None
-    )
+    if rest > 0:
+        return derived("", group.node, rest, " - ".join("abcdefgh"[: len(operands)]), operands)
+    return None
 
 
 def _count(counted: tuple[float, Node]) -> float:
@@ -314,7 +334,9 @@ def case_status(node: Node) -> Status | None:
     ):
         return None
     status = node.get(*STATUS_KEYS)
-    return words().status_of(status.value) if status is not None else None
+    if status is not None:
+        return words().status_of(status.value)
+    return None
 
 
 def _of_cases(cases: Node, bad: list[Node], prefix: str) -> list[Observation]:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation
-from transom.formats.release.tree import Node
-from transom.formats.release.words import key_words, word_list, word_set, words
+from transom.evidence.numbers import (
+    Comparator,
+    NumberLimit,
+    PrintedNumber,
+    UnknownNumber,
+    convert,
+    read_bound,
+    read_number,
+)
+from transom.evidence.units import PERCENT, RATIO, UnitSource, find_unit, unit_of_key
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import key_words, word_list, word_set, words
 
 _STATISTIC = re.compile(r"p\d{2,3}(?:\.\d)?")
 _AVERAGE = {
@@ -25,24 +35,7 @@ _LIMIT_KEYS = word_list(
     "target threshold limit sla slo goal requirement required expected budget acceptance objective"
     " max min maximum minimum"
 )
-_AMOUNT = re.compile(
-    r"\s*+(?P<sign><=|>=|<|>|≤|≥|under|below|over|above|at least|at most|max\.?|min\.?)?\s*+"
-    r"(?P<number>\d[\d,]*(?:\.\d+)?)\s*+(?P<unit>%|ms|milliseconds?|s|sec|seconds?|us|µs|min|minutes?|rps|tps|qps|"
-    r"(?:req|requests?|transactions?)(?:/s(?:ec)?| per second)|/s|mb|gb)?\s*+(?:\(.*\))?\s*+",
-    re.IGNORECASE,
-)
-_MILLISECONDS = {
-    "ms": 1.0,
-    "millisecond": 1.0,
-    "s": 1000.0,
-    "sec": 1000.0,
-    "second": 1000.0,
-    "us": 0.001,
-    "µs": 0.001,
-    "min": 60_000.0,
-    "minute": 60_000.0,
-}
-RATIO, UNKNOWN = "ratio", "?"
+UNKNOWN = "?"
 _AT_LEAST = {"throughput", "availability", "success_rate"}
 
 
@@ -71,6 +64,7 @@ def read_performance(root: Node) -> list[Observation]:
             continue
         amount = amount_of(node, quantity)
         if amount is None:
+            found += _unreadable(node, quantity)
             continue
         value, unit = amount
         bound, place = _limit_of(node, quantity)
@@ -91,6 +85,14 @@ def read_performance(root: Node) -> list[Observation]:
             )
         )
     return found
+
+
+def _unreadable(node: Node, quantity: Quantity) -> list[Observation]:
+    """Return the doubt that a figure without a certain value leaves."""
+    if node.nature != "measured" or isinstance(node.value, bool):
+        return []
+    label = _label(node, quantity)
+    return [observe("performance.flag", node, "conditional", label=f"{label} is no certain number")]
 
 
 def _failed_share(node: Node) -> list[Observation]:
@@ -156,11 +158,9 @@ def quantity_of(node: Node) -> Quantity | None:
         inner = _named(outer)
         if inner is not None:
             return Quantity(inner.kind, statistic)
-        return (
-            Quantity("latency", statistic)
-            if _STATISTIC.fullmatch(statistic) or {"ms"} & key
-            else None
-        )
+        if _STATISTIC.fullmatch(statistic) or {"ms"} & key:
+            return Quantity("latency", statistic)
+        return None
     return None
 
 
@@ -198,25 +198,51 @@ def _statistic(key: set[str]) -> str:
 
 def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     """Return the value in ms, % or /s, with its unit; `?` for a share without a unit."""
-    match = (
-        _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
-    )
-    if match is None:
+    if not isinstance(node.value, int | float | str) or isinstance(node.value, bool):
         return None
-    unit = (match["unit"] or _unit_beside(node)).lower()
-    unit = unit if unit in _MILLISECONDS else unit.rstrip("s.")
-    number = float(match["number"].replace(",", ""))
+    number = _number_of(node)
+    if number is None:
+        return None
     if quantity.kind == "latency":
-        key = set(node.words)
-        named = next(
-            (word for word in ("ms", "millisecond", "second", "sec", "minute") if word in key), ""
-        )
-        factor = _MILLISECONDS.get(unit or named, 1.0)
-        return round(number * factor, 6), "ms"
+        in_milliseconds: PrintedNumber | UnknownNumber = number
+        if number.unit:
+            in_milliseconds = convert(number, "ms")
+        if isinstance(in_milliseconds, UnknownNumber):
+            return None
+        return round(float(in_milliseconds.value), 6), "ms"
     if quantity.kind == "throughput":
-        return number, "/s"
-    in_percent = unit == "%" or {"percent", "pct", "percentage"} & set(node.words)
-    return number, "%" if in_percent else RATIO if "ratio" in node.words else UNKNOWN
+        return float(number.value), "/s"
+    unit = {PERCENT: PERCENT, RATIO: RATIO}.get(number.unit, UNKNOWN)
+    if unit == PERCENT and not 0 <= number.value <= 100:
+        return None
+    return float(number.value), unit
+
+
+def _number_of(node: Node) -> PrintedNumber | None:
+    """Return the number of a figure or a bound, with the unit of its text, its key or beside it."""
+    beside = _unit_beside(node)
+    units = list[UnitSource]()
+    for source in (unit_of_key(node.key), _stated_unit(beside)):
+        if source is not None:
+            units.append(source)
+    text = str(node.value).partition("(")[0].strip()
+    defaults: tuple[Comparator | None, ...] = (None, "=")
+    for default in defaults:
+        limit = read_bound(text, units=units, default=default)
+        if isinstance(limit, NumberLimit):
+            return limit.number
+    # `"95 requests/s"` beside a key that states no unit of its own
+    number = read_number(text, units=units[:1])
+    if isinstance(number, PrintedNumber):
+        return number
+    return None
+
+
+def _stated_unit(spelling: str) -> UnitSource | None:
+    unit = find_unit(spelling) if spelling else None
+    if unit:
+        return UnitSource(unit, "column", text=spelling)
+    return None
 
 
 def _in_percent(
@@ -228,7 +254,9 @@ def _in_percent(
         return round(number * 100, 6), "%"
     if unit != UNKNOWN:
         return amount
-    most = 0.2 if quantity.kind == "error_rate" else 1.0
+    most = 1.0
+    if quantity.kind == "error_rate":
+        most = 0.2
     if limit is not None:
         share = limit[0] <= most and limit[1] in (UNKNOWN, RATIO)
     else:
@@ -244,7 +272,9 @@ def _in_percent(
 
 def _unit_beside(node: Node) -> str:
     unit = node.parent.get("unit", "units") if node.parent is not None else None
-    return str(unit.value) if unit is not None and isinstance(unit.value, str) else ""
+    if unit is not None and isinstance(unit.value, str):
+        return str(unit.value)
+    return ""
 
 
 def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None, Node | None]:
@@ -286,7 +316,9 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
         # A bare `target` belongs to the figure beside it; a named one to the figure that it names.
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
-        return (amount, child) if amount else None
+        if amount:
+            return (amount, child)
+        return None
     found: list[tuple[bool, tuple[float, str], Node]] = []
     for leaf in child.walk():
         same_place = set(leaf.words) - set(_LIMIT_KEYS)
@@ -296,7 +328,9 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
             found.append((not _names(leaf, child) & _names(node), amount, leaf))
     best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint if possible
-    return best[1:] if best is not None else None
+    if best is not None:
+        return best[1:]
+    return None
 
 
 def _names(node: Node, within: Node | None = None) -> set[str]:
@@ -356,7 +390,9 @@ def _label(node: Node, quantity: Quantity | None = None) -> str:
     around: Node | None = node.parent
     name = ""
     while around is not None and not name:
-        name = around.label if around.label not in (around.key, "the document") else ""
+        name = ""
+        if around.label not in (around.key, "the document"):
+            name = around.label
         own = _named(set(around.words)) is not None or _statistic(set(around.words))
         if not name and around.key and around.parent is not None and around.place < 0 and not own:
             name = around.key

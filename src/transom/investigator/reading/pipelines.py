@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from transom.formats.release.outcomes import outcomes_of
-from transom.formats.release.quoting import derived, observe
-from transom.formats.release.shapes import Observation, Remark
-from transom.formats.release.tree import Node
-from transom.formats.release.words import Status, word_set, words
+from collections.abc import Sequence
+
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.outcomes import outcome_of, outcomes_of
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_set
 
 _WORST: tuple[Status, ...] = ("fail", "conditional", "pending", "progress", "skipped", "pass")
 _BY_END = word_set("success successful passed green good stable fail failed")
@@ -23,10 +25,15 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     found: list[Observation] = []
     remarks: list[Remark] = []
     stages = _stages(run)
+    remarks += [
+        Remark(kind="settled", text=f"{node.label} was read", locator=node.pointer)
+        for node in (*root.walk(),)
+        if node.place >= 0 and _STAGES & set(node.words) and isinstance(node.value, dict)
+    ]
     failed = [node for node, status in stages if status == "fail"]
     own, status = _status_of(run)
     if not certain:
-        text = "nothing tells which of several runs is the latest, and they ended differently"
+        text = "nothing tells which of several runs counts, and they ended differently"
         found.append(observe("pipeline.status", run, "conditional", label=text))
     elif own is not None and status is not None:
         found.append(observe("pipeline.status", own, status, label=_label(run), nature=run.nature))
@@ -66,11 +73,26 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     return found, remarks
 
 
+def is_pipeline(root: Node) -> bool:
+    """Return whether data has runs or stages with an outcome."""
+    if _stages(root):
+        return True
+    for node in root.walk():
+        named = _RUNS & set(node.words)
+        if named and any(_status_of(child)[1] for child in node.children):
+            return True
+    return False
+
+
 def _status_of(run: Node) -> tuple[Node | None, Status | None]:
     """Return a run's outcome, the worst that it states: `completed` beside `conclusion: failure`
     is a failure.
     """
-    return min(outcomes_of(run), key=lambda one: _WORST.index(one[1]), default=(None, None))
+    return min(
+        outcomes_of(run, is_past=run.place >= 0),
+        key=lambda one: _WORST.index(one[1]),
+        default=(None, None),
+    )
 
 
 def _label(run: Node) -> str:
@@ -79,13 +101,11 @@ def _label(run: Node) -> str:
         if isinstance(run.value, dict)
         else None
     )
-    return (
-        f"run {number.value}"
-        if number is not None
-        else run.label
-        if run.parent is not None
-        else "the pipeline"
-    )
+    if number is not None:
+        return f"run {number.value}"
+    if run.parent is not None:
+        return run.label
+    return "the pipeline"
 
 
 def _latest_run(root: Node) -> tuple[Node, bool]:
@@ -108,6 +128,8 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
             or (node.words and not _RUNS & set(node.words))
         ):
             continue
+        if len(_branches(runs)) > 1 and len({_ended(run) for run in _newest_of_each(runs)}) > 1:
+            return node, False
         if node.latest is not None:
             return node.children[node.latest], True
         if len({_ended(run) for run in runs}) == 1:
@@ -121,10 +143,37 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
     return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
 
 
+def _branch(run: Node) -> str:
+    branch = run.get("head_branch", "branch", "ref", "git_branch")
+    if branch is not None:
+        return str(branch.value)
+    return ""
+
+
+def _branches(runs: Sequence[Node]) -> set[str]:
+    return {_branch(run) for run in runs}
+
+
+def _newest_of_each(runs: Sequence[Node]) -> list[Node]:
+    """Return the newest run of each branch, since only one of them is released."""
+    newest = dict[str, Node]()
+    for run in runs:
+        parent = run.parent
+        latest = parent.latest_of(_branch_mates(run, runs)) if parent is not None else None
+        newest[_branch(run)] = latest or run
+    return list(newest.values())
+
+
+def _branch_mates(run: Node, runs: Sequence[Node]) -> list[Node]:
+    return [other for other in runs if _branch(other) == _branch(run)]
+
+
 def _ended(run: Node) -> Status | None:
     _, status = _status_of(run)
     if status is None and (stages := _stages(run)):
-        return "fail" if any(one == "fail" for _, one in stages) else "pass"
+        if any(one == "fail" for _, one in stages):
+            return "fail"
+        return "pass"
     return status
 
 
@@ -154,15 +203,29 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
     for node in run.walk() if isinstance(run.value, dict) else ():
         if node.parent is None or not _STAGES & set(node.words) or node.nature == "history":
             continue
+        if node.place >= 0 and isinstance(node.value, dict):
+            continue  # an entry of a list of stages, whose outcome was read with the list
         for child in node.children:
             if any(child.pointer.startswith(f"{one.pointer}/") for one, _ in found):
                 continue
             status = _status_of(child)[1] if isinstance(child.value, dict) else _leaf_status(child)
-            optional = child.get("allow_failure", "optional")
-            if status is not None and not (optional is not None and optional.value is True):
+            if status is not None and not _is_optional(child):
                 found.append((child, status))
     return found
 
 
+def _is_optional(stage: Node) -> bool:
+    """Return whether a stage, or the one that a value belongs to, may fail."""
+    around: Node | None = stage
+    while around is not None and around.place < 0 and around.parent is not None:
+        if isinstance(around.value, dict):
+            break
+        around = around.parent
+    flag = around.get("allow_failure", "optional", "continue_on_error") if around else None
+    return flag is not None and flag.value is True
+
+
 def _leaf_status(node: Node) -> Status | None:
-    return words().status_of(node.value) if isinstance(node.value, str) else None
+    if isinstance(node.value, str):
+        return outcome_of(node)
+    return None
