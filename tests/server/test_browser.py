@@ -34,35 +34,34 @@ def is_too_wide(page: object) -> bool:
 
 
 def test_a_person_answers_a_question_and_the_run_goes_on(folder: Path) -> None:
-    with served(folder) as server, chromium(server) as watched:
-        with watched.window() as page:
-            other = page.context.new_page()
-            other.goto(f"{server.url}/")
-            other.get_by_text("paused").wait_for()
-            other.get_by_role("link", name="Runs", exact=True).focus()
+    with served(folder) as server, chromium(server) as watched, watched.window() as page:
+        other = page.context.new_page()
+        other.goto(f"{server.url}/")
+        other.get_by_text("paused").wait_for()
+        other.get_by_role("link", name="Runs", exact=True).focus()
 
-            page.get_by_role("link", name="Waiting").click()
-            page.get_by_role("heading", name="Is Group Reservations ready").wait_for()
-            assert page.get_by_text("User acceptance testing passed").count()
-            page.get_by_label("READY", exact=True).check()
-            page.get_by_label("Your name").fill("Ann Lee")
-            page.get_by_label("Reason").fill("the pilot went well")
-            page.get_by_role("button", name="Answer").click()
-            page.get_by_text("continues").wait_for()
-            assert page.url == f"{server.url}/waiting"
+        page.get_by_role("link", name="Waiting").click()
+        page.get_by_role("heading", name="Is Group Reservations ready").wait_for()
+        assert page.get_by_text("User acceptance testing passed").count()
+        page.get_by_label("READY", exact=True).check()
+        page.get_by_label("Your name").fill("Ann Lee")
+        page.get_by_label("Reason").fill("the pilot went well")
+        page.get_by_role("button", name="Answer").click()
+        page.get_by_text("continues").wait_for()
+        assert page.url == f"{server.url}/waiting"
 
-            # The other tab follows by itself, and nothing moves the focus.
-            other.get_by_text("judged by Ann Lee (rules: NEEDS JUDGEMENT)").wait_for(timeout=60_000)
-            assert other.evaluate("document.activeElement.textContent") == "Runs"
-            page.get_by_role("link", name="See the run").click()
-            page.get_by_text("READY", exact=False).first.wait_for()
+        # The other tab follows by itself, and nothing moves the focus.
+        other.get_by_text("judged by Ann Lee (rules: NEEDS JUDGEMENT)").wait_for(timeout=60_000)
+        assert other.evaluate("document.activeElement.textContent") == "Runs"
+        page.get_by_role("link", name="See the run").click()
+        page.get_by_text("READY", exact=False).first.wait_for()
 
-            assert watched.trouble == []
-            # Ctrl-C with an open stream; that the server has gone is all that a page may say then.
-            began = time.monotonic()
-            server.interrupt()
-            server.process.wait(10)
-            assert time.monotonic() - began < 2
+        assert watched.trouble == []
+        # Ctrl-C with an open stream; that the server has gone is all that a page may say then.
+        began = time.monotonic()
+        server.interrupt()
+        server.process.wait(10)
+        assert time.monotonic() - began < 2
 
 
 def test_every_page_fits_a_phone_and_reads_without_scripts(folder: Path) -> None:
