@@ -5,7 +5,6 @@ that an item stays unchecked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 
 from transom.checklist.acceptance import (
@@ -18,7 +17,7 @@ from transom.checklist.acceptance import (
 from transom.checklist.item import load_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.verdict import VERDICT_FILE
-from transom.cli.history import RunRow, found_run
+from transom.cli.history import found_run
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -75,14 +74,3 @@ async def accept_caps(
     lines = [f"accepted by {entry['by']}: {entry['text']}" for entry in entries]
     lines.append(f"check the item again: transom check all {item.path}")
     return session.report({**document, KEY: entries, "item": str(item.path)}, *lines)
-
-
-def is_accepted(row: RunRow) -> bool:
-    """Return whether a run checks an item that a person accepts as unchecked today."""
-    if row.kind != "check":
-        return False
-    try:
-        accept = load_item(Path(str(row.inputs["item"]))).accept
-    except InputError:  # the item was moved or is being edited: its run still waits
-        return False
-    return accept is not None and date.today().isoformat() <= accept.until

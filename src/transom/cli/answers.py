@@ -21,9 +21,10 @@ from transom.checklist.pipeline import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
-from transom.cli.waiting import OpenQuestion
+from transom.cli.waiting import ask_on_terminal
 from transom.errors import InputError, TransomError
 from transom.runs import Run
+from transom.runs.open_questions import OpenQuestion
 
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
 _WAITS = 3  # the exit code where a person or a model is needed
@@ -202,7 +203,7 @@ async def with_interpretations(
 
 
 def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:
-    option = OpenQuestion((), "", "", question, tuple(options)).ask()
+    option = ask_on_terminal(OpenQuestion((), "", "", question, tuple(options)))
     return option, os.environ.get("USER", "")
 
 

@@ -25,6 +25,7 @@ from transom.runs.questions import (
     options_of,
 )
 from transom.runs.silence import SilenceWatch
+from transom.runs.summarising import STREAM, RunRow, Summariser
 from transom.store import Record, Store
 from transom.telemetry import Redactor, Telemetry
 
@@ -69,14 +70,15 @@ class RunHost:
     """
 
     def __init__(
-        self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry
+        self, row: RunRow, folder: Path, store: Store, chain: Chain, telemetry: Telemetry
     ) -> None:
-        self.id = run_id
+        self.id = row.id
         self.folder = folder
         self.store = store
         self.chain = chain
         self.telemetry = telemetry
-        self._stream = f"run/{run_id}"
+        self._stream = f"{STREAM}{row.id}"
+        self._summariser = Summariser(row)
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
         self.on_delta: OnDelta | None = None
@@ -115,7 +117,9 @@ class RunHost:
             self._resubmit_refused()
         self._appends += 1
         try:
-            position = await self.store.append(self._stream, kind, data, sync=sync)
+            position = await self.store.append(
+                self._stream, kind, data, sync=sync, summarise=self._summariser
+            )
             self._apply(position, kind, data)
             if self._pending:
                 await self._wait_for_pending()
@@ -136,7 +140,7 @@ class RunHost:
         raises the error, and the one after that tries the write again. So it is for records that
         may be lost together with all later ones, and of kinds that may be applied twice.
         """
-        position = self.store.append_soon(self._stream, kind, data)
+        position = self._hand_over(kind, data)
         self._pending.append(_PendingRecord(kind, data, position))
         apply(self.state, kind, data)
 
@@ -179,7 +183,10 @@ class RunHost:
         """Hand pending records that the store refused to it again, before any later record."""
         for record in self._pending:
             if record.position.done() and record.position.exception():
-                record.position = self.store.append_soon(self._stream, record.kind, record.data)
+                record.position = self._hand_over(record.kind, record.data)
+
+    def _hand_over(self, kind: str, data: dict[str, Any]) -> Future[int]:
+        return self.store.append_soon(self._stream, kind, data, summarise=self._summariser)
 
     async def _wait_for_pending(self) -> None:
         while self._pending:
