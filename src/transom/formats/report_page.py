@@ -96,17 +96,30 @@ def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a te
     return text
 
 
-def text_of(part: Part, style: Style = plain) -> str:
+def text_of(part: Part, style: Style = plain, *, folded: bool = False) -> str:
     """Return a part as text with a final newline: the verdict first, each section below a blank
     line.
+
+    Args:
+        part: the part.
+        style: colours a text.
+        folded: whether closed sections of good entries are counted only.
     """
-    return "\n".join(_lines(part, style)) + "\n"
+    return "\n".join(_lines(part, style, folded)) + "\n"
 
 
-def _lines(part: Part, style: Style) -> Iterator[str]:
+def _lines(part: Part, style: Style, folded: bool) -> Iterator[str]:
     yield "  ".join(filter(None, (style(part.tone, part.verdict), part.title, part.lead)))
     for section in part.sections:
         count = len(section.entries)
+        if (
+            folded
+            and section.closed
+            and count
+            and all(entry.tone == "pass" for entry in section.entries)
+        ):
+            yield f"\n{section.title} ({count}): listed with -v"
+            continue
         if section.title:
             yield f"\n{section.title}" + (f" ({count})" if count else "")
         for entry in section.entries[:SHOWN]:

@@ -257,13 +257,16 @@ class Verdict(Shape):
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
         """Entries by the word for them, the gravest first; what a forbidding item found is a
-        violation.
+        violation. An entry that was read and has another value than it must have is violated;
+        missing is only what was not read.
         """
+        absent = [one for one in self.missing_items if not _is_found(one)]
         return {
             "violations": tuple(
                 one for one in (*self.missing_items, *self.extra_items) if _is_found(one)
             ),
-            "missing": tuple(one for one in self.missing_items if not _is_found(one)),
+            "violated": tuple(one for one in absent if _has_wrong_value(one)),
+            "missing": tuple(one for one in absent if not _has_wrong_value(one)),
             "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
             "known": self.known_items,
             "waived": self.waived,
@@ -311,6 +314,19 @@ def _is_found(one: CheckedItem) -> bool:
     as it should be.
     """
     return one.mode == "forbid" and one.line_number is not None
+
+
+def _has_wrong_value(one: CheckedItem) -> bool:
+    """Whether an entry was read and its value is not as the item demands. The reason then begins
+    with the field that was compared; the reason of a missing entry names a field without a value,
+    or none.
+    """
+    path, _, _ = one.reason.partition(" is ")
+    category, _, field = path.partition(".")
+    fields = one.parsed_fields.get(category)
+    value = fields.get(field) if isinstance(fields, dict) else None
+    is_empty = value is None or (isinstance(value, str) and not value.strip())
+    return one.line_number is not None and not is_empty
 
 
 class Verdicts(Shape):
