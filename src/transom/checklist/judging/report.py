@@ -106,17 +106,17 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
     """Yield the number of entries of each kind, with its word."""
     by_word = verdict.entries
     violated = by_word["violated"]
-    rules = {one.id for one in violated}
+    rules = {entry.id for entry in violated}
     # What holds of the same rules is told with the entries that do not: `1 of 180 violated`.
-    beside = [one for one in by_word["found"] if one.id in rules]
+    holding = [entry for entry in by_word["found"] if entry.id in rules]
     for word in ("holds", "found", "violations", "violated", "missing", "not wanted", "known"):
         count = len(by_word[word])
         if word == "found":
-            count -= len(beside)
+            count -= len(holding)
         if not count:
             continue
         if word == "violated":
-            yield f"{count} of {count + len(beside)} violated"
+            yield f"{count} of {count + len(holding)} violated"
         else:
             yield f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
     if by_word["waived"]:
