@@ -89,6 +89,8 @@ SHAPES = (
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
     Shape("transom.trouble/1", "transom.evidence.vocabulary:Vocabulary", mode="validation"),
+    Shape("transom.claims/1", "transom.checklist.claims.claim_data:ClaimsFile", mode="validation"),
+    Shape("transom.narrowing/1", "transom.checklist.narrowing:NarrowingNames", mode="validation"),
     Shape(
         "transom.report_format/1",
         "transom.formats.reports.report_format:ReportFormat",

@@ -23,11 +23,11 @@ from transom.formats.yaml_models import validate_yaml
 NarrowingFacet = Literal["tool", "stage", "corner"]
 NARROWING_FACETS: Final[tuple[NarrowingFacet, ...]] = ("tool", "stage", "corner")
 _FILE: Final = Path(__file__).with_name("narrowing.yaml")
-# A process corner with its voltage or temperature, such as `ss_n40C_1v28`.
+# A process corner with its voltage or temperature, such as `ss_m25C_0v81`.
 _PVT: Final = re.compile(r"(?<![A-Za-z0-9])(?:ss|tt|ff|sf|fs)_[\w.]*\d\w*", re.IGNORECASE)
 
 
-class _Names(BaseModel):
+class NarrowingNames(BaseModel):
     """The shape of `narrowing.yaml`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,7 +55,7 @@ class NarrowingWord:
 @lru_cache(maxsize=1)
 def _groups() -> dict[NarrowingFacet, tuple[tuple[str, ...], ...]]:
     """Return the groups of names that mean the same, by facet."""
-    names = validate_yaml(_Names, load_yaml(_FILE))
+    names = validate_yaml(NarrowingNames, load_yaml(_FILE))
     return {"tool": names.tool, "stage": names.stage, "corner": names.corner}
 
 
