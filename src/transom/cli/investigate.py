@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -209,13 +209,19 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:
     """Judge and print the first four features of the examples, each for its next stage."""
-    quiet, data, found = replace(session, verbosity=-1), examples / "incoming_data", []
+    data = examples / "incoming_data"
+    investigations: list[Investigation] = []
     for feature in DataFolder(data).features[:4]:
+        question = f"Is {feature.summary} ready for its next stage?"
         options = InvestigateOptions(data=data, as_of="2026-09-20")
-        inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
+        # As if its command had been given: a person may answer, and resume the run.
+        entry: dict[str, Any] = {"command": KIND, "cwd": str(session.cwd)}
+        entry["given"] = {"question": question, "data": str(data), "as_of": options.as_of}
+        quiet = replace(session, verbosity=-1, entry=entry)
+        inquiry = inquiry_of(quiet, question, options)
         async with opened_run(quiet, inquiry, options) as run:
             one, _ = await answered(run, inquiry)
-        found.append(one)
+        investigations.append(one)
         unmet = [
             row.name
             for row in one.criteria
@@ -230,4 +236,4 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
     session.tell(
         '  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data'
     )
-    return found
+    return investigations

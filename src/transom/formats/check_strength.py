@@ -14,7 +14,8 @@ EXACT, LIMIT, SOME, NOTHING = 3, 2, 1, 0
 of a type, true, or not one value. Nothing: it always holds."""
 
 _EXACT_CALLS = re.compile(
-    r"(?:assert\w*(?:equals?|_with)|assertIs|assert(?:Raises|Warns)\w*|raises|warns)",
+    r"(?<!\w)_*assert(?:_?equals?|Is|Count_?Equal|Raises\w*|Warns\w*|\w*Equal|_array_equal|_called\w*_with"
+    r"|_frame_equal|_series_equal)$|raises$|warns$",
     re.IGNORECASE,
 )
 _NEAR_CALLS = re.compile(
@@ -89,7 +90,7 @@ def _of_call(node: ast.Call) -> int:
         return max(_of_value(first), SOME) if not isinstance(first, ast.Constant) else NOTHING
     if _NEAR_CALLS.search(name):
         return LIMIT
-    if _EXACT_CALLS.fullmatch(name) and "Not" not in name:
+    if _EXACT_CALLS.search(name) and "Not" not in name:
         names = [inner for inner in ast.walk(first or node) if isinstance(inner, ast.Name)]
         kinds = {inner.id for inner in names}
         if re.search("raises|warns", name, re.IGNORECASE) and _ANY_ERROR.intersection(kinds):
@@ -108,7 +109,7 @@ def _allowed(node: ast.AST) -> float:
         return 0.0
     name = ast.unparse(node.func).rpartition(".")[2]
     options: Mapping[str, ast.expr] = {word.arg: word.value for word in node.keywords if word.arg}
-    stated = [value for key in sorted(_TOLERANCES & {*options}) if (value := _number(options[key]))]
+    stated = [value for key in _TOLERANCES & options.keys() if (value := _number(options[key]))]
     if stated:
         return max(stated)
     if name == "approx":

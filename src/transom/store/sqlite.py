@@ -176,6 +176,7 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> None:
             rows = connection.execute(_READ, (stream, 0)).fetchall()
             records = [self._record(seq, stream, *columns) for seq, *columns in rows]
+            # The write lock is held, so no record can come in between.
             if summary := summarise_records(records, summarise):
                 write_summary(connection, summary)
 

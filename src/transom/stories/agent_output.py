@@ -29,15 +29,13 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _UNTIL = re.compile(
-    r"(?:resets?|try again|retry|available again|renews?)\s{0,3}(?:at|in|after|on|:)?\s{0,3}"
+    r"(?:resets?|try again|retry|available again|renews?)\s*+(?:at|in|after|on|:)?+\s*+"
     r"([^.|\n\"]{1,60})"
     r"|limit reached\|(\d{9,13})",
     re.IGNORECASE,
 )
 _AIDER_COST = re.compile(r"\$(\d+(?:\.\d+)?) session")
-_AIDER_TOKENS = re.compile(
-    r"Tokens:\s{0,3}([\d.]{1,12}k?) sent,[^\n]{0,80}?([\d.]{1,12}k?) received", re.IGNORECASE
-)
+_AIDER_TOKENS = re.compile(r"Tokens:\s*([\d.]+k?) sent,.{0,200}?([\d.]+k?) received", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

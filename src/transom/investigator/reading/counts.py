@@ -186,7 +186,9 @@ def _groups(root: Node) -> list[Group]:
             if isinstance(child.value, dict | list)
         ]
         depth += 1
-    return found
+    # Beside the counts of a whole run, a key such as `failed_checks` counts something else.
+    whole = [group for group in found if len(group.counts) > 1]
+    return whole or found
 
 
 def _group(node: Node, depth: int) -> Group | None:
