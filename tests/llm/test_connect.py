@@ -387,4 +387,4 @@ async def test_one_key_has_one_limit_however_its_variable_came_to_be_looked_at()
         settings = OpenAISettings(key_variable=variable, requests_per_minute=5)
         provider = connect("openai:gpt-5", settings, environ=environ, store=store)
         await provider._bucket.take(1)
-    assert len(store._held) == 2
+    assert len(store._values) == 2

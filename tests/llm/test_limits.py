@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from transom.canonical import Json
 from transom.errors import RequestRefused
 from transom.llm import limits
-from transom.llm.limits import TABLE, Limits, Memory, Taken
+from transom.llm.limits import TABLE, Limits, Memory, Reservation
 from transom.store import SqliteStore
 
 PERIOD = 0.3
@@ -181,7 +181,7 @@ def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
     now[0] += 11
     for thread in threads:
         thread.join(30)
-    assert [type(one) for one in ended] == [Taken] * 6
+    assert [type(one) for one in ended] == [Reservation] * 6
 
 
 async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:

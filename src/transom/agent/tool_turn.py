@@ -42,9 +42,9 @@ def call_batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list
     repeats: list[int] = []
     requested: set[str] = set()
     for number in numbers:
-        batch = repeats if calls[number].wanted in requested else first
+        batch = repeats if calls[number].content_key in requested else first
         batch.append(number)
-        requested.add(calls[number].wanted)
+        requested.add(calls[number].content_key)
     return [first, repeats] if repeats else [first]
 
 
@@ -203,7 +203,10 @@ class ToolTurn:
             if len(self._calls) > 1:
                 for other, outcome in self._state.results.items():
                     other_call = self._calls[other]
-                    if other_call.wanted == call.wanted and not outcome["result"]["is_error"]:
+                    if (
+                        other_call.content_key == call.content_key
+                        and not outcome["result"]["is_error"]
+                    ):
                         return made_beside(call, other_call)
         if not tool.needs_approval:
             return None

@@ -34,13 +34,14 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        one, two = self.cost, other.cost
+        # A call of unknown cost adds nothing to the sum of the reported ones.
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
-            two if one is None else one if two is None else one + two,
+            sum(costs) if costs else None,
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -50,7 +51,9 @@ class Usage:
             "cached_tokens": self.cached_tokens,
             "cache_write_tokens": self.cache_write_tokens,
         }
-        return data if self.cost is None else {**data, "cost": self.cost}
+        if self.cost is not None:
+            data["cost"] = self.cost
+        return data
 
 
 @dataclass(frozen=True)
@@ -102,4 +105,7 @@ class Reply:
             "by": self.by,
             "answered_from": [source.to_json() for source in self.answered_from],
         }
-        return data if self.egress == "any" else {**data, "egress": self.egress}
+        # Left out by default, so that replies journaled before this mark existed stay the same.
+        if self.egress != "any":
+            data["egress"] = self.egress
+        return data
