@@ -22,8 +22,8 @@ from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace
 from transom.runs.tool_calls import HandlerScope, Interruption
 from transom.tools.answers import (
-    again,
     done_before,
+    earlier_outcome,
     made_beside,
     refused,
     stopped_while_running,
@@ -199,7 +199,7 @@ class ToolTurn:
         if tool.effect == "pure" and not tool.fresh:
             earlier_result = self._session.index.earlier_result(call)
             if earlier_result:
-                return again(call, earlier_result)
+                return earlier_outcome(call, earlier_result)
             if len(self._calls) > 1:
                 for other, outcome in self._state.results.items():
                     other_call = self._calls[other]
