@@ -1,6 +1,4 @@
-"""The parent's side of the frames described in `child.py`. Replies are untrusted: parsed,
-bounded, checked.
-"""
+"""The parent's side of the frames described in `child.py`. Replies are untrusted, so checked."""
 
 from __future__ import annotations
 
@@ -58,6 +56,7 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
         ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or
             a text that is not valid Unicode.
     """
+    # Counted before parsing, which is where the memory would be spent.
     if data.count(b",") > _MOST_VALUES:
         raise ValueError(f"the reply holds more than {_MOST_VALUES} values")
     try:
@@ -79,24 +78,26 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
 
 def one_line(text: str) -> str:
     """Make untrusted text fit for an error message: one bounded line without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text[:_MESSAGE_CHARS]).strip()
+    characters = [
+        character if character.isprintable() else " " for character in text[:_MESSAGE_CHARS]
+    ]
+    return "".join(characters).strip()
 
 
 def _check_values(value: object) -> None:
-    """Check depth and texts level by level, since deeply nested lists are expensive for
-    recursive code.
-    """
+    """Check depth and texts; ValueError if a value is too deep, or a text is not valid Unicode."""
+    # Level by level, since deeply nested lists are expensive for recursive code.
     level = [value]
     for _ in range(_MOST_LEVELS):
         below: list[object] = []
-        for one in level:
-            if isinstance(one, dict):
-                below += one
-                below += one.values()
-            elif isinstance(one, list):
-                below += one
-            elif isinstance(one, str) and not one.isascii():
-                one.encode()  # raises for a lone surrogate, which cannot be printed or stored
+        for part in level:
+            if isinstance(part, dict):
+                below += part
+                below += part.values()
+            elif isinstance(part, list):
+                below += part
+            elif isinstance(part, str) and not part.isascii():
+                part.encode()  # raises for a lone surrogate, which cannot be printed or stored
         if not below:
             return
         level = below

@@ -145,7 +145,8 @@ class McpServer:
             ToolError: the server cannot be used, or the terms name a tool that it does not have.
         """
         try:
-            import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
+            # Only to see whether it is installed.
+            import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
         except ImportError as error:
             raise ToolError(
                 "tools of MCP servers need the extra mcp", hint=install_hint("mcp")

@@ -149,7 +149,9 @@ class ServerConnection:
 async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     """Connect with these headers. The library follows no redirect to another server with them."""
     import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-    from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+    from mcp.client.streamable_http import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        streamable_http_client,
+    )
 
     client = httpx2.AsyncClient(
         headers=headers,
@@ -173,6 +175,8 @@ def _is_refusal(error: Exception) -> bool:
     """Whether the server rejected the arguments: of this answer alone it is known that nothing
     was done.
     """
-    from mcp_types import INVALID_PARAMS  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+    from mcp_types import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        INVALID_PARAMS,
+    )
 
     return getattr(error, "code", None) == INVALID_PARAMS
