@@ -54,7 +54,7 @@ class Frame:
         return cls(blocks, limit, limits, sizes, _size_of_parts(sizes), empty)
 
 
-class Part:
+class WindowPart:
     """A part of a window that gives room when the window is full.
 
     The conversation gives by being folded. Any other part gives whole blocks, the last one first.
@@ -191,15 +191,15 @@ class WindowFitter:
     def _fits(self) -> bool:
         return self._tokens.at_most(self.size) <= self._frame.limit
 
-    def _part(self, name: ShareName) -> Part:
+    def _part(self, name: ShareName) -> WindowPart:
         """Return a part as it is now, with the blocks that it may give."""
         limit, size = self._frame.limits[name], self._sizes[name]
         if name == "conversation":
-            return Part(name, limit, size, [], self.history)
+            return WindowPart(name, limit, size, [], self.history)
         blocks = [block for block in self._blocks if share_of(block) == name and _may_go(block)]
-        return Part(name, limit, size, blocks)
+        return WindowPart(name, limit, size, blocks)
 
-    def _take_part(self, part: Part) -> None:
+    def _take_part(self, part: WindowPart) -> None:
         """Take over what a part gave."""
         if part.history is not None:
             self._take_history(part.history)

@@ -56,6 +56,7 @@ async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> S
     async def ask(
         current_stage: Stage, rubric: list[Json], question: Json, answer: Json, egress: Egress
     ) -> Marks:
+        # The marks name criteria by their numbers.
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(rubric, 1))
         blocks = [
             Block("question", pretty_json(question), trust="untrusted"),

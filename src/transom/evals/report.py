@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from transom.evals.document import Comparison, Evaluation, ScenarioRow, Summary
 from transom.formats.junit_report import JUnitCase, Result, junit_report
 
+# A terminal has room for so many reasons of a scenario; the JSON has all of them.
 _SHOWN = 3
 
 Tone = Callable[[str, str], str]

@@ -13,7 +13,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Change:
+class PairedChange:
     """The mean of paired differences (new minus old), and its certainty.
 
     Attributes:
@@ -30,7 +30,7 @@ class Change:
     detectable: float
 
 
-def paired_change(differences: Sequence[float], resolution: float) -> Change:
+def paired_change(differences: Sequence[float], resolution: float) -> PairedChange:
     """Compute the paired t statistics of at least two differences.
 
     Args:
@@ -53,7 +53,7 @@ def paired_change(differences: Sequence[float], resolution: float) -> Change:
         p = 0.5 if mean < _ROUNDING else 1.0
     smallest_error = max(error, resolution / count)
     detectable = (width + t_quantile(POWER, freedom)) * smallest_error
-    return Change(mean, mean - width * error, mean + width * error, p, detectable)
+    return PairedChange(mean, mean - width * error, mean + width * error, p, detectable)
 
 
 def holm(p_values: Mapping[str, float], level: float) -> list[str]:

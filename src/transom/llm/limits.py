@@ -37,7 +37,7 @@ class RateLimitStore(Protocol):
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool: ...
 
 
-class Memory:
+class MemoryLimitStore:
     """A store that dies with the process."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Memory:
             return True
 
 
-PROCESS = Memory()
+PROCESS = MemoryLimitStore()
 """Spending of this process outside any workspace, all agents together: a server does not
 distinguish them.
 """
@@ -156,7 +156,7 @@ class Bucket:
     ) -> None:
         self._name = name
         self._limits = limits
-        self._store = Memory() if store is None else store
+        self._store = MemoryLimitStore() if store is None else store
         self._slot_seconds = period / _SLOTS
         self._grace = int(grace / self._slot_seconds)
         self._clock = clock

@@ -16,7 +16,7 @@ _MOST_LEVELS = 32
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerReply:
     """A reply with checked form; `value` is unchecked JSON of the code."""
 
     ok: bool
@@ -37,7 +37,7 @@ def frame_head(call_id: str, header: Mapping[str, object], body_length: int) -> 
     return struct.pack(">IQ", len(data), body_length) + data
 
 
-def parse_reply(data: bytes, call_id: str) -> tuple[Answer, bytes]:
+def parse_reply(data: bytes, call_id: str) -> tuple[WorkerReply, bytes]:
     """Parse the first reply in `data`; returns it and the rest.
 
     Raises:
@@ -49,7 +49,7 @@ def parse_reply(data: bytes, call_id: str) -> tuple[Answer, bytes]:
     return parse_payload(data[4 : 4 + length], call_id), data[4 + length :]
 
 
-def parse_payload(data: bytes, call_id: str) -> Answer:
+def parse_payload(data: bytes, call_id: str) -> WorkerReply:
     """Parse a reply without its length.
 
     Raises:
@@ -67,11 +67,11 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
     if not isinstance(reply, dict) or reply.get("id") != call_id:
         raise ValueError("the reply does not answer the call")
     if reply.get("ok") is True and "value" in reply:
-        return Answer(ok=True, value=reply["value"])
+        return WorkerReply(ok=True, value=reply["value"])
     kind, message, line = reply.get("kind"), reply.get("message"), reply.get("line")
     if reply.get("ok") is not False or not isinstance(kind, str) or not isinstance(message, str):
         raise ValueError("the reply has the wrong shape")
-    return Answer(
+    return WorkerReply(
         ok=False, kind=kind, message=one_line(message), line=line if type(line) is int else None
     )
 

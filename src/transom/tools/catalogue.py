@@ -19,7 +19,7 @@ _LIST_AGAIN = "name a file as a result of list_available_files or named_files do
 
 
 @dataclass(frozen=True)
-class Places:
+class ReadablePlaces:
     """The folders and files that a session may read.
 
     Attributes:
@@ -50,7 +50,7 @@ class Catalogue:
         discovery_first: whether only discovered files may be read.
     """
 
-    def __init__(self, places: Places, *, discovery_first: bool = True) -> None:
+    def __init__(self, places: ReadablePlaces, *, discovery_first: bool = True) -> None:
         self._places = places
         self._discovery_first = discovery_first
         self._files: dict[str, Path] = {}

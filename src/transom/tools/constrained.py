@@ -17,9 +17,9 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import ToolRefused
-from transom.tools.catalogue import Catalogue, Places
+from transom.tools.catalogue import Catalogue, ReadablePlaces
 from transom.tools.definition import Arguments, ToolDefinition, ToolLimits, ToolReturn
-from transom.tools.excerpts import Count, Match, Slice, cut_out, search
+from transom.tools.excerpts import KeywordCount, KeywordMatch, Slice, cut_out, search
 from transom.tools.file_specs import HEADER, LIST, RANGE, SEARCH
 from transom.tools.files import discover, file_type, fits, real_path, under
 
@@ -51,7 +51,10 @@ class FileSession:
     """The file tools of one role, and the bytes that they have spent."""
 
     def __init__(
-        self, places: Places, limits: FileLimits | None = None, known_files: Iterable[Path] = ()
+        self,
+        places: ReadablePlaces,
+        limits: FileLimits | None = None,
+        known_files: Iterable[Path] = (),
     ) -> None:
         """Make a session; `known_files` are those that the role was told of."""
         self._places = places
@@ -208,8 +211,8 @@ class FileSession:
             raise self._quota()
         return part
 
-    def _affordable(self, matches: Sequence[Match]) -> tuple[list[Match], int]:
-        affordable: list[Match] = []
+    def _affordable(self, matches: Sequence[KeywordMatch]) -> tuple[list[KeywordMatch], int]:
+        affordable: list[KeywordMatch] = []
         spent = 0
         for match in matches:
             cost = len(match.content.encode())
@@ -272,7 +275,7 @@ def _note(spent: int, files: Mapping[str, Path], written: Mapping[str, str] | No
     }
 
 
-def _left_out(counts: Mapping[str, Count], matches: Sequence[Match]) -> Json:
+def _left_out(counts: Mapping[str, KeywordCount], matches: Sequence[KeywordMatch]) -> Json:
     """Return how many matches of each keyword are left out, and the lines of the first of them."""
     rows: list[Json] = []
     for keyword, count in counts.items():

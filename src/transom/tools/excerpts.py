@@ -38,7 +38,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Match:
+class KeywordMatch:
     """A line that holds a keyword, with its number and as many neighbours as fit."""
 
     keyword: str
@@ -47,7 +47,7 @@ class Match:
 
 
 @dataclass
-class Count:
+class KeywordCount:
     """The number of lines that hold a keyword, and the numbers of the first of them."""
 
     lines: int = 0
@@ -64,7 +64,7 @@ class _Hit:
     before: tuple[str, ...]
     after: list[str] = field(default_factory=list)
 
-    def match(self, characters: int) -> Match:
+    def match(self, characters: int) -> KeywordMatch:
         """Return the line with its nearest neighbours on both sides, as many as fit."""
         lines = deque([self.line])
         # In turn from both sides, nearest first. A side ends with its first line that is too long,
@@ -78,7 +78,7 @@ class _Hit:
                     add(side.pop())
                 else:
                     side.clear()
-        return Match(self.keyword, self.line_number, "\n".join(lines))
+        return KeywordMatch(self.keyword, self.line_number, "\n".join(lines))
 
 
 def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characters: int) -> Slice:
@@ -105,7 +105,7 @@ def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characte
 
 def search(
     path: Path, keywords: Sequence[str], *, context: int, max_matches: int, characters: int
-) -> tuple[list[Match], dict[str, Count]]:
+) -> tuple[list[KeywordMatch], dict[str, KeywordCount]]:
     """Return the first matches of each keyword, keyword by keyword, and the count of each.
 
     Args:
@@ -119,7 +119,7 @@ def search(
         InputError: the file cannot be read.
     """
     hits: dict[str, list[_Hit]] = {keyword: [] for keyword in keywords}
-    counts = {keyword: Count() for keyword in hits}
+    counts = {keyword: KeywordCount() for keyword in hits}
     recent: deque[str] = deque(maxlen=context)
     # Hits whose following lines are still to come.
     open_hits: list[_Hit] = []

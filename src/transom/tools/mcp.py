@@ -19,7 +19,7 @@ from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
-from transom.tools.mcp_connection import Refused, Server, ServerConnection, Unanswered, first
+from transom.tools.mcp_connection import CallInDoubt, Refused, Server, ServerConnection, first
 from transom.tools.schema import AT_THE_TOP
 
 _URLS = ("http://", "https://")
@@ -222,7 +222,7 @@ class McpServer:
                 result = await self._connection.ask(
                     lambda client: client.call_tool(name, arguments)
                 )
-            except Unanswered as error:
+            except CallInDoubt as error:
                 advice = _REPEATED.get(effect, "the same call may be made again")
                 problem = f"the MCP server failed: {self._error_line(error)}"
                 hint = f"the call may have been carried out or not; {advice}"

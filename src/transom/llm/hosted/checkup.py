@@ -28,7 +28,7 @@ _PING = ToolSpec("ping", "Answers a ping.", _WORD)
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckupRow:
     """A request that was tried, and its outcome.
 
     Attributes:
@@ -75,7 +75,7 @@ _TRIALS = (
 )
 
 
-async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[Row]:
+async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[CheckupRow]:
     """Try a server's abilities, and yield each outcome as soon as it is known.
 
     Args:
@@ -86,7 +86,7 @@ async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[Row]:
         yield await _try(name, make(stream), request)
 
 
-async def _try(name: str, provider: Provider, request: Request) -> Row:
+async def _try(name: str, provider: Provider, request: Request) -> CheckupRow:
     start = time.monotonic()
     pieces: list[Delta] = []
     try:
@@ -96,11 +96,11 @@ async def _try(name: str, provider: Provider, request: Request) -> Row:
         if request is _COUNT:
             says += f", in pieces: {sum(isinstance(piece, Text) for piece in pieces)}"
     except (ProviderError, ReplyError) as error:
-        return Row(name, "failed", str(error), time.monotonic() - start, _summary_of(error))
+        return CheckupRow(name, "failed", str(error), time.monotonic() - start, _summary_of(error))
     finally:
         if close := getattr(provider, "aclose", None):
             await close()
-    return Row(name, "ok", says, time.monotonic() - start)
+    return CheckupRow(name, "ok", says, time.monotonic() - start)
 
 
 def _summary_of(error: ProviderError | ReplyError) -> str:
