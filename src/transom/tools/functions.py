@@ -102,8 +102,9 @@ def _tool_of(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
         values = model.model_validate(arguments)
         # The function fills in its own defaults, which may be no JSON.
         typed = {}
-        for field in values.model_fields_set:
-            typed[parameter_names[field]] = getattr(values, field)
+        for field, parameter_name in parameter_names.items():
+            if field in values.model_fields_set:
+                typed[parameter_name] = getattr(values, field)
         return typed
 
     async def handle_async(arguments: Arguments) -> Any:
