@@ -1,8 +1,8 @@
-"""Draws `docs/settings.md`: every key with its type, default and meaning, from
+"""Draw `docs/settings.md`: every key with its type, default and meaning, from
 `transom/config/model.py`.
 
-python -m scripts.draw_settings            writes
-python -m scripts.draw_settings --check    exit 1 where the page is out of date
+python -m scripts.draw_settings            write the page
+python -m scripts.draw_settings --check    exit 1 if the page is out of date
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_origin
 
@@ -23,8 +24,6 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 HEAD = """\
 # Settings
 
-Written by `python -m scripts.draw_settings`; a test fails where it is out of date.
-
 Transom reads each setting from the command line, then from an environment variable, then from
 `transom.yaml` in the current folder or a folder above it, and otherwise uses the default. To get
 the variable of a key, write it in capitals after `TRANSOM_`, with `__` for each full stop:
@@ -32,72 +31,121 @@ the variable of a key, write it in capitals after `TRANSOM_`, with `__` for each
 Relative paths start at the folder of the file.
 `transom doctor` shows each setting and where it comes from.
 
+Sections with the same keys share one table, which names the keys without their section. This page
+is written by `python -m scripts.draw_settings`.
 """
+TABLE_HEAD = ["| key | type | default | meaning |", "|---|---|---|---|"]
+TYPE_NAMES: dict[object, str] = {
+    Path: "path",
+    str: "text",
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+}
 
 
-def rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
-    """Key, type, default and meaning of each setting, in the order of the model."""
-    told = meanings(model)
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from rows(kind, f"{prefix}{name}.")
+@dataclass(frozen=True)
+class SettingRow:
+    """A row of a table: a key without its section, and what the model says of it."""
+
+    key: str
+    type: str
+    default: str
+    meaning: str
+
+    def line(self, section: str) -> str:
+        """Return the row as Markdown, with the section's name before the key if there is one."""
+        key = f"{section}.{self.key}" if section else self.key
+        default = f"`{self.default}`" if self.default else ""
+        meaning = self.meaning.replace("|", "&#124;")
+        return f"| `{key}` | {self.type} | {default} | {meaning} |"
+
+
+def sections(model: type[BaseModel], name: str = "") -> Iterator[tuple[str, list[SettingRow]]]:
+    """Yield each section with its rows, in the order of the model; the top level has no name."""
+    meanings = documented_meanings(model)
+    rows = []
+    nested = []
+    for key, field in model.model_fields.items():
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            nested.append((key, annotation))
             continue
         default = field.get_default(call_default_factory=True)
-        shown = (
-            ""
-            if default is None or default == ()
-            else str(list(default) if isinstance(default, tuple) else default)
+        rows.append(
+            SettingRow(key, type_name(annotation), default_text(default), meanings.get(key, ""))
         )
-        yield prefix + name, type_of(kind), shown, told.get(name, "")
+    if rows:
+        yield name, rows
+    for key, section in nested:
+        yield from sections(section, f"{name}.{key}" if name else key)
 
 
-def meanings(model: type[BaseModel]) -> dict[str, str]:
-    """What the docstring's `Attributes` say of each name, in one line."""
-    found: dict[str, str] = {}
+def default_text(default: object) -> str:
+    """Return a default as the page shows it; nothing for None and an empty list."""
+    if default is None or default == ():
+        return ""
+    if isinstance(default, tuple):
+        return str(list(default))
+    return str(default)
+
+
+def documented_meanings(model: type[BaseModel]) -> dict[str, str]:
+    """Return the meaning of each field, in one line, from the `Attributes` of the docstrings."""
+    meanings: dict[str, str] = {}
+    # A subclass documents only the fields that it adds.
     for kind in reversed(model.__mro__):
-        text = inspect.cleandoc(vars(kind).get("__doc__") or "").partition("Attributes:\n")[2]
-        for part in re.split(r"\n(?= {4}\w)", text):
-            names, _, says = part.strip().partition(":")
-            found |= dict.fromkeys(names.split(", "), " ".join(says.split()))
-    return found
+        docstring = inspect.cleandoc(vars(kind).get("__doc__") or "")
+        attributes = docstring.partition("Attributes:\n")[2]
+        for entry in re.split(r"\n(?= {4}\w)", attributes):
+            names, _, meaning = entry.strip().partition(":")
+            for name in names.split(", "):
+                meanings[name] = " ".join(meaning.split())
+    return meanings
 
 
-def type_of(kind: object) -> str:
-    """In plain words."""
-    origin, parts = (
-        get_origin(kind),
-        [one for one in get_args(kind) if one not in (type(None), Ellipsis)],
-    )
+def type_name(annotation: object) -> str:
+    """Return the plain words for the type of a field."""
+    origin = get_origin(annotation)
+    parts = [part for part in get_args(annotation) if part not in (type(None), Ellipsis)]
     if origin is Literal:
-        return ", ".join(f"`{one}`" for one in parts)
+        return ", ".join(f"`{part}`" for part in parts)
     if origin is Annotated:
-        return type_of(parts[0])
+        return type_name(parts[0])
     if origin is tuple:
-        return f"list of {type_of(parts[0])}s"
-    if parts:  # something or nothing
-        return " or ".join(map(type_of, parts))
-    known = {Path: "path", str: "text", int: "whole number", float: "number", bool: "true or false"}
-    return next((word for one, word in known.items() if kind is one), "list of paths")
+        return f"list of {type_name(parts[0])}s"
+    if parts:
+        return " or ".join(type_name(part) for part in parts)
+    # `paths.knowledge_dirs` has a type of its own, which also takes one path.
+    return TYPE_NAMES.get(annotation, "list of paths")
+
+
+def tables() -> list[tuple[list[str], list[SettingRow]]]:
+    """Return the tables of the page: the names of the sections that share it, and its rows."""
+    tables: list[tuple[list[str], list[SettingRow]]] = []
+    for name, rows in sections(Settings):
+        for names, shared_rows in tables:
+            if rows == shared_rows:
+                names.append(name)
+                break
+        else:
+            tables.append(([name], rows))
+    return tables
 
 
 def page() -> str:
-    """The whole page, a table for each section."""
+    """Return the text of the page."""
     lines = [HEAD.format(example=variable_of("execution.max_iterations")).rstrip("\n")]
-    last = None
-    for key, kind, default, says in rows(Settings):
-        section = key.rpartition(".")[0]
-        if section != last:
-            lines += ["", f"## `{section}`" if section else "## At the left edge", ""]
-            lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-            last = section
-        shown = f"`{default}`" if default else ""
-        lines.append(f"| `{key}` | {kind} | {shown} | {says.replace('|', '&#124;')} |")
+    for names, rows in tables():
+        title = ", ".join(f"`{name}`" for name in names) if names[0] else "Top level"
+        lines += ["", f"## {title}", "", *TABLE_HEAD]
+        section = names[0] if len(names) == 1 else ""
+        lines += [row.line(section) for row in rows]
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
-    """The command."""
+    """Write or check the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     if parser.parse_args().check:

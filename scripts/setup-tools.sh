@@ -11,8 +11,8 @@ case "${1:-}" in
   demo) tools=(git:git bwrap:bubblewrap) ;;
   # the sandbox, what watches it, and the tools that make the examples
   test) tools=(git:git bwrap:bubblewrap yosys:yosys sta:opensta strace:strace) ;;
-  # a server of its own for the tests of the store
-  fence) tools=(git:git bwrap:bubblewrap yosys:yosys sta:opensta strace:strace pg_createcluster:postgresql) ;;
+  # a server of its own for the tests of the store, a browser for the tests of the pages
+  fence) tools=(git:git bwrap:bubblewrap yosys:yosys sta:opensta strace:strace pg_createcluster:postgresql chromium:chromium) ;;
   *)
     echo "usage: scripts/setup-tools.sh demo|test|fence" >&2
     exit 2

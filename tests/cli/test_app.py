@@ -230,7 +230,7 @@ def test_something_unforeseen_is_one_line_and_a_log(
     def broken(store: object) -> None:
         raise ZeroDivisionError("two\nlines, key sk-abcdefghijklmnopqrstuvwxyz")
 
-    monkeypatch.setattr(runs_module, "all_views", broken)
+    monkeypatch.setattr(runs_module, "run_history", broken)
     assert main(["runs", "list"]) == 2
     line = one_line(capsys.readouterr().err)
     assert line.startswith("transom: ZeroDivisionError: two lines")

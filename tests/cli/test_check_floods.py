@@ -100,15 +100,22 @@ def test_a_long_line_behind_a_report_changes_neither_the_verdict_nor_much_of_the
     assert_is_cheap(cost, clean)
 
 
+LENGTHS = [
+    *((flood, 1_000_000) for flood in FLOODS),
+    # Short enough to be read whole; one of blanks, one of words, one of numbers.
+    *((flood, 50_000) for flood in ("tabs and a sign", "words", "numbers")),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("flood", FLOODS)
-@pytest.mark.parametrize("length", [50_000, 1_000_000])
+@pytest.mark.parametrize(("flood", "length"), LENGTHS)
 def test_no_flood_costs_more_than_its_length(
     tmp_path: Path, clean: Cost, flood: str, length: int
 ) -> None:
     parts = iter([REPORT.encode(), FLOODS[flood](length).encode(), b"\n"])
     cost = check(tmp_path, "flood.rpt", parts)
-    assert cost.output.startswith("PASS"), cost.errors
+    # A line of dots alone is asked about at any length; the subject here is what it costs.
+    assert cost.output.startswith(("PASS", "NEEDS_MODEL")), cost.errors
     assert_is_cheap(cost, clean)
 
 
@@ -118,5 +125,5 @@ def test_a_line_of_300_megabytes_is_one_clear_line(tmp_path: Path, clean: Cost) 
     cost = check(tmp_path, "long.rpt", iter(parts))
     assert cost.output == ""
     assert cost.errors.count("\n") == 1
-    assert cost.errors.endswith("holds a line of more than 16 MiB; split it\n")
+    assert "holds a line of more than 16 MiB; split it; go on with: " in cost.errors
     assert_is_cheap(cost, clean)

@@ -65,10 +65,11 @@ def overwrite_header(path: Path) -> None:
 
 
 DAMAGE = {
-    "a text is another": (replace(b"the source text", b"the forged text"), "runs list"),
-    "a text is not UTF-8": (replace(b"the source text", b"the \xff\xfeurce text"), "runs list"),
-    "a text is not JSON": (replace(b'"attempt":1', b'"attempt";1'), "runs list"),
+    "a text is another": (replace(b"the source text", b"the forged text"), "runs show RUN"),
+    "a text is not UTF-8": (replace(b"the source text", b"the \xff\xfeurce text"), "runs show RUN"),
+    "a text is not JSON": (replace(b'"attempt":1', b'"attempt";1'), "runs show RUN"),
     "a run's row": (execute("UPDATE documents SET value = '{}' WHERE name = 'runs'"), "waiting"),
+    "a run's summary": (execute("UPDATE summaries SET status = 'PASS'"), "runs list"),
     "a value of another type": (execute("UPDATE records SET at = x'00ff'"), "runs show RUN"),
     "a table is gone": (execute("DELETE FROM sqlite_master WHERE name = 'records'"), "runs list"),
     "an insight's tags": (execute("UPDATE insights SET tags = '['"), "playbook list"),
@@ -112,7 +113,7 @@ def test_doctor_finds_no_damage_in_a_sound_database(run: str, here: Path, capsys
 def test_a_defect_in_a_sound_workspace_is_still_called_a_defect(
     run: str, here: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transom.cli.runs._summary", lambda view: 1 // 0)
+    monkeypatch.setattr("transom.cli.runs._row_of", lambda view: 1 // 0)
     assert main(["runs", "list"]) == 2
     assert "this is a defect of transom" in capsys.readouterr().err
 

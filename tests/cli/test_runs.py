@@ -116,9 +116,12 @@ def test_a_run_whose_process_is_gone_was_interrupted(
             },
         )
     (row,) = shown(capsys, "runs", "list")["runs"]
-    # The process that held it is this very one, which still lives.
-    assert row["status"] == "running"
+    # The process that held it is this very one: it still lives, but let the run go.
+    assert row["status"] == "interrupted"
     (lock,) = (here / ".transom" / "locks").glob("*.lock")
+    assert lock.read_text() == ""
+    lock.write_text(f"{os.getpid()}\n")
+    assert shown(capsys, "runs", "list")["runs"][0]["status"] == "running"
     for text in ("999999999\n", "", "no number", "9" * 40):
         lock.write_text(text)
         assert shown(capsys, "runs", "list")["runs"][0]["status"] == "interrupted"

@@ -35,6 +35,7 @@ def test_old_runs_go_with_all_that_they_left(
 ) -> None:
     _, old = walked(here)
     young = asyncio.run(opened(here, {"other": 1}))
+    lock = RunLock(here / ".transom" / "locks", young, "x")
     age_runs(here, 8, old)
     folder = here / ".transom" / "runs" / "x" / old
     trace = here / ".transom" / "traces" / f"{trace_id(old)}.jsonl"
@@ -56,6 +57,7 @@ def test_old_runs_go_with_all_that_they_left(
         capsys.readouterr().out
         == f"stays  {young}  x  it is running\n0 runs, 0 bytes were removed\n"
     )
+    lock.release()
 
 
 def test_an_archive_holds_files_journal_and_windows(

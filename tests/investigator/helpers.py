@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from transom.formats.release.places import Source, stands_in
+from transom.formats.places import Source, stands_in
 from transom.investigator.deciding import Decision, decide
 from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger

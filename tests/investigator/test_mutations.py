@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, TODAY, misplaced, status
-from transom.formats.release.analysis import read_analysis
-from transom.formats.release.documents import read_document
-from transom.formats.release.issues import read_issue_file
-from transom.formats.release.shapes import Reading
+from transom.formats.measurements import Reading
 from transom.formats.yaml_files import load_yaml
 from transom.investigator.deciding import Decision, decide
 from transom.investigator.gathering import read_source, sources_of
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import load_policy
+from transom.investigator.reading.analysis import read_analysis
+from transom.investigator.reading.documents import read_document
+from transom.investigator.reading.issues import read_issue_file
 from transom.investigator.sources import DataFolder
 
 TABLE: Any = load_yaml(Path(__file__).parent / "data" / "mutations.yaml").data

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, TODAY, status
-from transom.formats.release.analysis import read_analysis
-from transom.formats.release.documents import read_document
-from transom.formats.release.issues import read_issue_file
-from transom.formats.release.shapes import Reading
+from transom.formats.measurements import Reading
 from transom.investigator.deciding import decide
 from transom.investigator.gathering import read_source, sources_of
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import load_policy
+from transom.investigator.reading.analysis import read_analysis
+from transom.investigator.reading.documents import read_document
+from transom.investigator.reading.issues import read_issue_file
 from transom.investigator.sources import DataFolder
 
 SOURCES = {
@@ -102,7 +102,8 @@ SHAPES: list[tuple[str, Any, str]] = [
     ("review.security", {"status": "completed", "approved_for_production": False}, "fail"),
     ("review.security", {"status": "approved", "approval_required": False}, "pass"),
     ("review.security", {"status": "approved", "revoked": True}, "fail"),
-    ("uat.passed", {"required_pass_rate": 95, "scenarios_approved": 20, "passed": 20, "failed": 0}, "pass"),
+    ("uat.passed", {"required_pass_rate": 95, "scenarios_approved": 20, "passed": 20, "failed": 0}, "absent"),
+    ("uat.passed", {"required_pass_rate": 95, "passed": 20, "failed": 0, "decision": "accepted"}, "pass"),
 ]  # fmt: skip
 
 

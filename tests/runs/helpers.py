@@ -10,6 +10,7 @@ from transom.agent import call
 from transom.llm import Block, Chain, Provider, Reply, Request, Role, ScriptedProvider, Tier
 from transom.runs import Artifact, Run, Stage, Workspace, text_file
 from transom.runs.event_log import RunHost
+from transom.runs.summarising import RunRow
 from transom.store import SqliteStore
 from transom.telemetry import Telemetry
 
@@ -33,7 +34,9 @@ async def put(stage: Stage, request: Request, role: Role) -> Reply:
 
 def journal_of(store: SqliteStore, folder: Path) -> RunHost:
     """A run's journal, without all that a run has beside it."""
-    return RunHost("x", folder, store, Chain((ScriptedProvider({}),)), Telemetry())
+    return RunHost(
+        RunRow("x", "test", "x", {}), folder, store, Chain((ScriptedProvider({}),)), Telemetry()
+    )
 
 
 async def first(stage: Stage, source: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from transom.learning import Playbook
+from transom.runs import Workspace
+from transom.runs.history import RunHistory
 from transom.server import build_app, listen, serve
 
 TOKEN = "correct-horse-battery-staple"
@@ -22,18 +25,27 @@ def book(tmp_path: Path) -> Iterator[Playbook]:
 
 
 @pytest.fixture
-def client(book: Playbook, tmp_path: Path) -> Iterator[TestClient]:
+def history(tmp_path: Path) -> Iterator[RunHistory]:
+    """The runs of the workspace `tmp_path`."""
+    workspace = Workspace.known(tmp_path)
+    store = workspace.open_store()
+    yield RunHistory(workspace, store)
+    asyncio.run(store.close())
+
+
+@pytest.fixture
+def client(book: Playbook, history: RunHistory) -> Iterator[TestClient]:
     """A client with the token; the workspace is `tmp_path`."""
-    with TestClient(build_app(book, tmp_path, TOKEN), base_url=URL, headers=bearer()) as one:
+    with TestClient(build_app(book, history, TOKEN), base_url=URL, headers=bearer()) as one:
         yield one
 
 
 @pytest.fixture
-def url(book: Playbook, tmp_path: Path) -> str:
+def url(book: Playbook, history: RunHistory) -> str:
     """Where a real server listens; it ends with the tests."""
     listener, url = listen("127.0.0.1", 0)
     threading.Thread(
-        target=serve, args=(build_app(book, tmp_path, TOKEN), listener), daemon=True
+        target=serve, args=(build_app(book, history, TOKEN), listener), daemon=True
     ).start()
     return url
 

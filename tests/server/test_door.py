@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import TOKEN, URL, bearer
 from transom.learning import InsightCategory, Playbook
+from transom.runs.history import RunHistory
 from transom.server import MOST_BYTES, build_app
 
 PATH = "/api/context/playbook"
@@ -69,9 +68,9 @@ HOSTS = {
 
 
 def test_a_name_that_was_made_to_lead_here_is_refused(
-    client: TestClient, book: Playbook, tmp_path: Path
+    client: TestClient, book: Playbook, history: RunHistory
 ) -> None:
-    shared = TestClient(build_app(book, tmp_path, TOKEN, "0.0.0.0"), base_url=URL, headers=bearer())
+    shared = TestClient(build_app(book, history, TOKEN, "0.0.0.0"), base_url=URL, headers=bearer())
     found = {
         host: tuple(one.get(PATH, headers={"Host": host}).status_code for one in (client, shared))
         for host in HOSTS
@@ -92,7 +91,7 @@ def test_a_path_that_is_none_leads_nowhere(client: TestClient, book: Playbook) -
         *(f"{PATH}/items/{one}" for one in tricks),
         f"{PATH}/",
         "/etc/passwd",
-        "/api/runs",
+        "/api/nothing",
         "/docs",
     ):
         answer = client.get(path)

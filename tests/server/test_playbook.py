@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.server.conftest import TOKEN, URL, bearer
 from transom.learning import Curator, InsightCategory, Playbook
+from transom.runs.history import RunHistory
 from transom.server import build_app
 
 BASE = "/api/context/playbook"
@@ -182,13 +183,13 @@ def test_a_closed_database_is_a_problem_and_no_defect(book: Playbook, client: Te
 
 
 def test_a_defect_is_logged_and_its_text_is_not_sent(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    history: RunHistory, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken:
         def get_stats(self) -> Any:
             raise ZeroDivisionError("the secret of the database")
 
-    with TestClient(build_app(Broken(), tmp_path, TOKEN), base_url=URL, headers=bearer()) as client:  # type: ignore[arg-type]  # on purpose
+    with TestClient(build_app(Broken(), history, TOKEN), base_url=URL, headers=bearer()) as client:  # type: ignore[arg-type]  # on purpose
         answer = client.get(BASE)
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/problem+json")
     assert "secret" not in answer.text

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.fuzzing import examples
 from transom.canonical import Json
 from transom.errors import StoreError
-from transom.store import Record, Store
+from transom.store import OUTDATED, Record, Store, StreamSummary, SummaryFilter
 
 from . import child
 
@@ -435,3 +435,72 @@ class StoreConformance:
         second = asyncio.run(store.append("s", "k", 2))
         assert first < second
         asyncio.run(store.close())
+
+    def test_a_summary_is_kept_with_each_record_and_listed_without_reading_any(
+        self, location: Path
+    ) -> None:
+        async def work(store: Store) -> None:
+            await store.append("run/1", "opened", 1, summarise=count_records)
+            await store.append("run/2", "opened", 1, summarise=count_records)
+            store.append_soon("run/1", "more", 2, summarise=count_records)
+            await store.append("run/1", "closed", 3, sync=False, summarise=count_records)
+            found = [(each.stream, each.status, each.data) for each in store.summaries()]
+            assert found == [("run/2", "opened", 1), ("run/1", "closed", 3)]
+            changed = store.summaries(by_stream=False, limit=1)
+            assert [each.stream for each in changed] == ["run/1"]
+            assert changed[0].last_at == store.read("run/1")[-1].at
+            closed = store.summaries(SummaryFilter(statuses=("closed", "other")))
+            assert [each.stream for each in closed] == ["run/1"]
+            assert [each.stream for each in store.summaries(limit=1, offset=1)] == ["run/1"]
+            assert not store.summaries(SummaryFilter(kinds=("none",)))
+            counts = {(each.kind, each.status): each.count for each in store.count_summaries()}
+            assert counts == {("test", "opened"): 1, ("test", "closed"): 1}
+            await store.forget("run/1")
+            assert [each.stream for each in store.summaries()] == ["run/2"]
+
+        self.run(location, work)
+
+    def test_a_record_without_a_summary_makes_it_outdated_until_it_is_made_again(
+        self, location: Path
+    ) -> None:
+        async def work(store: Store) -> None:
+            await store.append("run/1", "opened", 1, summarise=count_records)
+            await store.append("run/1", "more", 2)
+            await store.append("run/1", "more", 3, summarise=count_records)
+            (outdated,) = store.summaries(SummaryFilter(kinds=(OUTDATED,)))
+            assert outdated.stream == "run/1"
+            await store.summarise_again("run/1", count_records)
+            (summary,) = store.summaries()
+            assert (summary.kind, summary.data) == ("test", 3)
+            await store.summarise_again("run/none", count_records)
+
+        self.run(location, work)
+
+    def test_a_record_that_is_refused_leaves_the_summary_as_it_was(self, location: Path) -> None:
+        def failing(before: StreamSummary | None, record: Record) -> StreamSummary:
+            raise StoreError("refused")
+
+        async def work(store: Store) -> None:
+            await store.append("run/1", "opened", 1, summarise=count_records)
+            with pytest.raises(StoreError, match="refused"):
+                await store.append("run/1", "more", 2, summarise=failing)
+            assert len(store.read("run/1")) == 1
+            assert [each.data for each in store.summaries()] == [1]
+
+        self.run(location, work)
+
+    def test_another_process_notices_that_something_was_written(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            async with child.open_store(self.opener, str(location)) as watcher:
+                before = watcher.changes()
+                assert watcher.changes() == before
+                await store.append("run/1", "opened", 1, summarise=count_records)
+                assert watcher.changes() != before
+
+        self.run(location, work)
+
+
+def count_records(before: StreamSummary | None, record: Record) -> StreamSummary:
+    """Sum up a stream as the number of its records; its status is the kind of the last one."""
+    count: Any = 0 if before is None else before.data
+    return StreamSummary(record.stream, "test", record.kind, "", record.at, count + 1)

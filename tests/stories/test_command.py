@@ -93,10 +93,7 @@ def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(
         (
             RUN,
             "stories: {workers: {po: boss}}\n",
-            (
-                "stories.workers.po: input should be 'command', 'model', 'rules' or 'replay', not"
-                " 'boss'"
-            ),
+            "stories.workers.po: the worker 'boss' is unknown; write command, model, rules, replay",
         ),
         (RUN, "stories: {workers: {po: replay}}\n", "stories.replay is not set"),
         (RUN, "handoff: {retention: forever}\n", "handoff.retention: string should match"),

@@ -64,7 +64,7 @@ async def test_the_example_ends_with_two_merges_and_a_block_and_is_not_done_agai
     # it boasted of tests that failed
     assert broken.quality and mended.quality and broken.quality < mended.quality
     assert (
-        third.tests == {"passed": 7, "failed": 0, "skipped": 0} and third.usage["input_tokens"] == 0
+        third.tests == {"passed": 8, "failed": 0, "skipped": 0} and third.usage["input_tokens"] == 0
     )
     assert {row.by for row in third.stages} == {"replay"}
     assert "AC 1 wants a failed payment" in second.reason and second.blockers == [second.reason]

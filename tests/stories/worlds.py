@@ -34,6 +34,7 @@ class World:
     settings: StorySettings = field(default_factory=lambda: StorySettings(REPLAY, TESTS))
     replies: Path = EXAMPLE / "replies"
     command: tuple[str, ...] = ()
+    seconds: float | None = None
     answers: dict[str, str] = field(default_factory=dict)
     playbook: Playbook | None = None
     model: ScriptedProvider | None = None
@@ -59,7 +60,9 @@ class World:
                 return await run_epic(epic, story)
 
     def makers(self, places: Worktrees) -> dict[WorkerKind, Provider | None]:
-        command = CommandWorker(places, argv=self.command) if self.command else None
+        command = (
+            CommandWorker(places, argv=self.command, seconds=self.seconds) if self.command else None
+        )
         return {
             "command": command,
             "replay": ReplayWorker(places, name="replay", local=True, folder=self.replies),

@@ -178,8 +178,8 @@ def assemble_window(
         _report_folding(session, assembled, began)
     request_window, policy = assembled.request.window, session.log.host.chain.policy
     is_local = state.egress != "any"
-    if not is_local:
-        is_local = bool([block for block in request_window.blocks if policy.is_local(block)])
+    for block in request_window.blocks:
+        is_local = is_local or policy.is_local(block)
     if not is_local:
         return assembled
     # A provider that is not on this machine refuses such a window.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 from transom.canonical import Json
-from transom.checklist.item import AcceptEntry, Item
+from transom.checklist.item import AcceptEntry, Item, load_item
 from transom.checklist.item_writer import add_to_item
 from transom.checklist.results import Acceptance
 from transom.errors import InputError
+from transom.runs.summarising import RunRow
 
 KEY = "accept"
 _JUDGED = ("PASS", "FAIL")
@@ -78,3 +80,14 @@ def _last_day(text: str) -> date:
     if day < date.today():
         raise InputError(f"{text} is over", where="--until", hint="name today or a later day")
     return day
+
+
+def is_accepted(row: RunRow) -> bool:
+    """Return whether a run checks an item that a person accepts as unchecked today."""
+    if row.kind != "check":
+        return False
+    try:
+        accept = load_item(Path(str(row.inputs["item"]))).accept
+    except InputError:  # the item was moved or is being edited: its run still waits
+        return False
+    return accept is not None and date.today().isoformat() <= accept.until

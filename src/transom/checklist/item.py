@@ -192,7 +192,7 @@ class _ItemReader(SectionReader):
             )
         if not value.strip():
             self.fail(at, "the description is empty", "say in one line what must be confirmed")
-        return value.strip()
+        return self.without_secrets(value.strip(), at)
 
     def reads_as(self, data: dict[str, Json]) -> ReadsAs | None:
         """Only its shape; whether there are such names is known where the knowledge is."""
@@ -220,7 +220,8 @@ class _ItemReader(SectionReader):
             at = ("accept", key)
             texts[key] = self.text(section[key], at, key, may_be_any=True).strip()
         until = self.day(texts["until"], ("accept", "until"))
-        return AcceptEntry(texts["by"], texts["reason"], until, self.file.line_of("accept"))
+        reason = self.without_secrets(texts["reason"], ("accept", "reason"))
+        return AcceptEntry(texts["by"], reason, until, self.file.line_of("accept"))
 
     def name(self, at: tuple[Key, ...]) -> str:
         """A key or a value of `reads_as`, as it is written."""

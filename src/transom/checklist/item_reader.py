@@ -16,6 +16,7 @@ from transom.checklist.patterns import is_split_regex, parts, pattern_problem
 from transom.errors import InputError
 from transom.formats.yaml_files import Key, YamlFile
 from transom.formats.yaml_models import nearest_key
+from transom.telemetry import Redactor
 
 _NOT_APPLICABLE = ("n/a", "na", "")
 _WAIVER = ("pattern", "reason", "owner", "expires")
@@ -23,10 +24,14 @@ _WAIVER = ("pattern", "reason", "owner", "expires")
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that a person should know and that stops nothing."""
+    """Something that a person should know and that stops nothing.
+
+    `is_secret` marks a secret in the file: it is reported even if there is no verdict.
+    """
 
     line: int
     message: str
+    is_secret: bool = False
 
 
 class SectionReader:
@@ -41,6 +46,7 @@ class SectionReader:
         self.file = file
         self.strict = strict
         self.warnings: list[Notice] = []
+        self._redact = Redactor()
 
     # -- sections
 
@@ -164,6 +170,8 @@ class SectionReader:
         }
         if "pattern" not in fields:
             self.fail(at, "the waiver has no pattern", "write `pattern: text`")
+        if "reason" in fields:
+            fields["reason"] = self.without_secrets(fields["reason"], (*at, "reason"))
         if "expires" in fields:
             fields["expires"] = self.day(fields["expires"], (*at, "expires"))
         return Waiver(**fields)
@@ -181,9 +189,10 @@ class SectionReader:
         """
         at, count = ("waivers", "waive_reasons"), len(waivers)
         entries = enumerate(self.entries(value, at))
-        reasons = [
-            self.text(one, (*at, n), "reason", may_be_blank=True).strip() for n, one in entries
-        ]
+        reasons = []
+        for number, entry in entries:
+            reason = self.text(entry, (*at, number), "reason", may_be_blank=True).strip()
+            reasons.append(self.without_secrets(reason, (*at, number)))
         if is_comment:
             waivers = [*waivers, *(Waiver(pattern=reason) for reason in reasons[count:] if reason)]
         elif reasons and len(reasons) != count:
@@ -252,16 +261,27 @@ class SectionReader:
                 self.fail((*at, key), f"unknown key {key}", hint)
         return value
 
+    def without_secrets(self, text: str, at: tuple[Key, ...]) -> str:
+        """Return a sentence of the file as models and the workspace get it, with a warning if it
+        held a secret. Patterns and paths stay: they are compared with files.
+        """
+        cleaned = self._redact(text)
+        if cleaned != text:
+            name = next(key for key in reversed(at) if isinstance(key, str))
+            message = f"{name} holds a secret, which is read as [redacted]; remove it"
+            self.warn(at, message, is_secret=True)
+        return cleaned
+
     # -- what is said
 
     def refuse(self, problem: str | None, at: tuple[Key, ...]) -> None:
         if problem:
             self.fail(at, problem, "mend it, or remove the line")
 
-    def warn(self, at: tuple[Key, ...], message: str) -> None:
+    def warn(self, at: tuple[Key, ...], message: str, *, is_secret: bool = False) -> None:
         if self.strict:
             self.fail(at, message, None)
-        self.warnings.append(Notice(self.file.line_of(*at), message))
+        self.warnings.append(Notice(self.file.line_of(*at), message, is_secret))
 
     def fail(self, at: tuple[Key, ...], what: str, hint: str | None) -> NoReturn:
         raise InputError(what, where=self.file.where(*at), hint=hint)

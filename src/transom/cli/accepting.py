@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 
 from transom.checklist.acceptance import KEY, new_acceptance, require_unjudged, write_acceptance
 from transom.checklist.item import load_item
-from transom.cli.history import RunRow, found_run
+from transom.cli.history import found_run
 from transom.cli.session import Session
-from transom.errors import InputError
 
 
 async def accept_unchecked(session: Session, name: str, by: str, reason: str, until: str) -> int:
@@ -28,14 +26,3 @@ async def accept_unchecked(session: Session, name: str, by: str, reason: str, un
     document = {"schema": "transom.answer/1", "run_id": row.id, "answer": None, "stage": None}
     line = f"{item.item_id} may stay unchecked until {entry['until']}: {item.path} says so"
     return session.report({**document, KEY: entry, "item": str(item.path)}, line)
-
-
-def is_accepted(row: RunRow) -> bool:
-    """Return whether a run checks an item that a person accepts as unchecked today."""
-    if row.kind != "check":
-        return False
-    try:
-        accept = load_item(Path(str(row.inputs["item"]))).accept
-    except InputError:  # the item was moved or is being edited: its run still waits
-        return False
-    return accept is not None and date.today().isoformat() <= accept.until

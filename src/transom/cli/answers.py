@@ -21,9 +21,10 @@ from transom.checklist.pipeline import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
-from transom.cli.waiting import OpenQuestion
+from transom.cli.waiting import ask_on_terminal
 from transom.errors import InputError, TransomError
 from transom.runs import Run
+from transom.runs.open_questions import OpenQuestion
 
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
 _WAITS = 3  # the exit code where a person or a model is needed
@@ -39,11 +40,11 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer)
     Those of several items stand in one document, which has every item whatever came of it.
     """
     document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
-    text = (
-        text_report(document, toned)
-        if isinstance(document, Verdict)
-        else text_reports(document, toned)
-    )
+    folded = session.verbosity < 1
+    if isinstance(document, Verdict):
+        text = text_report(document, toned, folded=folded)
+    else:
+        text = text_reports(document, toned, folded=folded)
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
     return document.exit_code
@@ -181,7 +182,11 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
 
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
     """Read an item, and check its `reads_as` against the knowledge of the settings."""
-    return load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
+    item = load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
+    for notice in item.warnings:
+        if notice.is_secret:
+            session.progress(f"{item.where(notice.line)}: {notice.message}")
+    return item
 
 
 async def with_interpretations(
@@ -198,7 +203,7 @@ async def with_interpretations(
 
 
 def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:
-    option = OpenQuestion((), "", "", question, tuple(options)).ask()
+    option = ask_on_terminal(OpenQuestion((), "", "", question, tuple(options)))
     return option, os.environ.get("USER", "")
 
 

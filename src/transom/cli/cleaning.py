@@ -15,13 +15,14 @@ import typer
 
 from transom.checklist.judging import APPROVAL
 from transom.cli.command import command
-from transom.cli.history import RunView, all_runs, history, view
+from transom.cli.history import history
 from transom.cli.output import age, counted, say, table
 from transom.cli.runs import runs_app
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, StoreError
 from transom.runs import Workspace, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
+from transom.runs.history import RunView, all_runs, view
 from transom.runs.run import RUNS
 from transom.runs.windows import blobs_of
 from transom.store import DatabaseSize, Record, Store, compact
@@ -59,7 +60,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
         remover = None if options.dry_run else RunRemover(session.known_workspace, store)
         rows = []
         for run in all_runs(store):
-            found = view(session, store, run)
+            found = view(session.known_workspace, store, run)
             row = _judge(session, found, options, oldest)
             if remover and row["kept"] is None:
                 row |= await remover.remove(found, archive=options.archive)

@@ -271,7 +271,9 @@ def _apart(session: Session) -> Session:
         "paths": Paths(),
         "model": settings.model if told else "rules",
     }
-    return replace(session, settings=settings.model_copy(update=apart), open_runs=[], entry={})
+    given = {**session.given, "workspace": session.workspace_root / "demo"}
+    changed = settings.model_copy(update=apart)
+    return replace(session, settings=changed, open_runs=[], entry={}, given=given)
 
 
 def _examples(cwd: Path) -> Path:

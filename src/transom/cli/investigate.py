@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,7 +39,7 @@ LEARNED = Scope(domain=DOMAIN)
 
 _EXAMPLE = (
     'transom investigate "Is Group Reservations ready for production?" --data'
-    " examples/incoming_data"
+    " examples/incoming_data --as-of 2026-09-20"
 )
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="Question: which feature, for which stage.")
@@ -72,7 +72,7 @@ class InvestigateOptions:
     ] = None
     waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="Approved waivers.")] = None
     as_of: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Day on which waivers must be valid [today].")
+        str | None, typer.Option(metavar="DATE", help="Day on which the feature is judged [today].")
     ] = None
     no_memory: Annotated[
         bool, typer.Option("--no-memory", help="Neither recall nor save assessments.")
@@ -145,10 +145,20 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
         if inquiry.playbook:
             take_judgement(run, inquiry.playbook, result)
         stopped = result.exit_code == Paused.exit_code
-        await run.finish(result.verdict, waits=judged_line(result) if stopped else "")
+        await run.finish(
+            result.final_verdict,
+            waits=judged_line(result) if stopped else "",
+            judgement=judgement_of(result),
+        )
     except Paused as pause:
         waits = pause
     return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
+
+
+def judgement_of(result: Investigation) -> dict[str, str]:
+    """Return who judged in place of the rules; empty if nobody did."""
+    judgement = result.judgement
+    return {"by": judgement.by, "rules": judgement.asked} if judgement else {}
 
 
 @asynccontextmanager
@@ -187,7 +197,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
         said = await follow_up(run, question, inquiry.data, recalled)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.
-            await run.finish(before.status, waits=before.waits)
+            await run.finish(before.status, waits=before.waits, judgement=before.judgement)
     struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
     session.report(said, *said.answer.splitlines(), *struck)
     if not said.needs_model:
@@ -199,13 +209,19 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:
     """Judge and print the first four features of the examples, each for its next stage."""
-    quiet, data, found = replace(session, verbosity=-1), examples / "incoming_data", []
+    data = examples / "incoming_data"
+    investigations: list[Investigation] = []
     for feature in DataFolder(data).features[:4]:
+        question = f"Is {feature.summary} ready for its next stage?"
         options = InvestigateOptions(data=data, as_of="2026-09-20")
-        inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
+        # As if its command had been given: a person may answer, and resume the run.
+        entry: dict[str, Any] = {"command": KIND, "cwd": str(session.cwd)}
+        entry["given"] = {"question": question, "data": str(data), "as_of": options.as_of}
+        quiet = replace(session, verbosity=-1, entry=entry)
+        inquiry = inquiry_of(quiet, question, options)
         async with opened_run(quiet, inquiry, options) as run:
             one, _ = await answered(run, inquiry)
-        found.append(one)
+        investigations.append(one)
         unmet = [
             row.name
             for row in one.criteria
@@ -220,4 +236,4 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
     session.tell(
         '  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data'
     )
-    return found
+    return investigations

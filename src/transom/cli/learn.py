@@ -4,6 +4,7 @@ for all commands.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -25,7 +26,9 @@ from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
+from transom.llm.prices import Prices
 from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
+from transom.runs.history import RunHistory
 from transom.store.sqlite_errors import is_read_only
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="Kind of work, e.g. debug_error.")]
@@ -94,6 +97,7 @@ def opened(
         user=seen.user,
         embedder=embedder,
         read_only=read_only,
+        redact=session.redact,
     ) as playbook:
         if not read_only:
             playbook.embed_missing()
@@ -230,10 +234,10 @@ def stats(session: Session) -> int:
 
 @command(root, "serve", example="transom serve --port 8420")
 def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port = 8420) -> int:
-    """Serve the playbook over HTTP until Ctrl-C. Clients need the printed token.
+    """Serve the workspace's pages until Ctrl-C. Open the printed address in a browser.
 
-    /openapi.json describes the endpoints. Send the token with each request: `Authorization: Bearer
-    TOKEN`.
+    The address has a token, which the browser keeps as a cookie. Programs send the token with each
+    request to the REST API: `Authorization: Bearer TOKEN`; /openapi.json describes the endpoints.
     """
     if not (find_spec("fastapi") and find_spec("uvicorn")):
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
@@ -242,15 +246,22 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
     token = server.new_token()
     listener, url = server.listen(host, port)
     with listener, opened(session, scope, "make") as playbook:
-        session.report(
-            {"schema": "transom.serve/1", "url": url, "token": token},
-            f"url    {url}",
-            f"token  {token}",
-        )
+        store = session.open_store()
+        history = RunHistory(session.workspace, store)
+        if history.is_outdated:
+            session.progress("summing up the runs of an earlier version; once")
+            asyncio.run(history.refresh())
+        document = {"schema": "transom.serve/1", "url": url, "token": token}
+        session.report(document, f"open   {url}/?token={token}", f"token  {token}")
         sys.stdout.flush()
         if host not in ("127.0.0.1", "localhost", "::1"):
             say("transom: other machines can reach it, and what it sends is not encrypted")
-        server.serve(server.build_app(playbook, session.workspace_root, token, host), listener)
+        prices = Prices.load(session.settings.paths.prices)
+        app = server.build_app(playbook, history, token, host, prices)
+        try:
+            server.serve(app, listener, app.on_stop)
+        finally:
+            asyncio.run(store.close())
     session.progress("stopped")
     return 0
 
@@ -283,7 +294,9 @@ async def remembered(session: Session, access: Access = "make") -> AsyncIterator
     path = session.workspace.store_location if access == "make" else session.known_store
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
-    async with SqliteMemory.open(path, embedder, read_only=read_only) as memory:
+    async with SqliteMemory.open(
+        path, embedder, read_only=read_only, redact=session.redact
+    ) as memory:
         if access == "search" and not read_only:
             await memory.embed_missing()
         yield memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,14 +10,17 @@ import typer
 
 from transom.cli.app import group, root
 from transom.cli.command import RunArgument, can_resume, command, give_again, line_of
-from transom.cli.history import RunView, all_views, found_run, next_step
+from transom.cli.history import found_run, next_step, run_history
 from transom.cli.output import counted, sections, style_status, table
 from transom.cli.session import Session
-from transom.cli.waiting import questions_of
 from transom.errors import RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import checkpoints, trace_id
+from transom.runs.history import RunView
 from transom.runs.journal import VERSION
+from transom.runs.open_questions import questions_of
+from transom.runs.stage_rows import stages_of
+from transom.runs.summarising import RunSummary
 from transom.runs.windows import recording_of
 from transom.telemetry import Redactor
 
@@ -35,11 +39,14 @@ Local = Annotated[
 @command(runs_app, "list", example="transom runs list")
 async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
-    views = await all_views(session)
-    rows = [_summary(one) for one in views]
-    shown = [
-        (*[*row.values()][:4], f"{row['last_at'][:19]}Z" if row["last_at"] else "-") for row in rows
-    ]
+    async with run_history(session) as runs:
+        page = runs.folded_page()
+    rows = [_row_of(run) for run in page]
+    shown: list[tuple[str, ...]] = []
+    for run in page:
+        status = run.status + judged_by(run.judgement)
+        last_at = f"{run.last_at[:19]}Z" if run.last_at else "-"
+        shown.append((run.id, run.kind, run.name, status, last_at))
     lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [
         f"no runs in {session.workspace_root}"
     ]
@@ -50,7 +57,7 @@ async def list_runs(session: Session) -> int:
 async def show_run(session: Session, run: RunArgument) -> int:
     """Show a run: its stages, who answered them, its files, and its open questions."""
     async with found_run(session, run) as (_, found):
-        calls, open_ = found.replies, [*questions_of(found, whole=True)]
+        calls, open_ = found.replies, [*questions_of(found, complete=True)]
     usage = {name: sum(one["reply"]["usage"][name] for one in calls) for name in _TOKENS}
     document = {
         "schema": "transom.run/1",
@@ -60,7 +67,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
         "inputs": found.row.inputs,
         "folder": str(session.known_workspace.run_folder(found.row.name, found.row.id)),
         "trace_id": trace_id(found.row.id),
-        "stages": _stages(found),
+        "stages": [stage.to_json() for stage in stages_of(found)],
         "checkpoints": [one.to_json() for one in checkpoints(found.records)],
         "usage": {"calls": len(calls), **usage},
     }
@@ -71,7 +78,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
     for one in open_:
         lines += [
             f"waits for: {one.asks}",
-            *(one.numbered if one.long else []),
+            *(one.numbered if one.has_long_options else []),
             f"answer with: {one.command}",
         ]
     return session.report(
@@ -127,34 +134,34 @@ def _why_not_resumed(found: RunView) -> str:
     return "no command of transom started this run"
 
 
+def judged_by(judgement: Mapping[str, str]) -> str:
+    """Return who judged a run, and how the rules did; "" if nobody judged it."""
+    if not judgement:
+        return ""
+    return f"  judged by {judgement['by']} (rules: {judgement['rules']})"
+
+
+def _row_of(run: RunSummary) -> dict[str, Any]:
+    row = {
+        "run_id": run.id,
+        "kind": run.kind,
+        "name": run.name,
+        "status": run.status,
+        "reason": run.reason,
+        "started_at": run.started_at or None,
+        "last_at": run.last_at or None,
+    }
+    return row | {"judgement": run.judgement} if run.judgement else row
+
+
 def _summary(found: RunView) -> dict[str, Any]:
     return {
         "run_id": found.row.id,
         "kind": found.row.kind,
         "name": found.row.name,
         "status": found.status,
+        **({"judgement": found.state.judgement} if found.state.judgement else {}),
         "reason": found.state.paused,
         "started_at": found.records[0].at if found.records else None,
         "last_at": found.records[-1].at if found.records else None,
     }
-
-
-def _stages(found: RunView) -> list[dict[str, Any]]:
-    stopped = found.data_of("failed", "paused")
-    errors = {
-        data["stage"]: data.get("error") or data.get("reason")
-        for data in stopped
-        if data.get("stage")
-    }
-    rows = []
-    for name, stage in found.state.stages.items():
-        by = [reply["reply"]["by"] for reply in found.replies if reply["stage"] == name]
-        row = {
-            "stage": name,
-            "status": stage.last,
-            "attempts": len(stage.attempts),
-            "calls": len(by),
-        }
-        error = errors.get(name) if stage.last in ("failed", "paused") else None
-        rows.append({**row, "answered_by": sorted(set(by)), "error": error})
-    return rows

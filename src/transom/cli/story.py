@@ -30,7 +30,16 @@ from transom.stories.results import EpicResult, StoryResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.status import repair as settle
 from transom.stories.testrun import TestCommand
-from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
+from transom.stories.workers import (
+    COMMANDS,
+    CommandWorker,
+    ReplayWorker,
+    rules_worker,
+    worker_chain,
+)
+
+_AGENT_SECONDS = 3600.0
+_MARGIN = 5.0  # so that an agent meets its own limit, whose message names the setting
 
 story_app = group("story")
 Repair = Annotated[
@@ -125,13 +134,13 @@ async def status(
 def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     """Return how stories are worked on, from the settings; their tests run at the level."""
     told, agent = session.settings.stories, session.settings.agent
-    if agent.command and shutil.which(agent.command[0]) is None:
-        raise InputError(
-            f"there is no program {agent.command[0]}", where="agent.command", hint="correct it"
-        )
+    for key, argv in _commands(session).items():
+        if shutil.which(argv[0]) is None:
+            raise InputError(f"there is no program {argv[0]}", where=key, hint="correct it")
     model: WorkerKind = "rules" if session.settings.model == "rules" else "model"
     chosen = session.settings.origins.get("model") == "command line"
-    default: WorkerKind = "command" if agent.command and not chosen else model
+    has_agent = bool(agent.command) or agent.kind != "plain"
+    default: WorkerKind = "command" if has_agent and not chosen else model
     kinds: dict[str, WorkerKind] = {seat: getattr(told.workers, seat) or default for seat in STAGES}
     seconds, pairs = (
         session.settings.execution.timeout_per_stage,
@@ -143,18 +152,49 @@ def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     return StorySettings(kinds, tests, told, session.settings.handoff)
 
 
+def _commands(session: Session) -> dict[str, tuple[str, ...]]:
+    """Return the key of each agent's command in the settings -> the command."""
+    settings = session.settings
+    commands = {"agent.command": settings.agent.command or COMMANDS.get(settings.agent.kind, ())}
+    for name, agent in settings.agents.items():
+        commands[f"agents.{name}.command"] = agent.command or COMMANDS.get(agent.kind, ())
+    return {key: argv for key, argv in commands.items() if argv}
+
+
+def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWorker]:
+    """Return the external agents by the names that `stories.workers` uses."""
+    execution = session.settings.execution.timeout_per_stage
+    is_set = "execution.timeout_per_stage" in session.settings.origins
+    usual = execution if is_set else _AGENT_SECONDS
+    agents: dict[WorkerKind, CommandWorker] = {}
+    for key, argv in _commands(session).items():
+        name = key.removesuffix(".command")
+        short = name.removeprefix("agents.")
+        settings = session.settings.agent if name == "agent" else session.settings.agents[short]
+        agents["command" if name == "agent" else short] = CommandWorker(
+            places,
+            argv=argv,
+            output=settings.output,
+            seconds=settings.timeout or usual,
+            environment=settings.env,
+            setting=name,
+        )
+    return agents
+
+
 @asynccontextmanager
 async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
     backlog = find_backlog(project, options.epic)
-    agent, replay = session.settings.agent.command, session.settings.stories.replay
+    replay = session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
+    agents = _agents(session, places)
     makers: dict[WorkerKind, Provider | None] = {
+        **agents,
         "rules": rules_worker(),
-        "command": CommandWorker(places, argv=agent) if agent else None,
         "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,
     }
     name = f"{project.name}-{options.epic}".replace(os.sep, "-")
@@ -162,6 +202,9 @@ async def _epic(
         chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
             places.root = opened.folder / "worktrees"
+            # An agent has a limit of its own, which is longer than that of a model's stage.
+            limits = [agent.seconds or 0.0 for agent in agents.values()]
+            opened.stage_seconds = max([opened.stage_seconds, *limits]) + _MARGIN
             with playbook_of(session, Scope(domain="stories"), "make") as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
 

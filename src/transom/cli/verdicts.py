@@ -19,7 +19,7 @@ from transom.checklist.judging import CONFIG, Verdict, text_report
 from transom.checklist.judging.verdict import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import By, RunArgument, command
-from transom.cli.history import RunRow, RunView, all_runs, found_run
+from transom.cli.history import found_run
 from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
 from transom.cli.output import toned
@@ -28,6 +28,8 @@ from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.learning import InsightCategory, Source
+from transom.runs.history import RunView, all_runs
+from transom.runs.summarising import RunRow
 from transom.store import Store
 
 ItemId = Annotated[

@@ -13,13 +13,15 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import RunArgument, command
-from transom.cli.history import RunRow, all_runs, found_run, history, pick
+from transom.cli.history import found_run, history, pick
 from transom.cli.output import age, plain, say, style, table
 from transom.cli.session import Session
 from transom.context.changes import changes, lines_of_changes
 from transom.errors import InputError
 from transom.llm.prices import Prices
 from transom.runs import trace_id
+from transom.runs.history import all_runs
+from transom.runs.summarising import RunRow
 from transom.runs.windows import JournaledCall, journaled_calls
 from transom.telemetry import failures, list_traces, read_trace, waterfall
 from transom.telemetry.read import TraceDocument, TraceList, read_traces

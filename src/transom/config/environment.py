@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,6 +38,11 @@ def _from_text(key: str, text: str) -> object:
         return [part for part in text.split(os.pathsep) if part]
     if tuple in kinds:
         return [part.strip() for part in text.split(",") if part.strip()]
+    if dict in kinds:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
     if bool in kinds:
         return _WORDS.get(text.lower(), text)
     for kind in (int, float):

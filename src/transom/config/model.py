@@ -252,24 +252,38 @@ class SandboxSettings(_Section):
     level: Literal["L1", "L2", "L3"] | None = None
 
 
+AgentKind = Literal["claude", "codex", "gemini", "aider", "opencode", "plain"]
+
+
 class ExternalAgent(_Section):
     """An external coding agent for stories.
 
     Attributes:
+        kind: the tool; it gives the command if none is set.
         command: the program and its arguments; the prompt comes on its stdin, the reply on its
             stdout.
+        output: form of its stdout; None: recognised by its fields.
+        timeout: limit of one call in seconds; None: `execution.timeout_per_stage` if that is set,
+            else an hour.
+        env: variables of the agent beside yours, as NAME=VALUE.
     """
 
+    kind: AgentKind = "plain"
     command: _Texts = ()
+    output: Literal["text", "json", "jsonl"] | None = None
+    timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    env: _Texts = ()
 
 
-WorkerKind = Literal["command", "model", "rules", "replay"]
+WorkerKind = str
+"""`command`, `model`, `rules`, `replay`, or the name of one of `agents`."""
 
 
 class Workers(_Section):
     """The kind of worker for each seat of a story.
 
-    None: the external agent if one is set, else the provider in `model`.
+    None: the external agent if one is set, else the provider in `model`. `command` is the agent in
+    `agent`; another word is the name of one of `agents`.
     """
 
     sm: WorkerKind | None = None
@@ -335,9 +349,16 @@ class HandoffSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings. `model` is a comma-separated chain of providers; on the command line it
-    applies to every role. `store` is the address of a PostgreSQL database that keeps what the
-    workspace's SQLite file keeps otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
+    """All settings.
+
+    Attributes:
+        model: the provider that answers, or a comma-separated chain of them; `--model` on the
+            command line applies to every role.
+        state_dir: local folder for the database and the locks, if the workspace is on a network
+            file system.
+        store: address of a PostgreSQL database that keeps what the workspace's SQLite file keeps
+            otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
+        workspace: folder of runs, journals and results; `--workspace` takes precedence.
     """
 
     model: str = "rules"
@@ -355,6 +376,7 @@ class Settings(_Section):
     window: WindowSettings = WindowSettings()
     sandbox: SandboxSettings = SandboxSettings()
     agent: ExternalAgent = ExternalAgent()
+    agents: dict[str, ExternalAgent] = Field(default_factory=dict)
     stories: StoriesSettings = StoriesSettings()
     handoff: HandoffSettings = HandoffSettings()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from transom.errors import InputError
 from transom.evals.shapes import Evidence, Outcome
 from transom.evidence.facts import Source, facts_of
-from transom.formats.release.places import Source as Place
-from transom.formats.release.places import stands_in
+from transom.formats.places import Source as Place
+from transom.formats.places import stands_in
 from transom.formats.text_files import TextFile
 from transom.once import once
 

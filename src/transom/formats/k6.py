@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from transom.canonical import Json
-
 
 @dataclass(frozen=True)
 class LoadThreshold:
@@ -31,17 +29,21 @@ class LoadSummary:
         failed: share of failed requests 0..1 and its JSON pointer, or None.
         requests: number of requests.
         thresholds: the declared thresholds.
+        checks: share of passed checks 0..1 and its JSON pointer, or None.
     """
 
     durations: dict[str, tuple[float, str]]
     failed: tuple[float, str] | None
     requests: int
     thresholds: list[LoadThreshold]
+    checks: tuple[float, str] | None = None
 
 
-def read_k6(data: Json) -> LoadSummary | None:
+def read_k6(data: Any) -> LoadSummary | None:
     """Read a summary; None if the data is something else."""
     match data:
+        case {"metrics": {"http_req_duration": _} as metrics}:
+            pass
         case {"metrics": dict(metrics), "root_group": _}:
             pass
         case _:
@@ -63,7 +65,21 @@ def read_k6(data: Json) -> LoadSummary | None:
     )
     requests = _values(metrics, "http_reqs")[0].get("count", count)
     share = (float(failed[key]), f"{at}/{key}") if key else None
-    return LoadSummary(durations, share, int(requests), list(_thresholds(metrics)))
+    return LoadSummary(
+        durations, share, int(requests), list(_thresholds(metrics)), _checks(metrics)
+    )
+
+
+def _checks(metrics: dict[str, Any]) -> tuple[float, str] | None:
+    """Return the share of passed checks; a threshold of their own judges them better."""
+    checks, place = _values(metrics, "checks")
+    metric = metrics.get("checks")
+    if isinstance(metric, dict) and metric.get("thresholds"):
+        return None
+    passes, fails = checks.get("passes"), checks.get("fails")
+    if not isinstance(passes, int) or not isinstance(fails, int) or passes + fails == 0:
+        return None
+    return passes / (passes + fails), f"{place}/passes"
 
 
 def _values(metrics: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:

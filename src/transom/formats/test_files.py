@@ -18,6 +18,10 @@ _CHECKS = re.compile(
     r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE
 )
 _CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", re.MULTILINE)
+_EXACT = re.compile(
+    r"\.(?:toBe|toEqual|toStrictEqual|toThrow\w*)\((?=.)|assert\.(?:\w*[eE]qual|throws|rejects)\("
+    r"|\bassert_eq!|\b(?:assert|require)\.Equal\w*\("
+)
 _SKIPS = re.compile(
     r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b"
 )
@@ -46,10 +50,58 @@ def fewer_by_lines(old: str, new: str | None) -> list[str]:
     if new is None:
         return ["is gone"]
     found = []
-    for what, form, sign in (("checks", _CHECKS, 1), ("cases", _CASES, 1), ("skips", _SKIPS, -1)):
+    forms = (
+        ("checks", _CHECKS, 1),
+        ("exact checks", _EXACT, 1),
+        ("cases", _CASES, 1),
+        ("skips", _SKIPS, -1),
+    )
+    for what, form, sign in forms:
         had, has = len(form.findall(old)), len(form.findall(new))
         found += [f"has {has} {what}, and had {had}"] if (had - has) * sign > 0 else []
     return found
+
+
+def shadowed_tests(path: str, text: str) -> list[str]:
+    """Return the Python tests that a later definition or assignment of the same scope hides."""
+    try:
+        body = ast.parse(text).body if path.endswith(".py") else []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    hidden: list[str] = []
+    scopes = [("", body)]
+    while scopes:
+        prefix, statements = scopes.pop()
+        seen: set[str] = set()
+        for node in statements:
+            if isinstance(node, ast.ClassDef):
+                scopes.append((f"{prefix}{node.name}.", node.body))
+            hidden += [f"{prefix}{name}" for name in _bound(node) if name in seen]
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                is_test = node.name.lower().startswith("test")
+                seen |= {node.name} if is_test and not _is_variant(node) else set()
+    return hidden
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    """Return the names that a statement binds or deletes in its scope."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [] if _is_variant(node) else [node.name]
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.Delete | ast.For):
+        return [
+            inner.id
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load)
+        ]
+    return []
+
+
+def _is_variant(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a decorator may register a definition, so that a later one does not hide it."""
+    names = [ast.unparse(decorator) for decorator in node.decorator_list]
+    return any(
+        re.search(r"\.(?:register|setter|getter|deleter)\b|overload", name) for name in names
+    )
 
 
 def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, Counter[str]]:

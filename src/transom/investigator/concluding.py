@@ -9,17 +9,20 @@ from typing import Literal
 from pydantic import Field
 
 from transom.canonical import Json, digest
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.deciding import limited
-from transom.investigator.gathering import seat_of
+from transom.investigator.gathering import SourceReport, seat_of
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
 from transom.investigator.main_thread import MainThread
+from transom.investigator.reading.subjects import newest_date
 from transom.investigator.replies import CITED, read_as
 from transom.investigator.result import (
+    CapRow,
     CriterionResult,
     Investigation,
     Risk,
+    SourceUse,
     SubConversation,
     Unsupported,
     UsageRow,
@@ -28,6 +31,7 @@ from transom.investigator.result import (
 )
 from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
 from transom.investigator.rules import justify
+from transom.investigator.sources import SourceFile
 from transom.investigator.statements import Standing, standing_of
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
@@ -175,6 +179,8 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         target_stage=case.target,
         stage_fit=decision.stage_fit,
         verdict=decision.verdict,
+        would_be=decision.would_be,
+        capped_by=[CapRow.model_validate(cap.to_json()) for cap in decision.capped_by],
         confidence=decision.confidence,
         criteria=decision.criteria,
         risks=decision.risks,
@@ -183,6 +189,7 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         contradictions=decision.contradictions,
         questions=decision.questions,
         unread=decision.unread,
+        sources=source_uses(case.reports, inquiry.data.unused(case.feature)),
         waivers=decision.waivers,
         sub_conversations=[
             SubConversation(
@@ -195,6 +202,31 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
             for report in case.reports
         ],
     )
+
+
+def source_uses(reports: Iterable[SourceReport], unused: Iterable[SourceFile]) -> list[SourceUse]:
+    """Return every file of the feature: what it was taken for, or why it was not used."""
+    rows = list[SourceUse]()
+    for report in reports:
+        reading = report.reading
+        subject = dict[str, list[str]]()
+        for fact in reading.subject:
+            if fact.facet != "date" and fact.text not in subject.get(fact.facet, []):
+                subject.setdefault(fact.facet, []).append(fact.text)
+        newest = newest_date(reading.subject)
+        rows.append(
+            SourceUse(
+                source=reading.source,
+                taken_for="document" if reading.kind == "document" else reading.name,
+                tool=reading.tool,
+                made=newest.text if newest is not None else "",
+                subject=subject,
+                reason=reading.why,
+            )
+        )
+    for file in unused:
+        rows.append(SourceUse(source=file.source, reason=file.recognition.reason))
+    return rows
 
 
 def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> list[Block]:

@@ -7,11 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import cast
 
-from transom.formats.release.shapes import Reading
+from transom.canonical import compact_json
+from transom.evidence.caps import Cap, cap_verdict, read_acceptances, with_commands
+from transom.evidence.dates import read_age
+from transom.evidence.identity import IdentityRequirement
+from transom.formats.measurements import Reading
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver
+from transom.investigator.reading.recognition import OTHER_REVIEW
 from transom.investigator.result import (
     Contradiction,
     CriterionResult,
@@ -24,6 +30,7 @@ from transom.investigator.result import (
     WaiverUse,
 )
 from transom.investigator.sources import Feature
+from transom.investigator.subject import RequiredSubject
 
 ORDER: tuple[Verdict, ...] = ("NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY")
 """Verdicts, worst first."""
@@ -47,6 +54,8 @@ class Decision:
     injections: list[Injection]
     unread: list[Unread]
     questions: list[str]
+    would_be: Verdict | None = None
+    capped_by: tuple[Cap, ...] = ()
 
 
 def decide(
@@ -60,6 +69,7 @@ def decide(
     waivers: Sequence[Waiver],
     as_of: date,
     unread: Sequence[Unread] = (),
+    named: Sequence[IdentityRequirement] = (),
 ) -> Decision:
     """Judge a feature for a stage.
 
@@ -67,8 +77,11 @@ def decide(
         current: the stage in Jira; None if Jira has none.
         target: the stage to judge for.
         unread: unread sources beside those of the readings.
+        named: what the question names beside the feature.
     """
-    judge = Judge(readings, ledger)
+    wanted_subject = _wanted_subject(policy, feature, as_of, named)
+    missing = [row.source for row in unread if row.could_matter]
+    judge = Judge(readings, ledger, wanted_subject, missing)
     wanted = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in wanted]
@@ -78,13 +91,32 @@ def decide(
         [one for one in given if one.expires < as_of],
     )
     criteria, used = _waived(judged, valid, expired, feature)
-    verdict = verdict_of(criteria)
+    # What the stage does not ask for yet holds nothing back.
+    sources = {criterion.source for criterion in wanted}
+    judged_readings = [
+        reading
+        for reading in readings
+        if reading.kind != "analysis" or reading.name in (*sources, OTHER_REVIEW)
+    ]
+    caps = [
+        *find_caps(judged_readings, unread),
+        *(cap for reading in judged_readings for cap in wanted_subject.caps(reading)),
+    ]
+    capped = cap_verdict(
+        verdict_of(criteria),
+        caps,
+        read_acceptances(policy.accept),
+        as_of,
+        positive={"READY"},
+        capped="NEEDS_JUDGEMENT",
+    )
+    verdict = cast("Verdict", capped.status)
     incomplete = [
         Unread(source=one.source, why=one.why)
         for one in readings
         if one.state in ("unreadable", "in_part")
     ]
-    missed = [*incomplete, *unread]
+    missed = [*incomplete, *(row for row in unread if row.could_matter)]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),
@@ -96,8 +128,76 @@ def decide(
         unsupported=_claims(readings),
         injections=_injections(readings),
         unread=missed,
-        questions=_questions(criteria, target),
+        questions=[*_questions(criteria, target), *_questions_of(capped.capped_by)],
+        would_be=cast("Verdict | None", capped.would_be),
+        capped_by=with_commands(capped.capped_by, _acceptance_of),
     )
+
+
+def _wanted_subject(
+    policy: Policy, feature: Feature, as_of: date, named: Sequence[IdentityRequirement]
+) -> RequiredSubject:
+    """Return what the evidence must be about: the feature, and what question and policy name."""
+    requirements = list(named)
+    for facet, text in policy.subject.items():
+        requirements.append(IdentityRequirement(facet, text, "the policy"))
+    max_age = read_age(policy.fresh) if policy.fresh else None
+    return RequiredSubject(feature, as_of, tuple(requirements), max_age, policy.dated == "required")
+
+
+def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap]:
+    """Return what holds a READY back: unread files, and trouble that no criterion judges."""
+    caps = list[Cap]()
+    for row in unread:
+        if row.could_matter:
+            caps.append(Cap("files", f"{row.source} was not read: {row.why}", row.source))
+    for reading in readings:
+        if reading.kind == "document" and reading.state in ("unreadable", "in_part"):
+            caps.append(Cap("files", f"{reading.source} {reading.why}", reading.source))
+        for remark in reading.remarks:
+            if remark.kind == "trouble":
+                text = f"{reading.source}#{remark.locator}: {remark.text}"
+                caps.append(Cap("trouble", text, reading.source))
+        if reading.name == OTHER_REVIEW:
+            caps += _caps_of_other(reading)
+        if reading.name == "changelog":
+            for observation in reading.observations:
+                if observation.measure == "source.outcome":
+                    text = f"{reading.source}: {observation.label}"
+                    caps.append(Cap("trouble", text, reading.source))
+    return caps
+
+
+def _caps_of_other(reading: Reading) -> list[Cap]:
+    """Return the bad news of a review that no criterion asks for."""
+    if not reading.usable:
+        return [Cap("files", f"{reading.source} {reading.why}", reading.source)]
+    caps = list[Cap]()
+    for observation in reading.observations:
+        is_grave = observation.measure.endswith((".critical", ".high")) and observation.number
+        is_denied = observation.measure.startswith("review.") and observation.value not in (
+            "pass",
+            "skipped",
+        )
+        is_entry = observation.number is not None or observation.measure.endswith(
+            ("valid_until", ".entry")
+        )
+        if is_grave or (is_denied and not is_entry):
+            text = (
+                f"{reading.source}: {observation.label or observation.measure} {observation.value}"
+            )
+            caps.append(Cap("trouble", text, reading.source))
+    return caps
+
+
+def _acceptance_of(cap: Cap) -> str:
+    """Return the entry of a policy that accepts a cap."""
+    return f"accept: [{{text: {compact_json(cap.text)}, by: NAME, until: YYYY-MM-DD}}]"
+
+
+def _questions_of(caps: Sequence[Cap]) -> list[str]:
+    """Return what a person is asked about the caps."""
+    return [f"{cap.text}. Is that acceptable?" for cap in caps]
 
 
 def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
@@ -108,7 +208,9 @@ def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
     unknown = [one for one in required if one.status == "unknown"]
     if any(one.doubt == "absent" for one in unknown):
         return "INSUFFICIENT_DATA"
-    return "NEEDS_JUDGEMENT" if unknown else "READY"
+    if unknown:
+        return "NEEDS_JUDGEMENT"
+    return "READY"
 
 
 def limited(proposed: Verdict, rules: Verdict) -> Verdict:
@@ -153,9 +255,9 @@ def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequen
     covered = [one for one in judged if waiver.covers(one.id, names)]
     if any(one.status in ("fail", "unknown") for one in covered):
         return ""
-    return (
-        "nothing needed it" if covered else "it names another feature or no criterion of this stage"
-    )
+    if covered:
+        return "nothing needed it"
+    return "it names another feature or no criterion of this stage"
 
 
 def _use(waiver: Waiver, applied: bool, why: str) -> WaiverUse:
@@ -195,11 +297,9 @@ def _stage_fit(
     own = [one for one in criteria if one.id in needed]
     if any(one.status == "fail" for one in own):
         return "premature"
-    return (
-        "unclear"
-        if any(one.status == "unknown" for one in own) or len(own) < len(needed)
-        else "appropriate"
-    )
+    if any(one.status == "unknown" for one in own) or len(own) < len(needed):
+        return "unclear"
+    return "appropriate"
 
 
 def find_contradictions(

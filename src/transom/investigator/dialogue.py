@@ -11,7 +11,7 @@ from pydantic import Field
 
 from transom.canonical import digest
 from transom.errors import Paused
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.concluding import Kept, case_blocks, held_text
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread
@@ -73,6 +73,8 @@ def _question(result: Investigation) -> Question:
         one.name for one in result.criteria if one.status == "unknown" and one.required
     )
     asks = f"Is {result.feature_name} ready for {result.target_stage}?"
+    if result.capped_by:
+        unclear = "; ".join([unclear] * bool(unclear) + [cap.text for cap in result.capped_by])
     asks += f" Not clear: {unclear}" if unclear else " The rules say yes, the model is not sure."
     return Question("judgement", asks[:_PROMPT], _JUDGED)
 

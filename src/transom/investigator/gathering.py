@@ -20,15 +20,16 @@ from transom.errors import (
     RequestRefused,
     WindowOverflow,
 )
-from transom.formats.release.analysis import read_analysis_file
-from transom.formats.release.documents import read_document
-from transom.formats.release.issues import read_changelog_file, read_issue_file
-from transom.formats.release.shapes import Kind, Observation, Reading, Shape
+from transom.formats.measurements import Kind, Observation, Reading, Shape
 from transom.investigator.ledger import Evidence, Ledger
+from transom.investigator.reading.analysis import read_analysis_file
+from transom.investigator.reading.documents import read_document
+from transom.investigator.reading.issues import read_changelog_file, read_issue_file
+from transom.investigator.reading.recognition import ANALYSIS_TYPES, OTHER_REVIEW
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported, unsupported_of
 from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, role_of
-from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
+from transom.investigator.sources import DataFolder, Feature
 from transom.investigator.tools import reading_tools
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Role, Usage
@@ -81,7 +82,7 @@ def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
             add("jira", name, f"jira:{feature.jira_key}/{inner}")
         elif file is not None:
             add("jira", name, file.source)
-    for name in ANALYSIS_TYPES:
+    for name in (*ANALYSIS_TYPES, OTHER_REVIEW):
         for one in data.analysis_files(feature, name):
             add("analysis", name, one.source)
     for one in data.docs(feature):
@@ -257,15 +258,23 @@ def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
 def unread(
     data: DataFolder, feature: Feature, reports: Sequence[SourceReport] = ()
 ) -> list[Unread]:
-    """Return files that lead out of the feature's folder, and sources whose readers failed."""
-    outside = [
-        Unread(source=one, why="leads out of the feature's folder")
-        for one in data.left_out(feature)
-    ]
-    return [
-        *outside,
-        *(Unread(source=one.reading.source, why=one.failed) for one in reports if one.failed),
-    ]
+    """Return the files that nobody read, and sources whose readers failed."""
+    unread = list[Unread]()
+    for source in data.left_out(feature):
+        unread.append(Unread(source=source, why="leads out of the feature's folder"))
+    for file in data.unused(feature):
+        recognition = file.recognition
+        why = "an issue beside the feature's"
+        if recognition.kind is None:
+            why = recognition.reason
+        could_matter = recognition.could_matter
+        unread.append(Unread(source=file.source, why=why, could_matter=could_matter))
+    for report in reports:
+        if report.failed:
+            # The rules have read the source; only a model's summary of it is missing.
+            source = report.reading.source
+            unread.append(Unread(source=source, why=report.failed, could_matter=False))
+    return unread
 
 
 def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger, dict[str, str]]:
@@ -314,10 +323,14 @@ async def merge(
             struck += one.artifact.value.struck
             name = f"{len(group)} sources from {group[0]['source']}"
             rows.append({"source": name, "summary": one.artifact.value.summary})
-    most = _SUMMARY if len(rows) <= _GROUP else _OF_MANY
+    most = _OF_MANY
+    if len(rows) <= _GROUP:
+        most = _SUMMARY
     return [f"{row['source']}: {_within(str(row['summary']), most)}" for row in rows], struck, used
 
 
 def _within(text: str, most: int) -> str:
     """Return at most `most` characters of a text, without cutting through a number."""
-    return text if len(text) <= most else text[: cut(text, most, CITED.findall(text))]
+    if len(text) <= most:
+        return text
+    return text[: cut(text, most, CITED.findall(text))]

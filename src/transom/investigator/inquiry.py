@@ -22,7 +22,7 @@ class Inquiry:
 
     Attributes:
         target: the stage given by `--target`.
-        as_of: the day that waivers' expiry is compared with.
+        as_of: the day on which the feature is judged: ages and expiry count from it.
         memory: memory of past assessments; None if it is off.
         playbook: readers and main thread see the insights that fit; outcomes count for those they
             cite.

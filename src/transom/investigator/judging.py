@@ -6,16 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from pathlib import PurePosixPath
 
-from transom.formats.release.measures import words_of
-from transom.formats.release.quoting import plain_number
-from transom.formats.release.shapes import Observation, Reading
-from transom.formats.release.words import key_words, word_set
+from transom.evidence.dates import PrintedDate, is_over, read_date
+from transom.formats.measurements import Observation, Reading
 from transom.investigator.ledger import Ledger
+from transom.investigator.measures import words_of
 from transom.investigator.policy import Criterion, DocumentRule, Rule
+from transom.investigator.reading.quoting import plain_number
+from transom.investigator.reading.words import key_words, word_set
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
+from transom.investigator.subject import RequiredSubject
 
 _STANDS: Mapping[str, tuple[CriterionStatus, Doubt]] = {
     "fail": ("fail", ""),
@@ -34,7 +37,7 @@ _GENERIC = word_set(
 
 
 @dataclass(frozen=True)
-class Seen:
+class SourcedObservation:
     """An observation with its reading."""
 
     observation: Observation
@@ -51,16 +54,24 @@ class Part:
 
     outcome: str
     why: str
-    rests_on: list[Seen] = field(default_factory=list)
+    rests_on: list[SourcedObservation] = field(default_factory=list)
     limits: bool = False
 
 
 class Judge:
     """Judges criteria by readings, and adds their evidence to the ledger."""
 
-    def __init__(self, readings: Sequence[Reading], ledger: Ledger) -> None:
+    def __init__(
+        self,
+        readings: Sequence[Reading],
+        ledger: Ledger,
+        wanted: RequiredSubject,
+        unread: Sequence[str] = (),
+    ) -> None:
         self._readings = readings
         self._ledger = ledger
+        self._wanted = wanted
+        self._unread = unread
 
     def judge(self, criterion: Criterion) -> CriterionResult:
         """Judge one criterion."""
@@ -98,41 +109,68 @@ class Judge:
         readings = [one for one in self._readings if one.name == criterion.source]
         usable = [one for one in readings if one.usable]
         if not usable:
-            missing = (
-                "there is no Jira issue"
-                if criterion.source == "jira"
-                else f"there is no file {criterion.source}"
-            )
+            missing = self._missing(criterion.source)
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
-        seen = [Seen(one, reading) for reading in usable for one in reading.observations]
+        seen = [
+            SourcedObservation(one, reading) for reading in usable for one in reading.observations
+        ]
         parts = [part for rule in criterion.rules if (part := _of_rule(rule, seen)) is not None]
         if criterion.known:
             parts.append(_known(criterion.known, seen))
         if criterion.limits is not None:
             parts.append(_of_limits(criterion.limits, seen))
         if criterion.decision:
-            parts += _of_decision(seen, usable, others=bool(parts))
+            parts += _of_decision(seen, usable)
+            parts += _of_validity(seen, self._wanted.as_of)
         parts += [
             Part("mixed", f"the report says of itself: {_quoted_state(one, '')}", [one])
             for one in seen
             if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
         ]
+        parts += self._subject_parts(usable)
         broken = [one for one in readings if not one.usable]
         if broken:
             parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
         reasons = "; ".join(f"{one.source} {one.why}" for one in usable if one.why)
         return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
 
+    def _missing(self, source: str) -> str:
+        """Return that a source is not there, which nobody knows while a file is unread."""
+        if self._unread:
+            called = source
+            if source == "jira":
+                called = "the Jira issue"
+            return f"no file was recognised as {called}; not read: {', '.join(self._unread[:3])}"
+        if source == "jira":
+            return "there is no Jira issue"
+        return f"there is no file {source}"
+
+    def _subject_parts(self, readings: Iterable[Reading]) -> list[Part]:
+        """Return the parts for sources of another subject, or of long ago."""
+        parts = list[Part]()
+        for reading in readings:
+            for problem in self._wanted.problems(reading):
+                fact = Observation(
+                    measure=f"subject.{problem.fact.facet}",
+                    value=problem.fact.text,
+                    locator=problem.fact.locator,
+                    quote=problem.fact.text,
+                )
+                parts.append(Part("mixed", problem.text, [SourcedObservation(fact, reading)]))
+        return parts
+
     def _document(self, rule: DocumentRule) -> Part:
         named = [
             one for one in self._readings if one.kind == "document" and names_document(rule, one)
         ]
+        if not named and self._unread:
+            return Part("absent", self._missing(f"a document named {rule.names[0].upper()}"))
         if not named:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         best = max(named, key=lambda one: (one.usable, one.words))
         seen = [
-            Seen(one, best)
+            SourcedObservation(one, best)
             for one in best.observations
             if one.measure in ("document.words", "document.hollow")
         ]
@@ -149,6 +187,20 @@ class Judge:
             return Part(
                 "fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", seen
             )
+        states = [
+            SourcedObservation(one, best)
+            for one in best.observations
+            if one.measure == "document.status"
+        ]
+        for state in states:
+            if state.observation.value != "pass":
+                outcome = "mixed"
+                if state.observation.value == "fail":
+                    outcome = "fail"
+                text = f"{best.source} says of itself: {_quoted_state(state, 'status')}"
+                return Part(outcome, text, [state])
+        for part in self._subject_parts([best]):
+            return part
         return Part("pass", f"{best.source} has {best.words} words of substance", seen[:1])
 
 
@@ -163,7 +215,7 @@ def names_document(rule: DocumentRule, reading: Reading) -> bool:
     return any(len(key_words(name)) > 1 and set(key_words(name)) <= stem for name in rule.names)
 
 
-def _measured(rule: Rule, seen: Sequence[Seen]) -> list[Seen]:
+def _measured(rule: Rule, seen: Sequence[SourcedObservation]) -> list[SourcedObservation]:
     return [
         one
         for one in seen
@@ -171,7 +223,7 @@ def _measured(rule: Rule, seen: Sequence[Seen]) -> list[Seen]:
     ]
 
 
-def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
+def _of_rule(rule: Rule, seen: Sequence[SourcedObservation]) -> Part | None:
     """Return the result of a rule; None if it is optional and the sources do not mention it."""
     measured = _measured(rule, seen)
     if not measured:
@@ -189,7 +241,9 @@ def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
             return Part(
                 "not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2]
             )
-        return None if rule.optional else Part("absent", f"no {words_of(rule.measure)} is told")
+        if rule.optional:
+            return None
+        return Part("absent", f"no {words_of(rule.measure)} is told")
     if rule.equal is not None:
         return _of_status(rule, measured)
     return _of_number(rule, measured)
@@ -198,16 +252,19 @@ def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
 _NATURES = {"planned": "planned", "estimate": "estimated"}
 
 
-def _of_number(rule: Rule, found: Sequence[Seen]) -> Part:
+def _of_number(rule: Rule, found: Sequence[SourcedObservation]) -> Part:
     at_most = rule.at_most is not None
     bound = rule.at_most if rule.at_most is not None else rule.at_least or 0.0
     worst = (max if at_most else min)(found, key=lambda one: one.number or 0.0)
     value = worst.number or 0.0
     stated = worst.observation.limit if rule.stated == "tightens" else None
     tight = stated is not None and (stated < bound if at_most else stated > bound)
-    limit = stated if tight and stated is not None else bound
+    limit = bound
+    if tight and stated is not None:
+        limit = stated
     unit = worst.observation.unit
-    unit = f" {unit}" if unit else ""
+    if unit:
+        unit = f" {unit}"
     shown = f"{words_of(rule.measure)} {plain_number(round(value, 2))}{unit}"
     why = f"{shown} ({'at most' if at_most else 'at least'} {plain_number(limit)}{unit})"
     entries = [worst]
@@ -222,32 +279,34 @@ def _of_number(rule: Rule, found: Sequence[Seen]) -> Part:
     return Part("fail", why, entries, limits=tight)
 
 
-def _of_status(rule: Rule, found: Sequence[Seen]) -> Part:
+def _of_status(rule: Rule, found: Sequence[SourcedObservation]) -> Part:
     for one in found:
         if one.observation.value != rule.equal:
-            outcome = "fail" if one.observation.value == "fail" else "mixed"
+            outcome = "mixed"
+            if one.observation.value == "fail":
+                outcome = "fail"
             return Part(outcome, _quoted_state(one, words_of(rule.measure)), [one])
     return Part("pass", _quoted_state(found[0], words_of(rule.measure)), [found[0]])
 
 
-def _quoted_state(one: Seen, called: str) -> str:
+def _quoted_state(one: SourcedObservation, called: str) -> str:
     """Quote a source on a state, at most 60 characters."""
     said = one.observation.said or str(one.observation.value)
+    if said == one.observation.label:
+        return said
     return f'{one.observation.label or called}: "{said[:_MOST_SAID]}"'
 
 
-def _known(measure: str, seen: Sequence[Seen]) -> Part:
+def _known(measure: str, seen: Sequence[SourcedObservation]) -> Part:
     observations = [
         one for one in seen if one.observation.measure == measure and one.observation.value
     ]
-    return (
-        Part("pass", "", observations[:1])
-        if observations
-        else Part("absent", f"no {words_of(measure)} is told")
-    )
+    if observations:
+        return Part("pass", "", observations[:1])
+    return Part("absent", f"no {words_of(measure)} is told")
 
 
-def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
+def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> Part:
     """Check every measured figure that has a target against it."""
     figures = [one for one in seen if one.observation.measure.startswith("performance.")]
     measured = [
@@ -274,7 +333,9 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
                 f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)}"
                 f" {first.unit})"
             )
-        more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
+        more = ""
+        if len(missed) > 1:
+            more = f", and {len(missed) - 1} more"
         return Part("fail", f"{text.strip()}{more}", missed, limits=True)
     hoped = [one for one in figures if one.observation.nature in ("estimate", "planned")]
     if hoped:
@@ -293,7 +354,9 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
             "mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high
         )
     if not checked and not flags:
-        text = "no figure has a target" if measured else "no figure is told"
+        text = "no figure is told"
+        if measured:
+            text = "no figure has a target"
         return Part("mixed" if measured else "absent", text, measured[:2])
     tightest = sorted(checked, key=lambda one: _slack(one[0].observation, one[1]))
     rests = [one for one, _ in tightest[:3]] or flags[:3]
@@ -313,7 +376,9 @@ def _bound(one: Observation, limits: dict[str, float]) -> float | None:
 
 def _holds(one: Observation, bound: float) -> bool:
     value = Decimal(str(one.value))
-    return value <= Decimal(str(bound)) if one.at_most else value >= Decimal(str(bound))
+    if one.at_most:
+        return value <= Decimal(str(bound))
+    return value >= Decimal(str(bound))
 
 
 def _slack(one: Observation, bound: float) -> float:
@@ -321,7 +386,21 @@ def _slack(one: Observation, bound: float) -> float:
     return (bound - value if one.at_most else value - bound) / (abs(bound) or 1.0)
 
 
-def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: bool) -> list[Part]:
+def _of_validity(seen: Sequence[SourcedObservation], as_of: date) -> list[Part]:
+    """Return the parts for approvals whose last day is over, or unknown."""
+    parts = list[Part]()
+    for one in seen:
+        if one.observation.measure != "review.valid_until":
+            continue
+        printed = read_date(str(one.observation.value))
+        if not isinstance(printed, PrintedDate):
+            parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [one]))
+        elif is_over(printed.day, as_of):
+            parts.append(Part("mixed", f"the approval was valid until {printed.day}", [one]))
+    return parts
+
+
+def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) -> list[Part]:
     """Return the parts for reviewers' decisions, each person's and the review's as a whole."""
     whole = [one for one in seen if one.observation.measure == "review.decision"]
     people = [one for one in seen if one.observation.measure == "review.person"]
@@ -347,20 +426,27 @@ def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: boo
                     quote=remark.quote,
                 )
                 parts.append(
-                    Part("mixed", f"a doubt is raised: {remark.text}", [Seen(doubt, reading)])
+                    Part(
+                        "mixed",
+                        f"a doubt is raised: {remark.text}",
+                        [SourcedObservation(doubt, reading)],
+                    )
                 )
-    if parts or others:
+    if every:
         return parts
     if checks:
-        return [Part("pass", "all checks of the review are met", checks)]
-    return [Part("absent", "no decision is told")]
+        return [
+            *parts,
+            Part("mixed", "the checks of the review are met, and nobody decided", checks),
+        ]
+    return [*parts, Part("absent", "no decision is told")]
 
 
-def _named(people: Sequence[Seen]) -> str:
+def _named(people: Sequence[SourcedObservation]) -> str:
     return ", ".join(dict.fromkeys(one.observation.label for one in people[:4]))
 
 
-def _decided(one: Seen) -> Part:
+def _decided(one: SourcedObservation) -> Part:
     value, label = str(one.observation.value), one.observation.label or "the review"
     if value in ("pass", "skipped"):
         return Part("pass", f"{label} approved", [one])

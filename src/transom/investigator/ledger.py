@@ -10,11 +10,11 @@ from transom.errors import InputError
 from transom.evidence.claims import CheckedText, Support, check_claims
 from transom.evidence.facts import Fact
 from transom.evidence.facts import Source as FactSource
-from transom.formats.release.measures import words_of
-from transom.formats.release.places import Source, stands_in
-from transom.formats.release.quoting import plain_number
-from transom.formats.release.shapes import Observation, Reading, Shape
+from transom.formats.measurements import Observation, Reading, Shape
+from transom.formats.places import Source, stands_in
 from transom.formats.text_files import decode_text
+from transom.investigator.measures import words_of
+from transom.investigator.reading.quoting import plain_number
 from transom.tools.calculator import names_in
 
 CALCULATED = "calculator"
@@ -198,7 +198,9 @@ class Ledger:
         """Return the number of an entry, for the calculator."""
         row = self._rows.get(evidence_id)
         try:
-            return Decimal(row.value.rstrip("%")) if row is not None else None
+            if row is not None:
+                return Decimal(row.value.rstrip("%"))
+            return None
         except InvalidOperation:
             return None
 

@@ -30,11 +30,9 @@ _PATTERNS = Path(__file__).with_name("claim_errors.yaml")
 async def recalled(run: Run, inquiry: Inquiry, target: str) -> str:
     """Return the playbook's insights for a question as text; "" without a playbook."""
     query = f"{inquiry.question} {target}"
-    return (
-        (await inquiry.playbook.recall(run, "insights", query, _TOKENS)).value
-        if inquiry.playbook
-        else ""
-    )
+    if inquiry.playbook:
+        return (await inquiry.playbook.recall(run, "insights", query, _TOKENS)).value
+    return ""
 
 
 def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: Kept) -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from transom.agent import Agent, SubAgent
 from transom.errors import InputError, ReplyError, ToolRefused
-from transom.formats.release.shapes import Reading
+from transom.formats.measurements import Reading
 from transom.investigator.gathering import sources_of
 from transom.investigator.ledger import Ledger
 from transom.investigator.roles import CLOSELY, role_of

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from transom.agent import call
 from transom.canonical import Json
 from transom.errors import InputError, ReplyError
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
@@ -19,6 +19,7 @@ from transom.investigator.result import Investigation, Unsupported, unsupported_
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
+from transom.investigator.subject import named_in
 from transom.llm import Usage
 from transom.llm.rules import RULES
 from transom.runs import Run, Stage, model_file
@@ -58,6 +59,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         waivers=inquiry.waivers,
         as_of=inquiry.as_of,
         unread=unread(inquiry.data, feature, reports),
+        named=named_in(inquiry.question),
     )
     # The rules' own sentences come from the evidence itself; only a model's are checked.
     by_rules = {report.reading.source for report in reports if report.by == RULES}

@@ -12,10 +12,12 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from transom.errors import InputError
-from transom.formats.release.words import Status, plain_words
+from transom.evidence.caps import read_acceptances
+from transom.evidence.dates import read_age
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
-from transom.investigator.sources import ANALYSIS_TYPES
+from transom.investigator.reading.recognition import ANALYSIS_TYPES
+from transom.investigator.reading.words import Status, plain_words
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"
 _BEFORE_STAGE = {"for", "to", "into", "in", "enter", "reach", "towards", "go", "on"}
@@ -128,13 +130,37 @@ class WaiverFile(_Shape):
 
 
 class Policy(_Shape):
-    """A policy file."""
+    """A policy file.
+
+    Attributes:
+        fresh: how old a report may be, such as `30 days`; null for any age.
+        dated: whether a report without a date is only reported, or holds a READY back.
+        subject: the commit, branch, version or image that all reports must be of.
+        accept: caps that a person accepts, each with its text, by whom, and until when.
+    """
 
     schema_: Literal["transom.investigation_policy/1"] = Field(alias="schema")
     name: str = ""
     ladder: Annotated[list[Stage], Field(min_length=2)]
     criteria: Annotated[list[Criterion], Field(min_length=1)]
     waivers: list[Waiver] = []
+    fresh: str | None = "30 days"
+    dated: Literal["reported", "required"] = "reported"
+    subject: dict[Literal["commit", "branch", "version", "image"], str] = {}
+    accept: list[dict[str, str]] = []
+
+    @field_validator("fresh")
+    @classmethod
+    def _is_age(cls, fresh: str | None) -> str | None:
+        if fresh is not None and read_age(fresh) is None:
+            raise ValueError(f"{fresh!r} is no age; write a number and a unit, such as 30 days")
+        return fresh
+
+    @field_validator("accept")
+    @classmethod
+    def _are_acceptances(cls, accept: list[dict[str, str]]) -> list[dict[str, str]]:
+        read_acceptances(accept)
+        return accept
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -157,7 +183,9 @@ class Policy(_Shape):
 
     def rank(self, stage: str | None) -> int:
         """Return the position of a stage on the ladder; -1 for an unknown one."""
-        return self.stages.index(stage) if stage in self.stages else -1
+        if stage in self.stages:
+            return self.stages.index(stage)
+        return -1
 
     def stage_of(self, status: str, category: str = "") -> str | None:
         """Return the stage of a Jira status, by its name, else by its category."""
@@ -200,7 +228,9 @@ class Policy(_Shape):
                         )
                         hyphened = "-" not in name or name.lower() in text.lower()
                         hits += [(len(wanted) + 2 * marked, at, step.stage)] if hyphened else []
-        return max(hits, key=lambda hit: (hit[0], hit[1]))[2] if hits else None
+        if hits:
+            return max(hits, key=lambda hit: (hit[0], hit[1]))[2]
+        return None
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""

@@ -11,8 +11,8 @@ from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
-from transom.formats.release.shapes import Reading, Shape
-from transom.formats.release.words import plain_words, singular
+from transom.formats.measurements import Reading, Shape
+from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.memory import Memory, Neighbour
 from transom.runs import Run, Stage, model_file
@@ -168,7 +168,9 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
                 one.entry.id, None, relationship=DEPENDS, direction="out"
             )
             sources = one.entry.metadata.get("sources")
-            places = f" ({', '.join(map(str, sources))})" if isinstance(sources, list) else ""
+            places = ""
+            if isinstance(sources, list):
+                places = f" ({', '.join(map(str, sources))})"
             if depending:
                 sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
             if using:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from transom.errors import ReplyError
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 
 CITED = re.compile(r"\[(E\d+)\]")
 S = TypeVar("S", bound=Shape)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from transom.canonical import pretty_json
-from transom.formats.release.measures import words_of
 from transom.investigator.ledger import Evidence
+from transom.investigator.measures import words_of
 from transom.investigator.result import (
     CriterionResult,
     Investigation,
@@ -42,6 +42,14 @@ def _rules_line(verdict: Verdict) -> str:
     return f"The rules alone judge {verdict}."
 
 
+def _capped_line(result: Investigation) -> str:
+    """Return what the verdict would be without its caps."""
+    count = len(result.capped_by)
+    return (
+        f"Without {count} open {'point' if count == 1 else 'points'} it would be {result.would_be}."
+    )
+
+
 def _wrapped(line: str) -> list[str]:
     """Wrap a line to the terminal's width; longer words stay whole."""
     line = _printable(line)
@@ -61,11 +69,15 @@ def _text_lines(result: Investigation) -> Iterator[str]:
         )
     if result.rules_verdict is not None:
         yield f"  {_rules_line(result.rules_verdict)}"
+    if result.would_be is not None:
+        yield f"  {_capped_line(result)}"
     if words := _in_words(result):
         yield from ("", *(f"  {line}" for line in words))
     yield ""
     for one in _ordered(result):
-        advisory = "" if one.required else " (advisory)"
+        advisory = " (advisory)"
+        if one.required:
+            advisory = ""
         yield f"  {_SIGNS[one.status]} {one.name}{advisory}"
         if one.status != "pass":
             yield f"      {one.why}{_cites(one.evidence)}"
@@ -105,6 +117,7 @@ def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
         ("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions]),
         ("Text that addresses the reader", steering),
         ("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims]),
+        ("What holds it back", [f"{cap.rule}: {cap.text}" for cap in result.capped_by]),
         ("Not read", [f"{one.source}: {one.why}" for one in result.unread]),
         ("Waivers", waivers),
         ("Memory", memory),
@@ -128,7 +141,9 @@ def _ordered(result: Investigation) -> list[CriterionResult]:
 def _in_words(result: Investigation) -> list[str]:
     """Return the justification's lines; none if the rules only restate the criteria."""
     lines = result.justification.splitlines()
-    return [] if lines[:1] == [judged_line(result)] else lines
+    if lines[:1] == [judged_line(result)]:
+        return []
+    return lines
 
 
 def _further_risks(result: Investigation) -> list[Risk]:
@@ -139,7 +154,9 @@ def _further_risks(result: Investigation) -> list[Risk]:
 
 def _place(source: str, locator: str) -> str:
     """Return a place for readers, a JSON pointer without its escapes."""
-    return f"{source}#{locator.replace('~1', '/').replace('~0', '~')}" if locator else source
+    if locator:
+        return f"{source}#{locator.replace('~1', '/').replace('~0', '~')}"
+    return source
 
 
 def _called(row: Evidence) -> str:
@@ -150,7 +167,9 @@ def _called(row: Evidence) -> str:
 
 
 def _cites(ids: list[str]) -> str:
-    return f" [{', '.join(ids[:6])}]" if ids else ""
+    if ids:
+        return f" [{', '.join(ids[:6])}]"
+    return ""
 
 
 def markdown_report(result: Investigation) -> str:
@@ -171,10 +190,14 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
         yield from ("", f"**{judgement.verdict}**, judged by {_plain(said)}")
     if result.rules_verdict is not None:
         yield from ("", _plain(_rules_line(result.rules_verdict)))
+    if result.would_be is not None:
+        yield from ("", _plain(_capped_line(result)))
     yield from (part for line in _in_words(result) for part in ("", _plain(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
     for one in _ordered(result):
-        advisory = "" if one.required else " (advisory)"
+        advisory = " (advisory)"
+        if one.required:
+            advisory = ""
         yield (
             f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} |"
             f" {', '.join(one.evidence[:6])} |"
@@ -182,6 +205,7 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     for title, rows in _lists(result):
         if rows:
             yield from ("", f"### {title}", "", *(f"- {_plain(row)}" for row in rows[:20]))
+    yield from _markdown_sources(result)
     yield from (
         "",
         "<details><summary>Evidence</summary>",
@@ -192,6 +216,20 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     for row in result.evidence[:100]:
         place = _place(row.source, row.locator).replace("`", "'").replace("|", "/")
         yield f"| {row.id} | `{place}` | {_plain(row.value)[:80]} | {_plain(row.quote)[:120]} |"
+    yield from ("", "</details>")
+
+
+def _markdown_sources(result: Investigation) -> Iterator[str]:
+    """Yield the table of all files of the feature."""
+    yield from ("", "<details><summary>Files</summary>", "")
+    yield from (
+        "| file | taken for | tool | made | subject | not used |",
+        "|---|---|---|---|---|---|",
+    )
+    for use in result.sources:
+        subject = ", ".join(f"{facet} {' / '.join(names)}" for facet, names in use.subject.items())
+        cells = (use.source, use.taken_for, use.tool, use.made, subject, use.reason)
+        yield f"| {' | '.join(_plain(cell) for cell in cells)} |"
     yield from ("", "</details>")
 
 

@@ -7,8 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from transom.evidence.caps import CapRule
 from transom.evidence.claims import CheckedSentence
-from transom.formats.release.shapes import Shape
+from transom.formats.measurements import Shape
 from transom.investigator.ledger import Evidence
 
 Verdict = Literal["READY", "NOT_READY", "NEEDS_JUDGEMENT", "INSUFFICIENT_DATA"]
@@ -86,10 +87,44 @@ class Contradiction(Shape):
 
 
 class Unread(Shape):
-    """A source that was not read, or only in part."""
+    """A source that was not read, or only in part.
+
+    Attributes:
+        could_matter: whether it holds a READY back.
+    """
 
     source: str
     why: str
+    could_matter: bool = True
+
+
+class SourceUse(Shape):
+    """A file of the feature: what it was taken for, and of what and when it is.
+
+    Attributes:
+        taken_for: the analysis type, `document`, `jira` or `changelog`; "" if it was not used.
+        tool: the tool that wrote it, if it is known.
+        made: the newest date that it states.
+        subject: what it says of the feature, commit, branch, version and image.
+        reason: why it was not used.
+    """
+
+    source: str
+    taken_for: str = ""
+    tool: str = ""
+    made: str = ""
+    subject: dict[str, list[str]] = Field(default_factory=dict)
+    reason: str = ""
+
+
+class CapRow(Shape):
+    """What holds a READY back, and the entry of a policy that accepts it."""
+
+    rule: CapRule
+    text: str
+    source_file: str | None = None
+    line_number: int | None = None
+    accept: str = ""
 
 
 class WaiverUse(Shape):
@@ -136,6 +171,8 @@ class Investigation(Shape):
     Attributes:
         verdict: the verdict of the rules, or a model's lower one.
         rules_verdict: the verdict of the rules if the final one differs, else None.
+        would_be: the verdict that `capped_by` holds back, else None.
+        sources: every file of the feature, used or not.
         judgement: a person's verdict beside the first one; it is the final one.
     """
 
@@ -150,6 +187,8 @@ class Investigation(Shape):
     stage_fit: StageFit
     verdict: Verdict
     rules_verdict: Verdict | None = None
+    would_be: Verdict | None = None
+    capped_by: list[CapRow] = Field(default_factory=list)
     confidence: float
     criteria: list[CriterionResult]
     risks: list[Risk] = Field(default_factory=list)
@@ -159,6 +198,7 @@ class Investigation(Shape):
     contradictions: list[Contradiction] = Field(default_factory=list)
     questions: list[str] = Field(default_factory=list)
     unread: list[Unread] = Field(default_factory=list)
+    sources: list[SourceUse] = Field(default_factory=list)
     waivers: list[WaiverUse] = Field(default_factory=list)
     changed_since: str | None = None
     memory_status: Literal["ok", "off", "broken"] = "off"
@@ -172,7 +212,9 @@ class Investigation(Shape):
     @property
     def final_verdict(self) -> Verdict:
         """A person's verdict if there is one, else that of the rules or a model."""
-        return self.judgement.verdict if self.judgement else self.verdict
+        if self.judgement:
+            return self.judgement.verdict
+        return self.verdict
 
     @property
     def exit_code(self) -> int:

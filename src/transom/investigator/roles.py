@@ -59,7 +59,9 @@ def outside(name: str, rows: Sequence[str] | str, data: Json = None) -> Block:
 
 def insights(text: str) -> list[Block]:
     """Return the playbook's block, or none if the text is empty."""
-    return [outside(BLOCK, text)] if text else []
+    if text:
+        return [outside(BLOCK, text)]
+    return []
 
 
 def json_rows(name: str, rows: Sequence[dict[str, Json]]) -> Block:

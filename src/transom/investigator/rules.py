@@ -12,7 +12,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.formats.release.words import plain_words, singular, word_list
+from transom.investigator.reading.words import plain_words, singular, word_list
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
@@ -56,7 +56,9 @@ def _say(text: str) -> Reply:
 
 def _rows(request: Request, name: str) -> list[dict[str, Any]]:
     data = next((block.data for block in request.window.blocks if block.name == name), None)
-    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    if isinstance(data, list):
+        return [row for row in data if isinstance(row, dict)]
+    return []
 
 
 # Which feature
@@ -87,7 +89,9 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     )
     names = {str(one["feature_id"]): _name_words(one) for one in features}
     if not words:
-        return list(names) if len(names) == 1 else []
+        if len(names) == 1:
+            return list(names)
+        return []
     common = Counter(word for own in names.values() for word in own)
     scores = {key: sum(_score(word, own, common) for word in words) for key, own in names.items()}
     best = max(scores.values(), default=0.0)
@@ -189,9 +193,12 @@ def justify(
 
 
 def _because(row: Mapping[str, Any], word: str) -> str:
-    doubt = f" ({row['doubt']})" if row["doubt"] else ""
+    doubt = ""
+    if row["doubt"]:
+        doubt = f" ({row['doubt']})"
     facts = ", ".join(row["facts"][:4])
-    facts = f": {facts}" if facts else ""
+    if facts:
+        facts = f": {facts}"
     return f"{row['name']}: {word}{doubt}{facts}."
 
 

@@ -12,65 +12,26 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError
 from transom.formats.jira import Issue, read_issue
-from transom.formats.release.analysis import load_bytes
-from transom.formats.release.tree import parse_json
+from transom.formats.json_tree import parse_json
 from transom.formats.text_files import decode_text
 from transom.formats.yaml_models import nearest_key
-
-ANALYSIS_TYPES: Final = (
-    "metrics/performance_benchmarks",
-    "metrics/pipeline_results",
-    "metrics/security_scan_results",
-    "metrics/test_coverage_report",
-    "metrics/unit_test_results",
-    "reviews/security",
-    "reviews/stakeholders",
-    "reviews/uat",
+from transom.investigator.reading.analysis import load_bytes
+from transom.investigator.reading.recognition import (
+    ANALYSIS_TYPES,
+    DOCUMENT_SUFFIXES,
+    OTHER_REVIEW,
+    Recognition,
+    name_of,
+    recognise,
 )
-_ALSO_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
-    "metrics/performance_benchmarks": (
-        "performance",
-        "load_test",
-        "load_tests",
-        "k6",
-        "benchmarks",
-    ),
-    "metrics/pipeline_results": ("pipeline", "ci_results", "build_results", "ci"),
-    "metrics/security_scan_results": (
-        "security_scan",
-        "security",
-        "sarif",
-        "trivy",
-        "vulnerabilities",
-        "scan_results",
-    ),
-    "metrics/test_coverage_report": ("coverage", "test_coverage", "cobertura", "code_coverage"),
-    "metrics/unit_test_results": (
-        "unit_test_coverage",
-        "unit_tests",
-        "test_results",
-        "junit",
-        "tests",
-    ),
-    "reviews/security": ("security_review",),
-    "reviews/stakeholders": (
-        "stakeholder",
-        "stakeholder_review",
-        "stakeholder_reviews",
-        "signoffs",
-        "sign_offs",
-    ),
-    "reviews/uat": ("uat_results", "uat_review", "user_acceptance", "acceptance"),
-}
-_DATA_FILES: Final = (".json", ".xml", ".sarif", ".jsonl")
-_DOC_FILES: Final = (".md", ".markdown", ".txt", ".rst", ".adoc")
+
 _DOC_FOLDERS: Final = ("planning", "docs", "documentation")
 _PARTS: Final = ("jira", "metrics", "reviews", *_DOC_FOLDERS)
 _ISSUE_FILES: Final = ("feature_issue.json", "issue.json", "jira_issue.json")
@@ -101,10 +62,11 @@ class Feature:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a feature: its path, and its name in evidence."""
+    """A file of a feature: its path, its name in evidence, and what it is taken for."""
 
     path: Path
     source: str
+    recognition: Recognition
 
 
 class DataFolder:
@@ -121,7 +83,7 @@ class DataFolder:
     def __init__(self, root: Path, fetched: Mapping[str, Mapping[str, Json]] | None = None) -> None:
         self.root = Path(os.path.realpath(root))
         self.fetched = dict(fetched or {})
-        self._listed: dict[tuple[str, str], list[SourceFile]] = {}
+        self._listed: dict[str, tuple[SourceFile, ...]] = {}
         if not self.root.is_dir():
             raise InputError(
                 "is not a folder",
@@ -180,47 +142,53 @@ class DataFolder:
         """Return the feature's folder, which may be missing."""
         return self.root / feature.folder
 
+    def files(self, feature: Feature) -> tuple[SourceFile, ...]:
+        """Return every file of a feature, in any of its folders, with what it is taken for."""
+        if feature.folder not in self._listed:
+            self._listed[feature.folder] = tuple(self._recognised(feature.folder))
+        return self._listed[feature.folder]
+
     def issue_file(self, feature: Feature) -> SourceFile | None:
         """Return the saved issue, or None."""
-        return self._first(feature.folder, "jira", _ISSUE_FILES)
+        return self._issue_file(feature.folder)
 
     def changelog_file(self, feature: Feature) -> SourceFile | None:
         """Return the saved changelog, or None."""
-        return self._first(
-            feature.folder,
-            "jira",
-            ("issue_changelog.json", "changelog.json", "jira_changelog.json"),
-        )
+        for file in self.files(feature):
+            if file.recognition.kind == "jira" and file.recognition.name == "changelog":
+                return file
+        return None
 
     def analysis_files(self, feature: Feature, analysis_type: str) -> list[SourceFile]:
-        """Return the files of an analysis type, by any of its names and formats.
+        """Return the files of an analysis type, whatever their names and folders.
 
         Raises:
             InputError: the type is unknown; names the valid ones.
         """
-        if analysis_type not in ANALYSIS_TYPES:
+        if analysis_type not in (*ANALYSIS_TYPES, OTHER_REVIEW):
             hint = f"valid types: {', '.join(ANALYSIS_TYPES)}"
             raise InputError(
                 f"unknown analysis type {analysis_type!r}", where="analysis_type", hint=hint
             )
-        part, _, name = analysis_type.partition("/")
-        taken = (
-            {} if part != "metrics" else {one.partition("/")[2] for one in ANALYSIS_TYPES} - {name}
-        )
-        found = []
-        for file in self._files(feature.folder, part, _DATA_FILES):
-            stem = file.path.name.lower().replace("-", "_").partition(".")[0]
-            if stem in (name, *_ALSO_CALLED[analysis_type]) or (
-                stem.startswith(f"{name}_") and stem not in taken
-            ):
-                found.append(file)
-        return found
+        return [
+            file
+            for file in self.files(feature)
+            if file.recognition.kind == "analysis" and file.recognition.name == analysis_type
+        ]
 
     def docs(self, feature: Feature) -> list[SourceFile]:
-        """Return the planning documents of a feature, by path."""
-        return [
-            file for part in _DOC_FOLDERS for file in self._files(feature.folder, part, _DOC_FILES)
-        ]
+        """Return the documents of a feature, by path."""
+        return [file for file in self.files(feature) if file.recognition.kind == "document"]
+
+    def unused(self, feature: Feature) -> list[SourceFile]:
+        """Return the files of a feature that nobody reads."""
+        issue, changelog = self.issue_file(feature), self.changelog_file(feature)
+        unused = list[SourceFile]()
+        for file in self.files(feature):
+            is_second = file.recognition.kind == "jira" and file not in (issue, changelog)
+            if file.recognition.kind is None or is_second:
+                unused.append(file)
+        return unused
 
     def doc(self, path: str, only: Feature | None = None) -> SourceFile:
         """Return a document by its path from `list_docs`.
@@ -282,31 +250,39 @@ class DataFolder:
             raise InputError(
                 f"cannot be read: {error.strerror}", where=str(self.root), hint="check its rights"
             ) from error
-        return [
-            one.name
-            for one in inside
-            if self._within(one) and one.is_dir() and any((one / part).is_dir() for part in _PARTS)
+        folders = [
+            path.name
+            for path in inside
+            if path.is_dir() and not path.name.startswith(".") and self._within(path)
         ]
+        # A folder with these parts is one feature, and its parts are no features.
+        if any((self.root / part).is_dir() for part in _PARTS):
+            return [name for name in folders if self._has_part(name)]
+        return [name for name in folders if self._has_part(name) or self._issue_of(name)]
+
+    def _has_part(self, folder: str) -> bool:
+        return any((self.root / folder / part).is_dir() for part in _PARTS)
 
     def _within(self, path: Path) -> bool:
         return Path(os.path.realpath(path)).is_relative_to(self.root)
 
-    def _files(self, folder: str, part: str, suffixes: tuple[str, ...]) -> list[SourceFile]:
-        if (folder, part) not in self._listed:
-            self._listed[folder, part] = list(self._inside(folder, part))
-        return [file for file in self._listed[folder, part] if file.path.suffix.lower() in suffixes]
-
-    def _inside(self, folder: str, part: str) -> Iterator[SourceFile]:
-        """Yield the files below a part of a feature's folder; links that lead out of it are
-        skipped.
-        """
-        base = self.root / folder / part
+    def _paths(self, folder: str) -> Iterator[Path]:
+        """Yield the files of a feature; links that lead out of its folder are skipped."""
+        base = self.root / folder
         if not self._within(base) or not base.is_dir():
             return
-        inside = os.path.realpath(self.root / folder)
+        inside = os.path.realpath(base)
         for path in sorted(base.rglob("*")):
-            if path.is_file() and os.path.realpath(path).startswith(inside + os.sep):
-                yield SourceFile(path, path.relative_to(self.root).as_posix())
+            hidden = any(part.startswith(".") for part in path.relative_to(base).parts)
+            if not hidden and path.is_file() and _is_inside(path, inside):
+                yield path
+
+    def _recognised(self, folder: str) -> Iterator[SourceFile]:
+        """Yield the files of a feature with what they are taken for."""
+        for path in self._paths(folder):
+            inner = PurePosixPath(path.relative_to(self.root / folder).as_posix())
+            recognition = recognise(inner, partial(load_bytes, path))
+            yield SourceFile(path, path.relative_to(self.root).as_posix(), recognition)
 
     def left_out(self, feature: Feature) -> list[str]:
         """Return the links of a feature that lead out of its folder, which are not read."""
@@ -317,10 +293,22 @@ class DataFolder:
         ]
         return [path.relative_to(self.root).as_posix() for path in outside]
 
-    def _first(self, folder: str, part: str, names: tuple[str, ...]) -> SourceFile | None:
-        for file in self._files(folder, part, (".json",)):
-            if file.path.name.lower() in names:
-                return file
+    def _issue_file(self, folder: str) -> SourceFile | None:
+        """Return the file of the feature's own issue: by its usual name, else the first one."""
+        named = list[SourceFile]()
+        for path in self._paths(folder):
+            # Features are listed without opening all of their files.
+            is_usual = path.name.casefold() in _ISSUE_FILES and path.parent.name == "jira"
+            if is_usual or _may_be_issue(path):
+                inner = PurePosixPath(path.relative_to(self.root / folder).as_posix())
+                recognition = recognise(inner, partial(load_bytes, path))
+                if recognition.kind == "jira" and recognition.name == "jira":
+                    source = path.relative_to(self.root).as_posix()
+                    named.append(SourceFile(path, source, recognition))
+                    if is_usual:
+                        return named[-1]
+        if named:
+            return named[0]
         return None
 
     def _from_index(self) -> Iterator[Feature]:
@@ -328,7 +316,9 @@ class DataFolder:
         if not path.is_file():
             return
         data = parse_json(decode_text(load_bytes(path)), _INDEX)
-        listed = data.get("features", data.get("issues")) if isinstance(data, dict) else data
+        listed = data
+        if isinstance(data, dict):
+            listed = data.get("features", data.get("issues"))
         if not isinstance(listed, list):
             raise InputError(
                 "is not a list of features",
@@ -352,7 +342,9 @@ class DataFolder:
 
     def _from_folder(self, folder: str) -> Feature:
         issue = self._issue_of(folder)
-        key = issue.key if issue else ""
+        key = ""
+        if issue:
+            key = issue.key
         return Feature(
             folder=folder,
             jira_key=key,
@@ -368,7 +360,7 @@ class DataFolder:
         )
 
     def _issue_of(self, folder: str) -> Issue | None:
-        file = self._first(folder, "jira", _ISSUE_FILES)
+        file = self._issue_file(folder)
         saved = None
         if file is not None:
             try:
@@ -385,10 +377,27 @@ class DataFolder:
         """Describe the data: number of analyses and documents, and whether Jira's issue can be
         read.
         """
-        probe = Feature(folder, "", "", "", "", "")
-        available = sum(1 for one in ANALYSIS_TYPES if self.analysis_files(probe, one))
-        missing = "" if issue else ", no Jira issue"
-        return (
-            f"{available} of {len(ANALYSIS_TYPES)} analyses, {len(self.docs(probe))}"
-            f" documents{missing}"
-        )
+        names = set[str]()
+        documents = 0
+        for path in self._paths(folder):
+            inner = PurePosixPath(path.relative_to(self.root / folder).as_posix())
+            if path.suffix.casefold() in DOCUMENT_SUFFIXES:
+                documents += 1
+            elif (name := name_of(inner)) in ANALYSIS_TYPES:
+                names.add(str(name))
+        missing = ", no Jira issue"
+        if issue:
+            missing = ""
+        return f"{len(names)} of {len(ANALYSIS_TYPES)} analyses, {documents} documents{missing}"
+
+
+def _is_inside(path: Path, folder: str) -> bool:
+    return os.path.realpath(path).startswith(folder + os.sep)
+
+
+def _may_be_issue(path: Path) -> bool:
+    """Return whether a file may hold the issue, by its suffix, its folder and its name."""
+    if path.suffix.casefold() != ".json":
+        return False
+    name = path.name.casefold()
+    return path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic"))

@@ -16,9 +16,9 @@ from functools import cached_property
 
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
-from transom.formats.release.words import singular
-from transom.formats.release.words import words as release_words
 from transom.investigator.ledger import Evidence
+from transom.investigator.reading.words import singular
+from transom.investigator.reading.words import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
 
@@ -188,7 +188,9 @@ class _Sentence:
             ready = self.standing.verdict == "READY"
             return "" if ready else f"the verdict is {self.standing.verdict}", set()
         unmet = self.standing.unmet
-        return (_status_of(unmet[0]), {row.id for row in unmet}) if unmet else ("", set())
+        if unmet:
+            return (_status_of(unmet[0]), {row.id for row in unmet})
+        return ("", set())
 
     def _is_uncertain(self, claim: _Claim) -> bool:
         """Whether a clause may mean something that holds, so that it is marked, not removed."""
@@ -272,7 +274,9 @@ class _Sentence:
             scores = {row.id: standing.weight_of(row, spoken) for row in rows}
             best = max(scores.values(), default=0)
             likely = [row for row in rows if scores[row.id] == best]
-            least = _TELLING if groups else 0
+            least = 0.0
+            if groups:
+                least = _TELLING
             if best <= least or (groups and len(likely) > 1):
                 break
             groups.append(self._cited_of(likely))

@@ -8,9 +8,10 @@ from typing import Any
 
 from transom.canonical import Json, compact_json
 from transom.errors import InputError, ToolRefused
-from transom.formats.release.tree import parse_json
+from transom.formats.json_tree import parse_json
 from transom.formats.text_files import TextFile, decode_text
-from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
+from transom.investigator.reading.recognition import ANALYSIS_TYPES
+from transom.investigator.sources import DataFolder, Feature
 from transom.tools import Arguments, ToolDefinition
 
 _MOST_LISTED = 1_600  # characters
@@ -49,7 +50,9 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
         if not files:
             return {"status": "NO_DATA", "analysis_type": name, "feature_id": feature.feature_id}
         found: dict[str, Json] = {one.source: _content(data, one.source) for one in files}
-        return next(iter(found.values())) if len(found) == 1 else {"files": found}
+        if len(found) == 1:
+            return next(iter(found.values()))
+        return {"files": found}
 
     def list_docs(arguments: Arguments) -> Json:
         docs = data.docs(feature_of(arguments))
@@ -107,11 +110,9 @@ def shortened(tool: ToolDefinition) -> ToolDefinition:
 
 def _content(data: DataFolder, source: str) -> Json:
     text = decode_text(data.read(source))
-    return (
-        {"file": source, "text": text}
-        if text.lstrip().startswith("<")
-        else parse_json(text, source)
-    )
+    if text.lstrip().startswith("<"):
+        return {"file": source, "text": text}
+    return parse_json(text, source)
 
 
 def _tool(

@@ -268,7 +268,9 @@ class _Part:
         if self.kinds & {"unless", "must"}:
             return "supposes"
         # "There is no such file" denies, "nothing to lose sleep over" does not.
-        return "denies" if self.kinds & {"not", "no"} else "silent"
+        if self.kinds & {"not", "no"}:
+            return "denies"
+        return "silent"
 
     def _predicate(self) -> tuple[re.Match[str], str]:
         """Return the state that is stated: the one behind `not`, else the last one.
@@ -284,7 +286,9 @@ class _Part:
         waivers = [row for row in self.states if row[1] == "waived"]
         # "A waiver covers the open criteria" says nothing of open criteria.
         covers = waivers and words().covering.search(self.text, waivers[0][0].end())
-        return waivers[0] if kind == "open" and covers else (match, kind)
+        if kind == "open" and covers:
+            return waivers[0]
+        return (match, kind)
 
     def _negates(self, state: re.Match[str], kind: str) -> bool:
         """Whether the state is negated."""

@@ -102,6 +102,8 @@ class Curator:
         }
         if content is not None and not content.strip():
             raise InputError("the content is empty", where=key, hint="give a text, or retire it")
+        if content is not None:
+            content = playbook.ledger.tables.cleaned(content)
         vector = playbook.index.embed(content) if content else None
 
         def change(run: Connection) -> None:

@@ -178,7 +178,11 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     InputError: the file is not a playbook, or its version is newer than this code.
     """
     document, imported = _read(path), Imported()
-    items = [one.insight() for one in (*document.items.values(), *document.retired.values())]
+    cleaned = playbook.ledger.tables.cleaned
+    items = []
+    for entry in (*document.items.values(), *document.retired.values()):
+        insight = entry.insight()
+        items.append(replace(insight, content=cleaned(insight.content)))
 
     def put(run: Connection) -> None:
         for one in items:

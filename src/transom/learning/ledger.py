@@ -23,6 +23,7 @@ from transom.store import (
     read_rows,
 )
 from transom.store.codec import now
+from transom.telemetry.redact import Redactor
 
 INDEX = "insights"
 
@@ -101,8 +102,14 @@ class PlaybookEvent:
 class Ledger:
     """Events and insights of one database; a database in memory if `location` is None."""
 
-    def __init__(self, location: StoreLocation | None, *, read_only: bool = False) -> None:
-        self.tables = open_tables(location, "learning", _STEPS, read_only=read_only)
+    def __init__(
+        self,
+        location: StoreLocation | None,
+        *,
+        read_only: bool = False,
+        redact: Redactor | None = None,
+    ) -> None:
+        self.tables = open_tables(location, "learning", _STEPS, read_only=read_only, redact=redact)
 
     def append(
         self,

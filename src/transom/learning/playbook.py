@@ -30,6 +30,7 @@ from transom.memory.index import Index
 from transom.runs import Artifact, Run, Stage, text_file
 from transom.store import Connection, StoreLocation
 from transom.store.codec import now
+from transom.telemetry import Redactor
 
 Level = Literal["global", "domain", "study"]
 
@@ -49,6 +50,7 @@ class Playbook:
         embedder: see `transom.memory.find_embedder`; None: search by words only.
         clock: returns the time, UTC, ISO 8601.
         read_only: only read; the database may lie where nothing can be written.
+        redact: finds the secrets that are not kept; see `transom.store.open_tables`.
 
     Raises:
         StoreError: the database cannot be used.
@@ -64,9 +66,10 @@ class Playbook:
         embedder: Embedder | None = None,
         clock: Callable[[], str] = now,
         read_only: bool = False,
+        redact: Redactor | None = None,
     ) -> None:
         self.view = View(domain, study, user)
-        self.ledger = Ledger(path, read_only=read_only)
+        self.ledger = Ledger(path, read_only=read_only, redact=redact)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 
@@ -231,7 +234,7 @@ class Playbook:
 
     def add(self, draft: Insight) -> tuple[Insight, bool]:
         """Add an insight without an id; returns the stored insight, and whether it is new."""
-        draft = replace(draft, content=draft.content.strip())
+        draft = replace(draft, content=self.ledger.tables.cleaned(draft.content.strip()))
         if not 0 < len(draft.content) <= _LONGEST:
             what = (
                 f"the content has {len(draft.content)} characters"

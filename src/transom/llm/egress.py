@@ -55,24 +55,24 @@ class EgressPolicy:
         # Compared with the open mark, so that an unknown mark keeps a block here too.
         if block.egress != "any" or (self.keep_untrusted and block.trust != "ours"):
             return True
+        if not self.local_blocks:
+            return False
         return any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
 
     def mark(self, request: Request) -> Request:
         """Return the request with the policy's marks on its blocks.
 
-        If no mark changes, this is the same object.
+        If no mark changes, this is the same object, which need not be digested again.
         """
-        marked_blocks = []
-        is_changed = False
         for block in request.window.blocks:
             if block.egress != "local" and self.is_local(block):
-                marked_blocks.append(replace(block, egress="local"))
-                is_changed = True
-            else:
-                marked_blocks.append(block)
-        # A new object would have to be digested again.
-        if not is_changed:
+                break
+        else:
             return request
+        marked_blocks = []
+        for block in request.window.blocks:
+            is_local = self.is_local(block)
+            marked_blocks.append(replace(block, egress="local") if is_local else block)
         return replace(request, window=replace(request.window, blocks=tuple(marked_blocks)))
 
     def local_part(self, request: Request) -> str | None:

@@ -277,8 +277,9 @@ async def _complete(provider: Provider, request: Request, on_delta: OnDelta | No
     if reply.by != provider.name:
         reply = replace(reply, by=provider.name)
     # A journal cannot hold arguments of any depth.
-    if any(is_deep(call.arguments) for call in reply.calls):
-        reply = replace(reply, parts=tuple([_bounded(part) for part in reply.parts]))
+    for call in reply.calls:
+        if is_deep(call.arguments):
+            return replace(reply, parts=tuple([_bounded(part) for part in reply.parts]))
     return reply
 
 
@@ -291,7 +292,8 @@ def _check_reply(reply: Any, provider: Provider) -> None:
     if is_reply:
         is_reply = type(reply.parts) is tuple and type(reply.usage) is Usage
     if is_reply:
-        is_reply = all(type(part) in _PARTS for part in reply.parts)
+        for part in reply.parts:
+            is_reply = is_reply and type(part) in _PARTS
     if not is_reply:
         raise ProviderError(
             f"its complete() returned {reply!r:.200}",

@@ -35,13 +35,17 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         # A call of unknown cost adds nothing to the sum of the reported ones.
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        cost = self.cost
+        if cost is None:
+            cost = other.cost
+        elif other.cost is not None:
+            cost += other.cost
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
-            sum(costs) if costs else None,
+            cost,
         )
 
     def to_json(self) -> dict[str, Json]:

@@ -329,19 +329,16 @@ class Request:
         """Return the canonical text of `head_json`, put together from that of its parts."""
         # Each block has its text already; `canonical_json` would write all of them anew for each
         # call. The keys stand in alphabetical order, as it would write them.
-        members = [
-            f'"blocks":{_array(self.window.blocks)}',
-            f'"dropped":{_array(self.window.dropped)}',
-        ]
+        blocks = ",".join([block.canonical for block in self.window.blocks])
+        dropped = ",".join([block.canonical for block in self.window.dropped])
+        tools = ",".join([tool.canonical for tool in self.tools])
+        output = ""
         if self.output is not None:
-            members.append(f'"output":{canonical_json(dict(self.output))}')
-        members += [
-            f'"role":{quoted(self.role)}',
-            f'"settings":{self.settings.canonical}',
-            f'"tools":{_array(self.tools)}',
-            '"turns":[]',
-        ]
-        return "{" + ",".join(members) + "}"
+            output = f'"output":{canonical_json(dict(self.output))},'
+        return (
+            f'{{"blocks":[{blocks}],"dropped":[{dropped}],{output}"role":{quoted(self.role)},'
+            f'"settings":{self.settings.canonical},"tools":[{tools}],"turns":[]}}'
+        )
 
     @once
     def digest(self) -> str:
@@ -351,8 +348,3 @@ class Request:
         # Each turn is digested once, so that a longer conversation costs no more for each call.
         turns = digest("".join([turn.digest for turn in self.window.turns]))
         return digest(f'{self.head.removesuffix("[]}")}["{turns}"]}}')
-
-
-def _array(shapes: Iterable[_Canonical]) -> str:
-    """Return canonical texts as a JSON array."""
-    return f"[{','.join([shape.canonical for shape in shapes])}]"

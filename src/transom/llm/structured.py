@@ -44,7 +44,7 @@ Check = Callable[[Json], list[Complaint]]
 
 def with_visible_schema(request: Request, caps: Capabilities) -> Request:
     """Return the request with its schema in a block, unless the model's server enforces it."""
-    if is_enforced(request, caps):
+    if request.output is None or is_enforced(request, caps):
         return request
     return with_schema_block(request)
 

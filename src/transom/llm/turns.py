@@ -73,8 +73,12 @@ Part = Text | ToolCall | Opaque
 
 def calls_of(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
     """Return the tool calls among the parts."""
-    # A tuple of a list: a generator is slower here, and this runs for every reply.
-    return tuple([part for part in parts if isinstance(part, ToolCall)])
+    # Most replies have no call or one, and a comprehension is a call of its own.
+    calls: tuple[ToolCall, ...] = ()
+    for part in parts:
+        if isinstance(part, ToolCall):
+            calls += (part,)
+    return calls
 
 
 class _Turn:
@@ -154,7 +158,10 @@ class ToolResults(_Turn):
     @property
     def egress(self) -> Egress:
         """The strictest mark of the results: `local` if any of them is local."""
-        return strictest(*[result.egress for result in self.results])
+        for result in self.results:
+            if result.egress != "any":
+                return "local"
+        return "any"
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": "came_back", "results": [result.to_json() for result in self.results]}

@@ -34,6 +34,7 @@ from transom.store import (
     read_rows,
 )
 from transom.store.codec import now
+from transom.telemetry.redact import Redactor
 
 T = TypeVar("T")
 
@@ -85,6 +86,7 @@ class SqliteMemory:
         embedder: Embedder | None = None,
         *,
         read_only: bool = False,
+        redact: Redactor | None = None,
     ) -> Self:
         """Open the memory in a database.
 
@@ -92,12 +94,13 @@ class SqliteMemory:
             location: the database; None for a database in memory.
             embedder: see `find_embedder`; None: search by words only.
             read_only: only read; the database may lie where nothing can be written.
+            redact: finds the secrets that are not kept; see `open_tables`.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
         """
         try:
-            tables = open_tables(location, "memory", _STEPS, read_only=read_only)
+            tables = open_tables(location, "memory", _STEPS, read_only=read_only, redact=redact)
             return cls(tables, embedder)
         except StoreError as error:
             raise _unavailable(error) from error
@@ -111,9 +114,10 @@ class SqliteMemory:
         egress: Egress = "any",
     ) -> str:
         check_entry(key, content)
+        content = self._tables.cleaned(content)
         noted = dict(metadata or {})
         # The same content gets the same key, so that storing it again changes nothing.
-        chosen = key or id_of(content, noted)
+        chosen = self._tables.cleaned(key) if key else id_of(content, noted)
         return await self._do(lambda: self._put(chosen, content, noted, egress))
 
     async def get(self, key: str) -> MemoryEntry | None:

@@ -16,10 +16,18 @@ from transom.llm.deltas import OnDelta
 from transom.llm.purse import Purse
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
-from transom.runs.questions import Choice, PersonAnswer, answered, chosen, how_to_answer
+from transom.runs.questions import (
+    Choice,
+    PersonAnswer,
+    answered,
+    chosen,
+    how_to_answer,
+    options_of,
+)
 from transom.runs.silence import SilenceWatch
+from transom.runs.summarising import STREAM, RunRow, Summariser
 from transom.store import Record, Store
-from transom.telemetry import Telemetry
+from transom.telemetry import Redactor, Telemetry
 
 STAGE_SECONDS = 300.0
 _UNSYNCED = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
@@ -62,14 +70,15 @@ class RunHost:
     """
 
     def __init__(
-        self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry
+        self, row: RunRow, folder: Path, store: Store, chain: Chain, telemetry: Telemetry
     ) -> None:
-        self.id = run_id
+        self.id = row.id
         self.folder = folder
         self.store = store
         self.chain = chain
         self.telemetry = telemetry
-        self._stream = f"run/{run_id}"
+        self._stream = f"{STREAM}{row.id}"
+        self._summariser = Summariser(row)
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
         self.on_delta: OnDelta | None = None
@@ -108,7 +117,9 @@ class RunHost:
             self._resubmit_refused()
         self._appends += 1
         try:
-            position = await self.store.append(self._stream, kind, data, sync=sync)
+            position = await self.store.append(
+                self._stream, kind, data, sync=sync, summarise=self._summariser
+            )
             self._apply(position, kind, data)
             if self._pending:
                 await self._wait_for_pending()
@@ -129,7 +140,7 @@ class RunHost:
         raises the error, and the one after that tries the write again. So it is for records that
         may be lost together with all later ones, and of kinds that may be applied twice.
         """
-        position = self.store.append_soon(self._stream, kind, data)
+        position = self._hand_over(kind, data)
         self._pending.append(_PendingRecord(kind, data, position))
         apply(self.state, kind, data)
 
@@ -172,7 +183,10 @@ class RunHost:
         """Hand pending records that the store refused to it again, before any later record."""
         for record in self._pending:
             if record.position.done() and record.position.exception():
-                record.position = self.store.append_soon(self._stream, record.kind, record.data)
+                record.position = self._hand_over(record.kind, record.data)
+
+    def _hand_over(self, kind: str, data: dict[str, Any]) -> Future[int]:
+        return self.store.append_soon(self._stream, kind, data, summarise=self._summariser)
 
     async def _wait_for_pending(self) -> None:
         while self._pending:
@@ -232,6 +246,8 @@ class RunHost:
 
         An answer about a file counts for the file as it is now.
 
+        Secrets in it are kept as [redacted].
+
         Args:
             answer: `keep` or `redo`; `approve` or `refuse` if a tool call waits; an option or free
                 text.
@@ -245,7 +261,13 @@ class RunHost:
                 not fit.
         """
         choice = chosen(self.id, self.state.waiting, question)
-        await self.append("decided", answered(choice, self.folder, answer, reason, by=by))
+        record = answered(choice, self.folder, answer, reason, by=by)
+        redact = Redactor(secrets=self.chain.secrets)
+        # An option has no words of the person, and is compared with the answer later.
+        own_words = ("reason",) if options_of(choice) else ("answer", "reason")
+        for name in own_words:
+            record[name] = redact(record[name])
+        await self.append("decided", record)
         return choice
 
     def answer(self, stage: str, fingerprint: str) -> PersonAnswer | None:

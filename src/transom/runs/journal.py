@@ -15,7 +15,8 @@ Records of a run's stream, by kind:
                                             for a flow that gave up after `after` repairs
     settled   {stage}                       the choice that the stage waited for is obsolete
     handed    {after, files}                a flow gave up after `after` repairs
-    closed    {status, waits?}              waits: what a person or a model has to bring
+    closed    {status, waits?, judgement?}  waits: what a person or a model has to bring;
+                                            judgement: {by, rules}, where a person judged
     held      {target, until, cause}        `check batch` asks for this item again at `until`
 
 Events of conversations are described in `transom.runs.conversation`, windows in
@@ -57,6 +58,7 @@ class RunState:
         conversations: by their keys, in the order in which they began.
         spent: what each conversation that is no sub-conversation used with all within it.
         waits: what a closed run waits for, one clause; "" if it waits for nothing.
+        judgement: who judged a closed run, and the verdict of the rules; empty if nobody did.
         helps: what a person said to a flow that gave up `after` so many repairs; `reset`: it may
             try as often again.
         once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
@@ -77,6 +79,7 @@ class RunState:
     status: str = "new"
     paused: str | None = None
     waits: str = ""
+    judgement: dict[str, str] = field(default_factory=dict)
     open_choices: dict[Slot, Choice] = field(default_factory=dict)
 
     def stage(self, name: str) -> StageHistory:
@@ -198,6 +201,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "closed":
             state.status = data["status"]
             state.is_closed, state.waits = True, data.get("waits", "")
+            state.judgement = data.get("judgement", {})
             state.open_choices.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False

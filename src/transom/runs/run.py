@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
@@ -37,6 +36,7 @@ from transom.runs.event_log import RunHost
 from transom.runs.journal import VERSION
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
+from transom.runs.summarising import RunRow
 from transom.runs.tool_calls import HandlerScope, refuse_in_tool_call
 from transom.runs.walk import MapResult, folder_of
 from transom.runs.workspace import RunLease, Workspace, run_key, trace_id
@@ -56,15 +56,14 @@ class Run(RunHost):
     that it keeps itself.
     """
 
-    def __init__(
-        self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain
-    ) -> None:
+    def __init__(self, row: RunRow, workspace: Workspace, store: Store, chain: Chain) -> None:
         self.workspace = workspace
-        lock = workspace.hold_run(store, run_id, folder.parent.name)
+        lock = workspace.hold_run(store, row.id, row.name)
         redact = Redactor(secrets=chain.secrets)
-        telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
-        self._lease = RunLease(run_id, telemetry.close, lock.release)
-        super().__init__(run_id, folder, store, chain, telemetry)
+        telemetry = Telemetry.open(workspace.traces, trace_id(row.id), redact, workspace.exporter)
+        self._lease = RunLease(row.id, telemetry.close, lock.release)
+        folder = workspace.run_folder(row.name, row.id)
+        super().__init__(row, folder, store, chain, telemetry)
         self.kept = Stage(self, KEPT, attempt=1, epoch="", is_kept=True)
 
     @staticmethod
@@ -102,8 +101,8 @@ class Run(RunHost):
             "name": name,
             "inputs": dict(inputs),
         }
-        row: Any = await store.put_if_absent(RUNS, key, fresh)
-        run = Run(row["id"], workspace.run_folder(row["name"], row["id"]), workspace, store, chain)
+        document: Any = await store.put_if_absent(RUNS, key, fresh)
+        run = Run(RunRow(**document, key=key), workspace, store, chain)
         try:
             if run.state.version not in (None, VERSION):
                 raise RunError(
@@ -461,8 +460,20 @@ class Run(RunHost):
             stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s"
         )
 
-    async def finish(self, status: str, *, waits: str = "") -> None:
-        """Record how the run ended, and what a person or a model has to bring before it can end
-        otherwise: one clause, which `transom waiting` shows.
+    async def finish(
+        self, status: str, *, waits: str = "", judgement: Mapping[str, str] | None = None
+    ) -> None:
+        """Record how the run ended.
+
+        Args:
+            status: how it ended; where a person judged, that is the person's judgement.
+            waits: what a person or a model has to bring before it can end otherwise: one clause,
+                which `transom waiting` shows.
+            judgement: who judged (`by`), and how the rules did (`rules`).
         """
-        await self.append("closed", {"status": status, **({"waits": waits} if waits else {})})
+        data: dict[str, Any] = {"status": status}
+        if waits:
+            data["waits"] = waits
+        if judgement:
+            data["judgement"] = dict(judgement)
+        await self.append("closed", data)

@@ -160,6 +160,22 @@ class Workspace:
             )
         return lease
 
+    def is_held(self, store: Store, run_id: str) -> bool:
+        """Return whether a process works on a run.
+
+        The run's lock is not tried, which might disturb the process.
+        """
+        if isinstance(store, LeasingStore):
+            return bool(store.holder_of(f"run/{run_id}"))
+        try:
+            os.kill(int((self.state_dir / "locks" / f"{run_id}.lock").read_text()), 0)
+        except PermissionError:  # it lives, and is another person's
+            return True
+        # It has gone, or the lock's file is empty: nobody holds the run.
+        except (OSError, ValueError, OverflowError):
+            return False
+        return True
+
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""
         return self.root / "runs" / name / run_id
@@ -208,6 +224,8 @@ class RunLock:
     def release(self) -> None:
         """Free the run; may be called twice."""
         if self._handle >= 0:
+            # A process that goes on with something else, e.g. a server, does not work on it.
+            os.ftruncate(self._handle, 0)
             os.close(self._handle)
             self._handle = -1
 

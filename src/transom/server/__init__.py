@@ -1,6 +1,4 @@
-"""The REST API of a workspace: playbook, session, cache statistics and learning report, on
-loopback.
-"""
+"""The pages and the REST API of a workspace: its runs, what waits, its playbook; on loopback."""
 
 from transom.server.app import build_app
 from transom.server.door import MOST_BYTES, Door

@@ -1,31 +1,57 @@
-"""The ASGI application: the endpoints of a playbook and a workspace, behind the access checks."""
+"""The ASGI application: the pages and the REST API of a workspace, behind the access checks."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from fastapi.security import HTTPBearer
+from starlette.staticfiles import StaticFiles
 
 from transom import __version__
 from transom.learning import Playbook
-from transom.server.context import router
+from transom.llm.prices import Prices
+from transom.runs.history import RunHistory
+from transom.server import context
 from transom.server.door import Door
-from transom.server.problems import add_handlers
+from transom.server.live import Feed
+from transom.server.pages import now, runs, waiting
+from transom.server.problems import add_handlers, documented
+from transom.server.rendering import STATIC, STATIC_FOLDER
+from transom.server.site import Site
+
+_PAGES = (now, waiting, runs)
 
 
-def build_app(playbook: Playbook, workspace: Path, token: str, host: str = "127.0.0.1") -> Door:
-    """Build the REST API as an ASGI application.
+def build_app(
+    playbook: Playbook,
+    history: RunHistory,
+    token: str,
+    host: str = "127.0.0.1",
+    prices: Prices | None = None,
+) -> Door:
+    """Build the pages and the REST API as an ASGI application.
 
     Args:
         playbook: an open playbook; the caller closes it.
-        workspace: the folder with the session and the traces.
-        token: the token that requests must send as `Authorization: Bearer`.
+        history: the runs of the workspace, its store open for writing; the caller closes it.
+        token: the token that programs send as `Authorization: Bearer`, and browsers bring once.
         host: the name or address that the server listens on, see `Door`.
+        prices: the prices of models [the published ones].
     """
     app = FastAPI(
         title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    app.state.playbook, app.state.workspace = playbook, workspace
-    app.include_router(router)
+    site = Site(history, prices or Prices.load())
+    feed = Feed(history.store, partial(now.draw_now, site))
+    app.state.playbook, app.state.workspace = playbook, history.workspace.root
+    app.state.site, app.state.feed = site, feed
+    app.include_router(context.router)
+    for page in _PAGES:
+        app.include_router(page.router)
+        # The token is documented here; `Door` checks it.
+        checked = [Depends(HTTPBearer(auto_error=False))]
+        app.include_router(page.api, dependencies=checked, responses=documented(401, 403, 422, 503))
+    app.mount(STATIC, StaticFiles(directory=STATIC_FOLDER))
     add_handlers(app)
-    return Door(app, token, host)
+    return Door(app, token, host, on_stop=feed.close)

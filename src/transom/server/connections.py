@@ -11,7 +11,7 @@ import logging
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import h11
@@ -31,6 +31,14 @@ MOST_CONNECTIONS = 512
 _LOGGERS = (__name__, "transom.server.door", "uvicorn.error", "asyncio")
 _MINUTE = 60.0
 _log = logging.getLogger(__name__)
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as it may have: each viewer of a page needs one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def most_connections() -> int:
@@ -92,11 +100,11 @@ class BoundedConnection(H11Protocol):
         self.refuse(b"408 Request Timeout")
 
     def _open_connections(self) -> list[BoundedConnection]:
-        found: list[BoundedConnection] = []
+        living: list[BoundedConnection] = []
         for connection in self.connections:
             if isinstance(connection, BoundedConnection) and not connection.transport.is_closing():
-                found.append(connection)
-        return found
+                living.append(connection)
+        return living
 
     def _make_room(self, others: list[BoundedConnection]) -> None:
         waiting = [other for other in others if other.is_waiting]
@@ -128,9 +136,9 @@ class OncePerMinute(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind, now = record.msg, time.monotonic()
-        told, held_back = self._kinds.get(kind, (-_MINUTE, 0))
-        if now - told < _MINUTE:
-            self._kinds[kind] = told, held_back + 1
+        logged_at, held_back = self._kinds.get(kind, (-_MINUTE, 0))
+        if now - logged_at < _MINUTE:
+            self._kinds[kind] = logged_at, held_back + 1
             return False
         self._kinds[kind] = now, 0
         if held_back:

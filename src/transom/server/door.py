@@ -1,21 +1,45 @@
-"""Access checks: requests of this machine's own clients, with the token, and of limited size."""
+"""Access checks: who may send a request, how large it may be, and what a browser may load."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ipaddress
 import logging
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from transom.server.forms import form_of
 from transom.server.problems import problem
+from transom.server.rendering import CSRF_FIELD, LOGIN, STATIC, error_page, login_page, wants_page
 
 MOST_BYTES = 1_000_000
 """Largest body of a request."""
 
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""What a page may load and send: only from and to this server, and nothing that is in line."""
+
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # With `no-referrer`, browsers send `Origin: null` with the page's own forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # read of a too large body, since a client reads the answer only after it has sent all
 _MOST_READ = 32 * MOST_BYTES
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -29,62 +53,172 @@ class Door:
     - a `Host` that is not this server's (403): DNS rebinding by a foreign site;
     - an `Origin` that is not this server's (403): a page of a foreign site;
     - no token, or a wrong one (401);
+    - a change that a browser sends without the page's own token (403);
     - a body of more than 1 MB (413).
+
+    A program sends the token as `Authorization: Bearer`. A browser opens `/?token=` once, or types
+    the token, and has a cookie from then on.
 
     Args:
         app: the application behind it.
-        token: the token that `Authorization: Bearer` must have.
+        token: the token.
         host: the name or address that the server listens on. If it is not loopback, requests may
             name the server by any address, but by no other name.
+        on_stop: called when the server stops, to end answers that have no end.
     """
 
-    def __init__(self, app: ASGIApp, token: str, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str,
+        host: str = "127.0.0.1",
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.on_stop = on_stop
         self._app = app
         self._token = token.encode()
         self._names = _LOOPBACK | {host.lower()}
         self._open = host.lower() not in _LOOPBACK
+        # Cookies of one name are shared by all servers of a machine, whatever their port.
+        self._cookie = f"transom-{hashlib.sha256(self._token).hexdigest()[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        if refused := self._refuse(scope):
-            status, detail, headers = refused
-            return await problem(status, detail, headers=headers)(scope, receive, send)
+        send = _with_headers(send, scope["path"])
+        if refusal := self._foreign(scope):
+            return await refusal(scope, receive, send)
+        if scope["path"].startswith(f"{STATIC}/"):
+            return await self._app(scope, receive, send)
         try:
             body = await _read(receive)
         except ClientDisconnect:
             return None  # half a body is no request
         if body is None:
             detail = f"the body has more than {MOST_BYTES:,} bytes; send less"
-            return await problem(413, detail)(scope, receive, send)
+            return await _error(scope, 413, detail)(scope, receive, send)
+        if response := self._login(scope, body) or self._refuse(scope, body):
+            return await response(scope, receive, send)
         try:
             await self._app(scope, _once(body, receive), send)
         except Exception:  # noqa: BLE001 - the client has its answer; the log is for the operator
             _log.exception("a request failed: %s", scope["method"])
 
-    def _refuse(self, scope: Scope) -> tuple[int, str, dict[str, str] | None] | None:
+    def _foreign(self, scope: Scope) -> Response | None:
+        """Return the refusal of a request that another site sends, or that names another server."""
         hosts = _values(scope, b"host")
-        if len(hosts) != 1 or not self._ours(hosts[0].lower()):
-            return 403, "the Host is not this server; name it as it was started with --host", None
+        if len(hosts) != 1 or not self._is_own_name(hosts[0].lower()):
+            detail = "the Host is not this server; name it as it was started with --host"
+            return _error(scope, 403, detail)
         own = f"{scope['scheme']}://{hosts[0]}".lower()
+        # A browser sends the Origin with every form and every change of a script.
         if any(origin.lower() != own for origin in _values(scope, b"origin")):
-            return 403, "the Origin is not this server; pages of other sites are not served", None
-        given = _values(scope, b"authorization")
-        kind, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        if kind.lower() != "bearer" or not secrets.compare_digest(
-            token.strip().encode(), self._token
-        ):
-            detail = (
-                "the token is missing or wrong; send Authorization: Bearer and what `transom serve`"
-                " printed"
-            )
-            return 401, detail, {"WWW-Authenticate": "Bearer"}
+            detail = "the Origin is not this server; pages of other sites are not served"
+            return _error(scope, 403, detail)
         return None
 
-    def _ours(self, host: str) -> bool:
-        found = _HOST.fullmatch(host)
-        name = found and (found["six"] or found["name"])
+    def _login(self, scope: Scope, body: bytes) -> Response | None:
+        """Return the answer to a browser that brings the token: a cookie, and the first page.
+
+        The address that follows is without the token, so that no history and no link keeps it.
+        """
+        if scope["path"] == "/" and scope["method"] == "GET":
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        elif scope["path"] == LOGIN and scope["method"] == "POST":
+            given = [form_of(body).get("token", "")]
+        else:
+            return None
+        if not given:
+            return None
+        if len(given) != 1 or not self._is_token(given[0]):
+            return login_page("That is not the token of this server.")
+        session = secrets.token_urlsafe(16)
+        response = RedirectResponse("/", 303)
+        # `Strict` would keep the cookie back where the address was opened from a mail or a chat.
+        response.set_cookie(
+            self._cookie,
+            f"{session}.{self._signed('session', session)}",
+            httponly=True,
+            samesite="lax",
+            secure=scope["scheme"] == "https",
+        )
+        return response
+
+    def _refuse(self, scope: Scope, body: bytes) -> Response | None:
+        """Return the refusal of a request without the token; None if the request may pass."""
+        credentials = _values(scope, b"authorization")
+        if credentials:
+            kind, _, token = credentials[0].partition(" ")
+            if len(credentials) == 1 and kind.lower() == "bearer" and self._is_token(token.strip()):
+                return None
+        elif session := self._session(scope):
+            own = self._signed("page", session)
+            scope["csrf"] = own
+            if scope["method"] in _SAFE_METHODS or hmac.compare_digest(_given(scope, body), own):
+                return None
+            detail = (
+                "the form was not sent by a page of this server; reload the page, and try again"
+            )
+            return _error(scope, 403, detail)
+        if wants_page(scope):
+            return login_page()
+        detail = (
+            "the token is missing or wrong; send Authorization: Bearer and what `transom serve`"
+            " printed"
+        )
+        return problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+
+    def _session(self, scope: Scope) -> str:
+        """Return the session of a browser's cookie; "" if there is none that this server gave."""
+        for header in _values(scope, b"cookie"):
+            try:
+                morsel = SimpleCookie(header).get(self._cookie)
+            except CookieError:
+                continue
+            session, _, signature = (morsel.value if morsel else "").partition(".")
+            if session and hmac.compare_digest(
+                signature.encode(), self._signed("session", session).encode()
+            ):
+                return session
+        return ""
+
+    def _signed(self, purpose: str, session: str) -> str:
+        return hmac.new(self._token, f"{purpose} {session}".encode(), "sha256").hexdigest()
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self._token)
+
+    def _is_own_name(self, host: str) -> bool:
+        match = _HOST.fullmatch(host)
+        name = match and (match["six"] or match["name"])
         return bool(name) and (name in self._names or (self._open and _is_address(str(name))))
+
+
+def _error(scope: Scope, status: int, detail: str) -> Response:
+    return error_page(status, detail) if wants_page(scope) else problem(status, detail)
+
+
+def _given(scope: Scope, body: bytes) -> str:
+    """Return the token of the page that sent a form, or a script of the page."""
+    if headers := _values(scope, b"x-csrf-token"):
+        return headers[0]
+    if not any("form-urlencoded" in value for value in _values(scope, b"content-type")):
+        return ""
+    return form_of(body).get(CSRF_FIELD, "")
+
+
+def _with_headers(send: Send, path: str) -> Send:
+    """Return a `send` that adds the headers that every answer has."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(_HEADERS)
+            if not path.startswith(f"{STATIC}/"):
+                headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return send_with_headers
 
 
 def _is_address(name: str) -> bool:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from transom.errors import InputError
-from transom.server.connections import BoundedConnection, log_trouble, most_connections, quiet_log
+from transom.server.connections import (
+    BoundedConnection,
+    log_trouble,
+    most_connections,
+    quiet_log,
+    raise_file_limit,
+)
 
 _WAITING_CLIENTS = 2048
 _LAST_SECONDS = 10
@@ -49,16 +56,35 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
 
 
 class _Server(uvicorn.Server):
-    """A server for which the kernel lets more clients wait than are accepted at once."""
+    """A server for which the kernel lets more clients wait than are accepted at once, and whose
+    application ends its streams when it stops.
+    """
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(_WAITING_CLIENTS)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets)
 
-def serve(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve until Ctrl-C; requests in progress are answered first."""
+
+def serve(
+    app: ASGIApp, listener: socket.socket, on_stop: Callable[[], None] = lambda: None
+) -> None:
+    """Serve until Ctrl-C; requests in progress are answered first.
+
+    Args:
+        app: the application.
+        listener: a listening socket, see `listen`.
+        on_stop: called before the requests in progress are waited for, to end those without an end.
+    """
+    raise_file_limit()
     config = uvicorn.Config(
         app,
         http=BoundedConnection,
@@ -74,7 +100,7 @@ def serve(app: ASGIApp, listener: socket.socket) -> None:
 
     async def work() -> None:
         asyncio.get_running_loop().set_exception_handler(log_trouble)
-        await _Server(config).serve(sockets=[listener])
+        await _Server(config, on_stop).serve(sockets=[listener])
 
     with listener, quiet_log(), suppress(KeyboardInterrupt):
         asyncio.run(work())

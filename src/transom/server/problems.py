@@ -8,11 +8,12 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from transom.errors import InputError, TransomError
+from transom.server.rendering import error_page, wants_page
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -65,29 +66,41 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _defect)
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return problem(error.status_code, error.detail, headers=error.headers)
+    return answer_error(request, error.status_code, error.detail, error.headers)
 
 
-async def _unusable(_: Request, error: Exception) -> JSONResponse:
+async def _unusable(request: Request, error: Exception) -> Response:
     """Answer a validation error without the given values, which may be long or not printable."""
     assert isinstance(error, RequestValidationError)
     errors = [
-        {"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in error.errors()
+        {"where": ".".join(map(str, found["loc"])), "what": str(found["msg"])}
+        for found in error.errors()
     ]
+    if wants_page(request.scope):
+        return error_page(422, "the address of this page has a value that cannot be used")
     return problem(
         422, "the request is invalid; see `errors`, and /openapi.json", _printable(errors)
     )
 
 
-async def _ours(_: Request, error: Exception) -> JSONResponse:
-    return problem(422 if isinstance(error, InputError) else 503, str(error))
+async def _ours(request: Request, error: Exception) -> Response:
+    return answer_error(request, 422 if isinstance(error, InputError) else 503, str(error))
 
 
-async def _defect(_: Request, error: Exception) -> JSONResponse:
+async def _defect(request: Request, error: Exception) -> Response:
     del error  # its text may hold anything; the log has it
-    return problem(500, "internal error of transom; see its log")
+    return answer_error(request, 500, "internal error of transom; see its log")
+
+
+def answer_error(
+    request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error as a page for a person, else as a problem document."""
+    if wants_page(request.scope):
+        return error_page(status, detail)
+    return problem(status, detail, headers=headers)
 
 
 def _printable(errors: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -8,6 +8,7 @@ from transom.store.moving import CopiedTable, copy_database
 from transom.store.network import filesystem_of, is_network
 from transom.store.opening import open_store, open_store_for_reading, open_tables
 from transom.store.protocol import (
+    OUTDATED,
     Connection,
     Lease,
     LeasingStore,
@@ -15,6 +16,10 @@ from transom.store.protocol import (
     Record,
     RoomTables,
     Store,
+    StreamSummary,
+    Summarise,
+    SummaryCount,
+    SummaryFilter,
     Value,
     WordIndex,
     WordIndexStep,
@@ -22,9 +27,11 @@ from transom.store.protocol import (
 from transom.store.rows import read_rows
 from transom.store.sqlite import SqliteStore
 from transom.store.sqlite_errors import RECOVERY
+from transom.store.summaries import summarise_records
 from transom.store.tables import Tables
 
 __all__ = [
+    "OUTDATED",
     "RECOVERY",
     "Connection",
     "CopiedTable",
@@ -40,6 +47,10 @@ __all__ = [
     "SqliteStore",
     "Store",
     "StoreLocation",
+    "StreamSummary",
+    "Summarise",
+    "SummaryCount",
+    "SummaryFilter",
     "TableContent",
     "Tables",
     "Value",
@@ -54,4 +65,5 @@ __all__ = [
     "open_store_for_reading",
     "open_tables",
     "read_rows",
+    "summarise_records",
 ]

@@ -67,6 +67,11 @@ STORE_TABLES = (
     RECORDS,
     TableContent("blobs", ("sha256", "zlib"), of_room=False),
     TableContent("documents", ("name", "key", "value"), keys=2, of_room=False),
+    TableContent(
+        "summaries",
+        ("stream", "kind", "status", "waits", "last_at", "data", "crc"),
+        of_room=False,
+    ),
 )
 
 

@@ -15,7 +15,7 @@ from transom.store.reading import connect_for_reading
 from transom.store.sqlite_errors import typed_errors
 
 _BUSY_SECONDS = 30.0
-_STORE_TABLES = ("records", "documents", "blobs")
+_STORE_TABLES = ("records", "documents", "blobs", "summaries")
 
 
 class _Text(bytes):
@@ -47,6 +47,7 @@ def find_damage(path: Path, limit: int = 10) -> list[str]:
             ("records", _damaged_records(connection)),
             ("documents", _damaged_documents(connection)),
             ("blobs", _damaged_blobs(connection)),
+            ("summaries", _damaged_summaries(connection)),
             ("tables", _damaged_rows(connection)),
         ]
         for name, search in searches:
@@ -88,6 +89,17 @@ def _damaged_blobs(connection: sqlite3.Connection) -> Iterator[str]:
             digest = ""
         if digest.encode() != sha:
             yield f"a blob{_of(sha)}"
+
+
+def _damaged_summaries(connection: sqlite3.Connection) -> Iterator[str]:
+    rows = connection.execute(
+        "SELECT stream, kind, status, waits, last_at, data, crc FROM summaries"
+    )
+    for stream, *place, last_at, data, crc in rows:
+        texts = [_text(column) for column in place]
+        joined = _Text("\0".join(map(str, texts)).encode())
+        if None in texts or not _is_intact(data, crc, stream, joined, last_at):
+            yield f"a summary{_of(stream)}"
 
 
 def _damaged_rows(connection: sqlite3.Connection) -> Iterator[str]:

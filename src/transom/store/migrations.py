@@ -26,17 +26,32 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE records ADD COLUMN crc INTEGER",
         "ALTER TABLE documents ADD COLUMN crc INTEGER",
     ),
+    (
+        # See `summaries`. Streams of an older format have outdated ones.
+        """CREATE TABLE summaries (
+        stream TEXT PRIMARY KEY, kind TEXT NOT NULL, status TEXT NOT NULL, waits TEXT NOT NULL,
+        last_at TEXT NOT NULL, data TEXT NOT NULL, crc INTEGER
+    ) WITHOUT ROWID""",
+        "CREATE INDEX summaries_by_kind ON summaries (kind, status, waits)",
+        "INSERT INTO summaries SELECT stream, '', '', '', max(at), '{}', NULL FROM records"
+        " WHERE stream <> '' GROUP BY stream",
+    ),
 )
 """Step i has the statements from format i to i + 1. A released step is never edited."""
 FORMAT = len(_STEPS)
 """Format of these tables; the database's `user_version`."""
+_WITH_CHECKSUMS, _WITH_SUMMARIES = 2, 3
 
-_VIEWS_OF_FORMAT_1 = (
+_VIEWS_BEFORE_CHECKSUMS = (
     """CREATE TEMP VIEW records AS
         SELECT seq, stream, kind, data, at, NULL AS crc FROM main.records""",
     """CREATE TEMP VIEW documents AS
         SELECT name, key, value, NULL AS crc FROM main.documents""",
 )
+_VIEW_BEFORE_SUMMARIES = """CREATE TEMP VIEW summaries AS
+    SELECT stream, '' AS kind, '' AS status, '' AS waits, max(at) AS last_at, '{}' AS data,
+    NULL AS crc
+    FROM main.records WHERE stream <> '' GROUP BY stream"""
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -99,9 +114,13 @@ def show_as_newest(connection: sqlite3.Connection, version: int) -> None:
 
     A reader must not bring them up to date: the database may lie where nothing can be written.
     """
-    if version < FORMAT:
-        for statement in _VIEWS_OF_FORMAT_1:
-            connection.execute(statement)
+    views: list[str] = []
+    if version < _WITH_CHECKSUMS:
+        views += _VIEWS_BEFORE_CHECKSUMS
+    if version < _WITH_SUMMARIES:
+        views.append(_VIEW_BEFORE_SUMMARIES)
+    for statement in views:
+        connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection) -> int:

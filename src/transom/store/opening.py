@@ -12,6 +12,7 @@ from transom.store.location import PostgresAddress, StoreLocation
 from transom.store.protocol import MigrationStep, RoomTables, Store
 from transom.store.sqlite import SqliteStore
 from transom.store.tables import Tables
+from transom.telemetry.redact import Redactor
 
 
 def open_store(
@@ -50,6 +51,7 @@ def open_tables(
     steps: Sequence[MigrationStep],
     *,
     read_only: bool = False,
+    redact: Redactor | None = None,
 ) -> RoomTables:
     """Open a room's tables and bring them up to date.
 
@@ -58,6 +60,8 @@ def open_tables(
         room: the owner of the tables.
         steps: step i has the statements from version i to i + 1. A released step is never edited.
         read_only: only read; a file may lie where nothing can be written.
+        redact: finds the secrets that are removed from what is written; None: those of the
+            environment, and keys of a known form.
 
     Raises:
         StoreError: the database cannot be opened or reached, or is newer than this code.
@@ -67,9 +71,10 @@ def open_tables(
         _require_driver()
         from transom.store.postgres.tables import PostgresTables  # noqa: PLC0415  an extra
 
-        return PostgresTables.open(location, room, steps, read_only=read_only)
-    connect = Tables.open_for_reading if read_only else Tables.open
-    return connect(location, room, steps)
+        return PostgresTables.open(location, room, steps, read_only=read_only, redact=redact)
+    if read_only:
+        return Tables.open_for_reading(location, room, steps)
+    return Tables.open(location, room, steps, redact)
 
 
 def _require_driver() -> None:

@@ -32,6 +32,63 @@ class Record:
     at: str
 
 
+OUTDATED = ""
+"""The kind of a stream whose records were appended without a summary."""
+
+
+@dataclass(frozen=True)
+class StreamSummary:
+    """What a list shows of a stream.
+
+    Attributes:
+        stream: the stream.
+        kind: what sort of stream it is; `OUTDATED` if the summary has to be made again.
+        status: how it stands.
+        waits: what it waits for; "" for nothing.
+        last_at: the time of its last record.
+        data: all else that a list shows.
+    """
+
+    stream: str
+    kind: str
+    status: str
+    waits: str
+    last_at: str
+    data: Json
+
+
+Summarise: TypeAlias = Callable[[StreamSummary | None, Record], StreamSummary]
+"""Returns the summary of a stream after a record, from the one before it."""
+
+
+@dataclass(frozen=True)
+class SummaryFilter:
+    """Which summaries are meant; an empty tuple filters by nothing.
+
+    Attributes:
+        kinds, statuses, waits: the values that are taken.
+        streams: the names of the streams that are taken.
+    """
+
+    kinds: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+
+
+EVERY = SummaryFilter()
+
+
+@dataclass(frozen=True)
+class SummaryCount:
+    """How many streams have these values."""
+
+    kind: str
+    status: str
+    waits: str
+    count: int
+
+
 class Store(Protocol):
     """Append-only streams, content-addressed blobs and small named documents.
 
@@ -45,11 +102,27 @@ class Store(Protocol):
     fails; a failed write changes nothing, and the store stays usable.
     """
 
-    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
-        """Append a record to `stream`; returns its `seq`. Appends of one task keep their order."""
+    async def append(
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        sync: bool = True,
+        summarise: Summarise | None = None,
+    ) -> int:
+        """Append a record to `stream`; returns its `seq`. Appends of one task keep their order.
+
+        Args:
+            sync: whether it has to survive power loss.
+            summarise: gives the stream's summary after the record, which is kept in the same
+                transaction; it may be called twice. Without it the summary becomes outdated.
+        """
         ...
 
-    def append_soon(self, stream: str, kind: str, data: Json) -> Future[int]:
+    def append_soon(
+        self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
+    ) -> Future[int]:
         """Append a record without waiting. It is committed shortly, before or with the next write.
 
         Returns:
@@ -73,6 +146,33 @@ class Store(Protocol):
 
     def streams(self, prefix: str = "") -> list[str]:
         """Return the sorted names of the streams that start with `prefix`."""
+        ...
+
+    def summaries(
+        self,
+        only: SummaryFilter = EVERY,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        by_stream: bool = True,
+    ) -> list[StreamSummary]:
+        """Return summaries of streams, the last name first, or the last changed if not `by_stream`.
+        No record is read.
+        """
+        ...
+
+    def count_summaries(self) -> list[SummaryCount]:
+        """Return how many summaries there are of each kind, status and `waits`."""
+        ...
+
+    async def summarise_again(self, stream: str, summarise: Summarise) -> None:
+        """Make the summary of a stream from its records, while nobody appends to it."""
+        ...
+
+    def changes(self) -> int:
+        """Return a number that is another one after a commit, also of another process; it is
+        cheap enough to be asked several times a second.
+        """
         ...
 
     async def put_blob(self, data: bytes) -> str:
@@ -231,6 +331,7 @@ class RoomTables(Protocol):
     of threads and processes.
 
     A write returns once it is committed: it then survives `kill -9`, and other processes see it.
+    It keeps no secrets: they are removed from every text that it writes.
 
     Attributes:
         read_only: whether every write is refused.
@@ -239,6 +340,12 @@ class RoomTables(Protocol):
 
     read_only: bool
     where: str
+
+    def cleaned(self, text: str) -> str:
+        """Return a text as `write` keeps it. A room that computes something from a text (an id, a
+        fingerprint, words to search for) computes it from the cleaned text.
+        """
+        ...
 
     def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
         """Return all rows of a statement; see `Connection.execute`."""

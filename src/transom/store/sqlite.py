@@ -20,15 +20,32 @@ from transom.errors import StoreError
 from transom.store.codec import check_name, checksum, decode, encode, now
 from transom.store.committer import Committer, RefusingCommitter, Work
 from transom.store.migrations import migrate
-from transom.store.protocol import Record
+from transom.store.protocol import (
+    EVERY,
+    Record,
+    StreamSummary,
+    Summarise,
+    SummaryCount,
+    SummaryFilter,
+)
 from transom.store.reading import connect_for_reading
 from transom.store.sqlite_errors import damaged, primary_code, typed_errors
+from transom.store.summaries import (
+    COUNT,
+    FORGET,
+    keep_summary,
+    list_of,
+    summarise_records,
+    summary_of,
+    write_summary,
+)
 from transom.store.writer import Writer
 
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
+_READ = "SELECT seq, kind, data, at, crc FROM records WHERE stream = ? AND seq > ? ORDER BY seq"
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value, crc) VALUES (?, ?, ?, ?)"
 _GET = "SELECT key, value, crc FROM documents WHERE name = ? AND key = ?"
 # The row with the highest number is kept, empty and without a stream, so that its number is never
@@ -103,22 +120,28 @@ class SqliteStore:
         """Number of transactions committed by this object."""
         return self._writer.commits
 
-    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
+    async def append(
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        sync: bool = True,
+        summarise: Summarise | None = None,
+    ) -> int:
         number: int = await self._writer.submit(
-            _insertion(stream, kind, data), sync=sync, stream=stream
+            _insertion(stream, kind, data, summarise), sync=sync, stream=stream
         )
         return number
 
-    def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
-        return self._writer.hand_over_soon(_insertion(stream, kind, data), stream=stream)
+    def append_soon(
+        self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
+    ) -> asyncio.Future[int]:
+        insertion = _insertion(stream, kind, data, summarise)
+        return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        rows = self._query(
-            "SELECT seq, kind, data, at, crc FROM records"
-            " WHERE stream = ? AND seq > ? ORDER BY seq",
-            stream,
-            after,
-        )
+        rows = self._query(_READ, stream, after)
         return [self._record(seq, stream, *columns) for seq, *columns in rows]
 
     def read_all(self, after: int) -> list[Record]:
@@ -131,6 +154,37 @@ class SqliteStore:
 
     def last_seq(self) -> int:
         return int(self._query("SELECT coalesce(max(seq), 0) FROM records")[0][0])
+
+    def summaries(
+        self,
+        only: SummaryFilter = EVERY,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        by_stream: bool = True,
+    ) -> list[StreamSummary]:
+        sql, values = list_of(only, limit, offset, by_stream=by_stream)
+        try:
+            return [summary_of(row) for row in self._query(sql, *values)]
+        except (ValueError, TypeError) as error:
+            raise damaged(self._path, "a row of the table summaries") from error
+
+    def count_summaries(self) -> list[SummaryCount]:
+        return [SummaryCount(*row) for row in self._query(COUNT)]
+
+    async def summarise_again(self, stream: str, summarise: Summarise) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            rows = connection.execute(_READ, (stream, 0)).fetchall()
+            records = [self._record(seq, stream, *columns) for seq, *columns in rows]
+            # The write lock is held, so no record can come in between.
+            if summary := summarise_records(records, summarise):
+                write_summary(connection, summary)
+
+        await self._writer.submit(work)
+
+    def changes(self) -> int:
+        # It counts the commits of other connections, also those of other processes.
+        return int(self._query("PRAGMA data_version")[0][0])
 
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(
@@ -206,6 +260,7 @@ class SqliteStore:
         def remove(connection: sqlite3.Connection) -> None:
             for statement in _FORGET:
                 connection.execute(statement, {"stream": stream})
+            connection.execute(FORGET, (stream,))
             connection.executemany(
                 "DELETE FROM blobs WHERE sha256 = ?", [(blob,) for blob in blobs]
             )
@@ -260,16 +315,18 @@ class SqliteStore:
             return self._reader.execute(sql, values).fetchall()
 
 
-def _insertion(stream: str, kind: str, data: Json) -> Work:
+def _insertion(stream: str, kind: str, data: Json, summarise: Summarise | None) -> Work:
     check_name(stream, "stream")
     check_name(kind, "kind of record")
     text, at = encode(data, stream), now()
     row = (stream, kind, text, at, checksum(stream, kind, text, at))
 
     def insert(connection: sqlite3.Connection) -> int | None:
-        return connection.execute(
+        seq = connection.execute(
             "INSERT INTO records (stream, kind, data, at, crc) VALUES (?, ?, ?, ?, ?)", row
         ).lastrowid
+        keep_summary(connection, Record(seq or 0, stream, kind, data, at), summarise)
+        return seq
 
     return insert
 

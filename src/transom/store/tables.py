@@ -12,11 +12,13 @@ from threading import RLock
 from typing import Any, Self, TypeVar
 
 from transom.errors import StoreError
+from transom.store.cleaning import Cleaner
 from transom.store.protocol import Connection, MigrationStep, Value
 from transom.store.reading import connect_for_reading
 from transom.store.sqlite import IN_MEMORY, connect_for_writing
 from transom.store.sqlite_errors import is_read_only, typed_errors
 from transom.store.sqlite_words import SqliteWordIndex, creation_of
+from transom.telemetry.redact import Redactor
 
 T = TypeVar("T")
 _BUSY_SECONDS = 30.0
@@ -30,20 +32,33 @@ class Tables:
     Attributes:
         read_only: whether every write is refused.
         where: the database, for errors.
+        cleaned: returns a text as `write` keeps it; see `RoomTables`.
     """
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, *, read_only: bool = False
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        *,
+        read_only: bool = False,
+        redact: Redactor | None = None,
     ) -> None:
         self.read_only = read_only
         self.where = str(path)
+        self.cleaned = Cleaner(redact)
         self._path = path
         self._connection = connection
         self._lock = RLock()
         self._closed = False
 
     @classmethod
-    def open(cls, path: Path | None, room: str, steps: Sequence[MigrationStep]) -> Self:
+    def open(
+        cls,
+        path: Path | None,
+        room: str,
+        steps: Sequence[MigrationStep],
+        redact: Redactor | None = None,
+    ) -> Self:
         """Open the database, creating it if missing, and bring the room's tables up to date.
 
         Args:
@@ -51,6 +66,7 @@ class Tables:
             room: the owner of the tables; their version is in the table `rooms`.
             steps: step i has the statements from version i to i + 1. A released step is never
                 edited.
+            redact: finds secrets; see `open_tables`.
 
         Raises:
             StoreError: the file is not a state database, is newer than this code, or cannot be
@@ -61,7 +77,7 @@ class Tables:
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
             connection = connect_for_writing(where, _BUSY_SECONDS, wal=path is not None)
-        tables = cls(where, connection)
+        tables = cls(where, connection, redact=redact)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             tables.write(lambda run: tables._upgrade(run, room, steps))
@@ -129,7 +145,7 @@ class Tables:
         with self._using() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                result = work(connection)
+                result = self.cleaned.carry_out(work, connection)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:

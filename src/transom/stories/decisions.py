@@ -87,6 +87,7 @@ _NOT_OWN = re.compile(
     r"<!--.*?(?:-->|\Z)|^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1[^\n]*|\Z)", re.DOTALL | re.MULTILINE
 )
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
+_TEST_NAME = re.compile(r"`([^`\n]+)`|[\"“]([^\"”\n]+)[\"”]|[^\s,;`]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARTS = re.compile(
     r"\b(?:acceptance criteria|criteria|user story|story|goal|tasks?(?:\s+\d+)?|dev"
@@ -145,8 +146,15 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Return the names of tests in a list that is separated by blanks, commas or semicolons."""
-    return tuple(name for name in re.findall(r"[^\s,;`]+", text) if re.search(r"\w", name))
+    """Return the names of tests in a list. A quoted name may hold blanks; other names are separated
+    by blanks, commas or semicolons.
+    """
+    names = []
+    for match in _TEST_NAME.finditer(text):
+        name = match[1] or match[2] or match[0]
+        if re.search(r"\w", name):
+            names.append(name.strip())
+    return tuple(names)
 
 
 def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
@@ -231,6 +239,13 @@ def _bare(line: str) -> str:
     return re.sub(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", line).strip()
 
 
+def _undecorated(text: str) -> str:
+    """Return a text without the signs and symbols around its words: `**APPROVED** ✅`. A question
+    mark stays: `APPROVED?` decides nothing.
+    """
+    return re.sub(r"^[^\w\n]+|[^\w\n?]+$", "", text)
+
+
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
     """Return the one decision, or ("", problem)."""
     found: dict[str, str] = {}
@@ -239,11 +254,11 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
         if label := _LABEL.match(line):
             # its value may stand in the next line
             whole = line if label[1] else f"{line} {next(rest, '')}"
-            value = (label[1] or whole.removeprefix(line)).strip().rstrip(".!").strip("`").strip()
+            value = _undecorated(label[1] or whole.removeprefix(line))
             if value.upper() not in words:
                 return "", f"unknown decision: {_shown(whole)}"
             found[words[value.upper()]] = whole
-        elif decision := words.get(line.rstrip(".!")):
+        elif decision := words.get(_undecorated(line)):
             found[decision] = line
     if not found:
         return "", f"the reply has no decision: {_shown(' '.join(filter(None, lines)))}"

@@ -113,6 +113,8 @@ async def _work_through(
                 if stopped := next((other for other in missing if other not in coming), None):
                     state = results[stopped].status if stopped in results else "not done"
                     leave(one, "skipped", f"it depends on {stopped}, which is {state}")
+                elif epic.limit:
+                    leave(one, "paused", f"nobody was asked: {epic.limit}")
                 elif held and not working:
                     leave(one, "paused", "a person must review the story before it")
                 elif not missing and not held and _free(epic, one, [*working.values()]):

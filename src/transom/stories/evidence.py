@@ -4,68 +4,125 @@ Dev's claims.
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from transom.formats.test_files import fewer_by_lines, is_test_file, read_checks
+from transom.formats.test_files import is_test_file, read_checks
+from transom.stories.criteria import Covering, claimed_tests, is_same_test
 from transom.stories.decisions import Read
 from transom.stories.git import Change, Git
 from transom.stories.handoff import claims_against
+from transom.stories.harness import (
+    PROTECTED,
+    additions_to_conftest,
+    hides_a_module,
+    is_test_settings,
+    runner_words,
+    test_settings,
+)
+from transom.stories.proof import StoryFiles
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison
+from transom.stories.weakening import weakened
 
-PROTECTED = (
-    ".git*",
-    ".github/**",
-    ".gitlab-ci*",
-    ".ci/**",
-    "Jenkinsfile",
-    "**/conftest.py",
-    "pytest.ini",
-    "tox.ini",
-    "noxfile.py",
-    "setup.cfg",
-    "run_tests*",
-    "jest.config.*",
-    "vitest.config.*",
-    ".transom*",
-    ".transom/**",
-    "**/sitecustomize.py",
-)
-"""Files that control test runs and git: a story must name such a file to change it."""
-
-_TEST_SETTINGS = {
-    "pyproject.toml": ("pytest", "tox", "nox", "hatch", "coverage"),
-    "package.json": ("test", "pretest", "posttest", "jest", "vitest", "mocha", "ava"),
-}
-"""File -> its keys that control test runs; any story may change the rest of the file."""
+_DOCUMENTS = (".md", ".rst", ".txt", ".adoc", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".pdf")
+"""Files that no test runs. A story that changes nothing else cannot be shown by tests."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Globs of files: those that every story may change, further protected ones, and the
-    backlog's.
+    """What a story may change.
+
+    Attributes:
+        also_allowed: globs of files that every story may change.
+        protected: globs of further files that a story must name.
+        backlog: files of the backlog.
+        harness: files that the test command names, and the scripts that these name.
+        importable: modules of the tests' interpreter.
     """
 
     also_allowed: tuple[str, ...] = ("tests/**", "test/**")
     protected: tuple[str, ...] = ()
     backlog: tuple[str, ...] = ()
+    harness: frozenset[str] = frozenset()
+    importable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evaluation of a Dev attempt; no `findings` means that the evidence supports it.
+    """The evaluation of a Dev attempt; no `findings` means that nothing speaks against it.
 
-    `covered`: number of a criterion -> tests that ran and are claimed to cover it.
+    Attributes:
+        claimed: number of a criterion -> tests of the report that are claimed to cover it.
+        changed_tests: old tests whose checks the story changed, and was allowed to change.
+        doubts: what a person has to look at, one sentence each.
+        coverage: each criterion with the tests that cover it; empty before the proof.
+        is_shown_by_tests: whether the story changes code that a test can run.
     """
 
     findings: tuple[str, ...]
     changes: tuple[Change, ...]
-    covered: dict[int, tuple[str, ...]]
-    uncovered: tuple[int, ...]
+    claimed: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    changed_tests: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    coverage: tuple[Covering, ...] = ()
+    is_shown_by_tests: bool = True
+
+    @property
+    def uncovered(self) -> tuple[int, ...]:
+        """The numbers of the criteria that nothing covers."""
+        return tuple(row.number for row in self.coverage if not row.is_covered)
+
+
+@dataclass(frozen=True)
+class ChangedText:
+    """A changed file with its texts before and after; None for no file, or one that is no text."""
+
+    change: Change
+    old: str | None
+    new: str | None
+
+    @property
+    def path(self) -> str:
+        return self.change.path
+
+
+async def changed_texts(git: Git, base: str, head: str) -> list[ChangedText]:
+    """Return the changed files between two commits with their texts."""
+    rows = []
+    for change in await git.changes(base, head):
+        old, new = await git.text(base, change.path), await git.text(head, change.path)
+        rows.append(ChangedText(change, old, new))
+    return rows
+
+
+def changed_harness(texts: Iterable[ChangedText], rules: Rules) -> tuple[str, ...]:
+    """Return the changed files that decide a test run, so that those of the baseline are used.
+
+    A conftest.py that only adds plain fixtures is used as it is now.
+    """
+    paths = []
+    for text in texts:
+        if _is_conftest(text.path):
+            if text.new is None or additions_to_conftest(text.old, text.new):
+                paths.append(text.path)
+        elif _is_harness(text, rules):
+            paths.append(text.path)
+    return tuple(paths)
+
+
+def files_of(texts: Sequence[ChangedText], other_tests: Mapping[str, str]) -> StoryFiles:
+    """Return the files of a story for its proof."""
+    code: dict[str, tuple[str | None, str | None]] = {}
+    tests: dict[str, str] = {}
+    for text in texts:
+        if is_test_file(text.path):
+            if text.new is not None and has_tests(text.path, text.new):
+                tests[text.path] = text.new
+        elif not text.path.endswith(_DOCUMENTS) and not _is_conftest(text.path):
+            code[text.path] = (text.old, text.new)
+    return StoryFiles(code, tests, other_tests)
 
 
 async def judge(
@@ -81,153 +138,111 @@ async def judge(
     `commits`: the baseline, the attempt's start, and its end.
     """
     base, start, head = commits
-    changes, attempt = await git.changes(base, head), await git.changes(start, head)
+    texts, attempt = await changed_texts(git, base, head), await git.changes(start, head)
     named = frozenset((*story.creates, *story.changes, *story.allowed))
-    findings = [
-        f"{one.path}: {why}" for one in changes if (why := _refused(one, story, rules, named))
+    findings: list[str] = []
+    doubts: list[str] = []
+    for text in texts:
+        if why := _refused(text, story, rules, named):
+            findings.append(f"{text.path}: {why}")
+        else:
+            doubts += [f"{text.path} {doubt}" for doubt in _doubts(text, rules)]
+    old_tests = {text.path: text.old for text in texts if _is_old_test(text) and text.old}
+    new_tests = {text.path: text.new for text in texts if is_test_file(text.path)}
+    checked = weakened(old_tests, new_tests, story.touches)
+    findings += [f"{path}: {finding}" for path, finding in checked.findings]
+    changes = tuple(text.change for text in texts)
+    done_now = {change.path: change.action for change in attempt}
+    done_in_all = {change.path: change.action for change in changes}
+    if changes:
+        findings += [f"reply: {claim}" for claim in claims_against(read, done_now, done_in_all)]
+    else:
+        findings.append("worktree: Dev changed no file")
+    claimed, problems = claimed_tests(read.tests, story, tests.after)
+    findings += [f"reply: {problem}" for problem in problems]
+    findings += [f"tests: {problem}" for problem in tests.problems]
+    cases = sorted(tests.after.ids("passed"))
+    changed_tests = [
+        case
+        for path, name in checked.changed
+        for case in cases
+        if is_same_test(case, f"{path}::{name.replace('.', '::')}")
     ]
-    findings += [
-        f"{path}: {why}" for path, why in await _loosened(git, base, head, changes, story, named)
-    ]
-    real, whole = ({one.path: one.action for one in some} for some in (attempt, changes))
-    claims = [f"reply: {one}" for one in claims_against(read, real, whole)]
-    findings += claims if changes else ["worktree: Dev changed no file"]
-    covered, problems = _coverage(read, story, tests)
-    findings += [
-        *(f"reply: {one}" for one in problems),
-        *(f"tests: {one}" for one in tests.problems),
-    ]
-    uncovered = tuple(number for number, _ in enumerate(story.criteria, 1) if number not in covered)
-    return Evidence(tuple(findings), changes, covered, uncovered)
+    return Evidence(tuple(findings), changes, claimed, tuple(changed_tests), tuple(doubts))
 
 
-def _refused(change: Change, story: Story, rules: Rules, named: frozenset[str]) -> str:
+def has_tests(path: str, text: str) -> bool:
+    """Whether a test file holds tests, and no helpers alone. Only Python is looked into."""
+    checks = read_checks(path, text)
+    return bool(checks) if path.endswith(".py") else is_test_file(path)
+
+
+def _refused(text: ChangedText, story: Story, rules: Rules, named: frozenset[str]) -> str:
     """Return why a change is not allowed: not in the story's files, or it affects test runs; ""
     if allowed.
     """
-    if change.mode == "120000":
+    path, mode = text.path, text.change.mode
+    if mode == "120000":
         return "it is a link; a diff does not show its contents"
-    if change.mode == "160000":
+    if mode == "160000":
         return "it is a git repository; a diff does not show its contents"
-    if _fits(change.path, rules.backlog):
+    if _fits(path, rules.backlog):
         return "it belongs to the backlog, which only the orchestrator writes"
-    if change.path not in named and _fits(change.path, (*PROTECTED, *rules.protected)):
+    if text.old is None and (module := hides_a_module(path, rules.importable)):
+        return f"it hides the module {module} from the tests' interpreter"
+    if path not in named and path in rules.harness:
+        return "the test command runs it, and the story does not name it"
+    if path not in named and _fits(path, (*PROTECTED, *rules.protected)):
         return "it decides how tests are run or what git sees, and the story does not name it"
-    if story.allowed and not _fits(change.path, (*story.allowed, *rules.also_allowed)):
+    if path not in named and _has_new_settings(text):
+        return "what it says of how tests are run changed, and the story does not name it"
+    if _is_conftest(path) and text.new is not None:
+        additions = additions_to_conftest(text.old, text.new)
+        if additions:
+            return f"it {additions[0]}, which decides how tests are run"
+    if story.allowed and not _fits(path, (*story.allowed, *rules.also_allowed)):
         return "the story does not allow this file to change"
     return ""
+
+
+def _doubts(text: ChangedText, rules: Rules) -> list[str]:
+    """Return what a person has to look at in an allowed change."""
+    if _is_harness(text, rules) and not _is_conftest(text.path):
+        return ["decides how tests are run; they ran with the file of the baseline"]
+    if is_test_file(text.path) or text.new is None or text.path.endswith(_DOCUMENTS):
+        return []
+    old_lines = set((text.old or "").splitlines())
+    added = [line for line in text.new.splitlines() if line not in old_lines]
+    if words := runner_words("\n".join(added)):
+        return [f"is no test, and speaks of the test runner: {words[0]}"]
+    return []
+
+
+def _is_harness(text: ChangedText, rules: Rules) -> bool:
+    decides = text.path in rules.harness or _fits(text.path, (*PROTECTED, *rules.protected))
+    return decides or _has_new_settings(text)
+
+
+def _is_conftest(path: str) -> bool:
+    return path.rpartition("/")[2] == "conftest.py"
+
+
+def _is_old_test(text: ChangedText) -> bool:
+    return is_test_file(text.path) and text.old is not None
+
+
+def _has_new_settings(text: ChangedText) -> bool:
+    """Whether the settings of test runs changed in a file that has others, too."""
+    if not is_test_settings(text.path):
+        return False
+    return test_settings(text.path, text.old or "") != test_settings(text.path, text.new or "")
 
 
 def _fits(path: str, globs: Iterable[str]) -> bool:
     """Whether a path matches one of the globs; `**/x` also matches `x`, and `folder/**` all
     files below.
     """
-    return any(
-        fnmatchcase(path, one) or (one.startswith("**/") and fnmatchcase(path, one[3:]))
-        for one in globs
-    )
-
-
-async def _loosened(
-    git: Git, base: str, head: str, changes: Sequence[Change], story: Story, named: frozenset[str]
-) -> list[tuple[str, str]]:
-    """Return `(path, finding)` for weakened tests and for changed test settings in shared files."""
-    found, before, after = list[tuple[str, str]](), dict[str, str](), dict[str, str | None]()
-    for path in (change.path for change in changes):
-        name = path.rpartition("/")[2]
-        settings = name in _TEST_SETTINGS and path not in named
-        if not settings and not is_test_file(path):
-            continue
-        was, now = await git.text(base, path), await git.text(head, path)
-        if settings and _test_settings(name, was or "") != _test_settings(name, now or ""):
-            found.append(
-                (path, "what it says of how tests are run changed, and the story does not name it")
-            )
-        if is_test_file(path):
-            after[path] = now
-            before |= {path: was} if was is not None else {}
-    return found + weakened(before, after, story.touches)
-
-
-def _test_settings(name: str, text: str) -> object:
-    """Return the test settings of `pyproject.toml` or `package.json`; the whole text if it
-    cannot be parsed.
-    """
-    try:
-        data = tomllib.loads(text) if name == "pyproject.toml" else json.loads(text or "{}")
-        rows = (
-            data.get("tool", {})
-            if name == "pyproject.toml"
-            else {**data, **data.get("scripts", {})}
-        )
-        return {key: value for key, value in rows.items() if key in _TEST_SETTINGS[name]}
-    except (ValueError, AttributeError, RecursionError):
-        return text
-
-
-def _coverage(
-    read: Read, story: Story, tests: Comparison
-) -> tuple[dict[int, tuple[str, ...]], list[str]]:
-    """Return criterion -> tests that ran and are claimed to cover it; and the claims that are
-    wrong.
-    """
-    ran = sorted(tests.after.ids("passed", "failed", "error"))
-    covered: dict[int, tuple[str, ...]] = {}
-    problems: list[str] = []
-    for number, names in read.tests.items():
-        if not 1 <= number <= len(story.criteria):
-            problems.append(f"unknown criterion {number}; known: 1 to {len(story.criteria)}")
-            continue
-        for name in names:
-            if hits := [one for one in ran if _same_test(one, name)]:
-                covered[number] = (*covered.get(number, ()), *hits)
-            else:
-                problems.append(f"{name} is claimed to cover criterion {number}, but did not run")
-    return covered, problems
-
-
-def _same_test(case: str, name: str) -> bool:
-    """Whether a name means a case: `test_x`, `T.test_x`, `tests/test_a.py::T::test_x` mean
-    `tests.test_a.T.test_x`.
-    """
-    plain = name.replace(".py", "").replace("::", ".").replace("/", ".").strip(".")
-    case = case.replace("::", ".")
-    return (
-        case == plain or case.endswith(f".{plain}") or case.partition("[")[0].endswith(f".{plain}")
-    )
-
-
-def weakened(
-    before: Mapping[str, str], after: Mapping[str, str | None], may_change: frozenset[str]
-) -> list[tuple[str, str]]:
-    """Return `(path, finding)` for tests with fewer checks than before; a skipped test has no
-    checks.
-
-    Args:
-        before: path -> old text of the changed test files.
-        after: path -> new text, None for a deleted file; new files included.
-        may_change: files whose checks the story may change; fewer checks are findings there too.
-    """
-    parsed = {
-        path: read_checks(path, text) or {} for path, text in after.items() if text is not None
-    }
-    moved = {
-        name.rpartition(".")[2]: checks
-        for tests in parsed.values()
-        for name, checks in tests.items()
-    }
-    found: list[tuple[str, str]] = []
-    for path, old in before.items():
-        if (tests := read_checks(path, old)) is None:
-            found += [(path, what) for what in fewer_by_lines(old, after[path])]
-        for name, checks in (tests or {}).items():  # a test may move to another file or class
-            now = parsed.get(path, {}).get(name, moved.get(name.rpartition(".")[2]))
-            if now is None:
-                found.append((path, f"{name} is gone"))
-            elif now.total() < checks.total():
-                found.append(
-                    (path, f"{name} makes {now.total()} checks, and made {checks.total()}")
-                )
-            elif (lost := checks - now) and path not in may_change:
-                found.append((path, f"{name} no longer checks: {next(iter(lost))[:120]}"))
-    return found
+    for glob in globs:
+        if fnmatchcase(path, glob) or (glob.startswith("**/") and fnmatchcase(path, glob[3:])):
+            return True
+    return False

@@ -33,6 +33,9 @@ _COMMITTER = {name.replace("AUTHOR", "COMMITTER"): value for name, value in _WHO
 _ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted", "M": "modified", "T": "modified"}
 _PLAIN_DIFF = ("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
+_UNWATCHED = ("refs/heads/transom/", "refs/remotes/", "refs/stash", "refs/notes/", "refs/transom/")
+_MOST_WATCHED = 2_000  # changed files of a checkout
+
 STORY_TRAILER = "Transom-Story"
 """Trailer of a story's merge commit: `EPIC/STORY`."""
 OWN_TRAILER = "Transom-Own"
@@ -227,6 +230,17 @@ class Git:
         code, out, _ = await self.attempt("show", f"{commit}:{path}")
         return out if code == 0 else None
 
+    async def paths(self, commit: str) -> tuple[str, ...]:
+        """Return the paths of all files of a commit."""
+        rows = (await self("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)).split("\0")
+        return tuple(filter(None, rows))
+
+    async def take_from(self, commit: str, paths: Sequence[str]) -> None:
+        """Put files as a commit has them into the worktree; files that it lacks are removed."""
+        for path in paths:
+            if (await self.attempt("checkout", "--quiet", commit, "--", path))[0]:
+                (self.folder / path).unlink(missing_ok=True)
+
     async def clear(self) -> None:
         """Remove everything that is not committed, ignored files too: tests must not depend on
         it.
@@ -246,6 +260,24 @@ class Git:
         branch = await self.free(f"transom/parked/{name}", 1)
         await self("update-ref", f"refs/heads/{branch}", commit)
         return branch
+
+    async def keep_partial(self, name: str, start: str) -> None:
+        """Keep all local files under a name, for a call that goes on with them, and return the
+        worktree to the commit that the call began with.
+        """
+        tree = await self.tree_of_files()
+        commit = await self.commit_tree(tree, "Partial work\n", "HEAD")
+        await self("update-ref", f"refs/transom/partial/{name}", commit)
+        await self.take(start)
+
+    async def take_partial(self, name: str) -> bool:
+        """Bring back the files that were kept under a name; returns whether there were any."""
+        ref = f"refs/transom/partial/{name}"
+        if (await self.attempt("rev-parse", "--verify", "--quiet", ref))[0]:
+            return False
+        await self("checkout", "--quiet", ref, "--", ".")
+        await self("update-ref", "-d", ref)
+        return True
 
     async def tree_of_files(self) -> str:
         """Return the tree of all local files that git does not ignore; the index stays as it is."""
@@ -290,14 +322,17 @@ class Git:
         await self("clean", "-ffdq")
 
     async def state(self) -> dict[str, str]:
-        """Digest what a worktree's agent must not change: refs, this checkout's files, git's
-        settings, hooks.
+        """Digest what a worktree's agent must not change: refs, this checkout's tracked files,
+        git's settings, hooks.
+
+        What an editor or a person does meanwhile is left out: fetched refs, the stash, new notes.
         """
         rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
-        found = dict(row.split(" ") for row in rows if "refs/heads/transom/" not in row)
+        found = dict(row.split(" ") for row in rows if not row.startswith(_UNWATCHED))
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
-        for file in [*(self.folder / path for path in (await self.look())[2][:2_000]), *settings]:
+        tracked = (await self("diff", "--name-only", "-z", "HEAD")).split("\0")[:_MOST_WATCHED]
+        for file in [*(self.folder / path for path in tracked if path), *settings]:
             path = (
                 file.relative_to(self.folder).as_posix()
                 if file.is_relative_to(self.folder)

@@ -246,9 +246,15 @@ class AgentValidator:
 
     @staticmethod
     def validate_qa_output(
-        output: str, handoff: StoryHandoff, tests: Comparison | None = None
+        output: str,
+        handoff: StoryHandoff,
+        tests: Comparison | None = None,
+        uncovered: Sequence[int] = (),
     ) -> Checked:
-        """Whether QA made one decision, and a PASS agrees with the orchestrator's own test run."""
+        """Whether QA made one decision, and a PASS agrees with the orchestrator's own test run.
+
+        `uncovered`: criteria that no test covers and that no person accepted.
+        """
         read = read_reply(output, "qa")
         if not read.decision:
             return False, f"QA must say PASS or FAIL: {read.problem}"
@@ -258,6 +264,8 @@ class AgentValidator:
             return False, "QA says PASS, but no tests were run"
         if tests.problems:
             return False, f"QA says PASS, and the test run says: {tests.problems[0]}"
+        if uncovered:
+            return False, f"QA says PASS, and no test covers AC {uncovered[0]}"
         return True, "PASS"
 
 

@@ -4,9 +4,11 @@ never forced.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from transom.stories.backlog import Backlog
+from transom.stories.criteria import Covering
 from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
 from transom.stories.shared import Baseline, Epic, Merged
 from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
@@ -14,8 +16,17 @@ from transom.stories.story import Story
 from transom.stories.testrun import TestRun, compare, run_tests
 
 
-async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: TestRun) -> Merged:
+async def merge(
+    epic: Epic,
+    story: Story,
+    base: Baseline,
+    head: str,
+    before: TestRun,
+    coverage: Sequence[Covering] = (),
+) -> Merged:
     """Merge a story's work, which was judged at `head`; `before`: the test run at the baseline.
+
+    The commit's message lists what covers each criterion.
 
     The target is fast-forwarded; a person's local changes to the same files stop the merge and stay
     unharmed.
@@ -33,7 +44,9 @@ async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: Tes
         return Merged(problem=problem)
     write_done(here.folder, epic.backlog, story)
     await here.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
-    message = f"Merge {story.label}: {story.title}\n\n{STORY_TRAILER}: {name}/{story.id}\n"
+    shown = "".join(f"{line}\n" for row in coverage for line in row.lines)
+    message = f"Merge {story.label}: {story.title}\n\n" + (f"{shown}\n" if shown else "")
+    message += f"{STORY_TRAILER}: {name}/{story.id}\n"
     commit = await here.commit_tree("HEAD^{tree}", message, target, "HEAD")
     async with places.lock:
         problem = await project.forward(base.target, target, commit)
@@ -52,6 +65,31 @@ async def _join(
         return f"it conflicts with {name}: {conflict}"
     comparison = compare(before, await tested(epic, here))
     return f"together with {name}: {comparison.problems[0]}" if comparison.problems else ""
+
+
+async def tested_with(
+    epic: Epic,
+    base: Baseline,
+    commit: str,
+    harness: Sequence[str],
+    files: Mapping[str, str | None],
+) -> TestRun:
+    """Run the tests on a commit with other files, in a worktree that is removed afterwards.
+
+    Args:
+        harness: files that are taken from the baseline.
+        files: path -> text; None removes the file.
+    """
+    async with epic.places.probe(base.branch, commit) as here:
+        await here.take_from(base.base, harness)
+        for path, text in files.items():
+            file = here.folder / path
+            if text is None:
+                file.unlink(missing_ok=True)
+            else:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(text.encode("utf-8", "surrogateescape"))
+        return await run_tests(epic.settings.tests, here.folder, epic.project)
 
 
 async def tested(epic: Epic, here: Git) -> TestRun:

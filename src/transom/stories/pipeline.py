@@ -20,17 +20,21 @@ from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyE
 from transom.formats.tags import read_tag
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
+from transom.stories.acceptance import Capped, Lack, accept_lacks
+from transom.stories.criteria import Covering
 from transom.stories.decisions import Read, Seat, read_reply
-from transom.stories.evidence import Evidence, Rules, judge
+from transom.stories.evidence import Evidence
 from transom.stories.git import Git
 from transom.stories.handoff import AgentValidator, StoryHandoff, now
+from transom.stories.judging import StoryJudge
 from transom.stories.markdown_story import read_story_file
-from transom.stories.merge import merge, tested
+from transom.stories.merge import merge
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
 from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison, TestRun, compare
+from transom.stories.testrun import Comparison, TestRun
+from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 
@@ -56,6 +60,7 @@ class StoryFlow:
         self.handoff = StoryHandoff(story.id, limits=epic.settings.handoff)
         self.base: Baseline
         self.seats: Seats
+        self.judge: StoryJudge
 
     async def work(self) -> StoryResult:
         """Run the pipeline to its end or its first stop; other exceptions concern every story of
@@ -68,9 +73,15 @@ class StoryFlow:
             await self._build()
             result.status = "done"
             self.handoff.cleanup()
+        except Capped as stop:
+            result.status, result.reason, result.would_be = "paused", stop.reason, "done"
+            result.capped_by = [cap.to_json() for cap in stop.caps]
         except Stopped as stop:
             result.status, result.reason = stop.status, stop.reason
             result.was_blocked |= stop.status == "blocked"
+        except AgentLimit as limit:
+            result.status, result.reason = "paused", str(limit)
+            self.epic.limit = str(limit)
         except (Paused, NeedsModel, ProviderError, WindowOverflow) as pause:
             result.status, result.reason = "paused", str(pause)
         except ReplyError as error:
@@ -117,6 +128,7 @@ class StoryFlow:
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
         self.seats = Seats(self.epic, self.name, self.base, self.handoff)
+        self.judge = StoryJudge(self.epic, self.name, self.base)
         return self.base
 
     async def _reclaim(self, project: Git) -> None:
@@ -183,31 +195,34 @@ class StoryFlow:
         """Run Dev and QA until the work is merged."""
         start = self.base.base
         findings: tuple[str, ...] = ()
-        before = await self._tests("tests-before", start)
-        if before.problem:
+        before = await self.judge.tests("tests-before", start)
+        problem = before.problem or await self.judge.try_command(before)
+        if problem:
             raise Stopped(
                 "paused",
-                f"before Dev begins, {before.problem}; fix the `stories` settings, and run the"
+                f"before Dev begins, {problem}; fix the `stories` settings, and run the"
                 " command again",
             )
         self.seats.leftovers = before.left
         for number in range(1, self.settings.attempts + 1):
             more: dict[str, Json] = {
-                "findings": "\n".join(f"- {one}" for one in findings),
+                "findings": "\n".join(f"- {finding}" for finding in findings),
                 "playbook": await self.seats.recall(self.story),
             }
             worked = await self.seats.ask("dev", number, self.story, more, start)
             if worked.value.outside:
                 await self._ask_who(number, ", ".join(worked.value.outside[:5]))
             evidence, tests = await self._look(number, start, worked, before)
-            start, seen, findings = worked.value.head, findings, evidence.findings
+            start, earlier, findings = worked.value.head, findings, evidence.findings
+            if not findings:
+                findings, evidence = await self._cover(number, start, evidence, earlier)
             if not findings:
                 findings = await self._inspect(number, start, evidence, tests)
             self.seats.learn(number, worked.value.reply, findings)
             if not findings:
-                await self._merge(number, start, before)
+                await self._merge(number, start, before, evidence.coverage)
                 return
-            if same := [one for one in findings if one in seen]:
+            if same := [finding for finding in findings if finding in earlier]:
                 prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
                 answer, reason = await self._ask(
                     f"same#{number}", prompt, "let Dev try again", "give up"
@@ -216,6 +231,35 @@ class StoryFlow:
                     break
                 findings += (f"A person says: {reason}",) if reason else ()
         raise Stopped("failed", f"after {number} attempts: {findings[0]}")
+
+    async def _cover(
+        self, number: int, head: str, evidence: Evidence, earlier: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], Evidence]:
+        """Return what Dev has to mend about uncovered criteria, else the evidence with what a
+        person accepts.
+
+        Dev is asked once more if a test can show the criterion. Then a person is asked.
+        """
+        missing = [row for row in evidence.coverage if not row.is_covered]
+        findings = tuple(row.lack for row in missing)
+        is_last = number == self.settings.attempts or bool({*findings} & {*earlier})
+        if missing and evidence.is_shown_by_tests and not is_last:
+            return findings, evidence
+        lacks = [Lack(f"doubt-{place}", text) for place, text in enumerate(evidence.doubts, 1)]
+        if missing and not evidence.is_shown_by_tests:
+            text = f"no test can show {self.story.label}: it changes no code that tests run"
+            lacks.append(Lack("story", text))
+        else:
+            lacks += [Lack(f"AC-{row.number}", row.lack) for row in missing]
+        diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
+        accepted = await accept_lacks(self.run, f"{self.name}/accept#{number}", lacks, diff)
+        rows = []
+        for row in evidence.coverage:
+            person = accepted.get(f"AC-{row.number}", accepted.get("story", ""))
+            is_open = not row.is_covered
+            rows.append(row.model_copy(update={"accepted_by": person}) if is_open else row)
+        self.result.coverage = rows
+        return (), replace(evidence, coverage=tuple(rows))
 
     async def _ask_who(self, number: int, where: str) -> None:
         """Ask a person who changed files outside the worktree while Dev worked."""
@@ -227,47 +271,31 @@ class StoryFlow:
         if (await self._ask(f"dev#{number}/outside", prompt, *options))[0] != options[0]:
             raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
 
-    async def _tests(self, name: str, commit: str) -> TestRun:
-        """Run the tests on a commit, once per commit and command."""
-
-        async def step(stage: Stage, commit: str, branch: str, _: list[str]) -> TestRun:
-            await self.epic.places.restore(branch, commit)
-            result = await tested(self.epic, self.epic.places.git(branch))
-            stage.memoise = not result.problem or name != "tests-before"
-            return result
-
-        # another command makes another run
-        inputs = (commit, self.base.branch, list(self.epic.settings.tests.argv))
-        return (
-            await self.run.stage(
-                f"{self.name}/{name}", step, *inputs, out=model_file("tests.json", TestRun)
-            )
-        ).value
-
     async def _look(
         self, number: int, start: str, worked: Artifact[Said], before: TestRun
     ) -> tuple[Evidence, Comparison]:
-        """Collect the evidence of an attempt: tests, diff, claims."""
-        said, project = worked.value, self.epic.places.project
-        tests = compare(before, await self._tests(f"tests#{number}", said.head))
-        read, commits = read_reply(said.reply), (self.base.base, start, said.head)
-        rules = Rules(self.settings.also_allowed, self.settings.protected, self.epic.backlog.files)
-        evidence = await judge(project, self.story, rules, commits, read, tests)
+        """Collect the evidence of an attempt, and record it."""
+        said = worked.value
+        read = read_reply(said.reply)
+        evidence, tests = await self.judge.look(
+            number, self.story, read, (start, said.head), before
+        )
         if said.strayed:
             evidence = replace(evidence, findings=(said.strayed, *evidence.findings))
         for change in evidence.changes:
             self.handoff.add_file_modified(change.path, change.action, at=said.at)
         self.result.files_modified = [
-            FileChange(path=one.path, action=one.action) for one in evidence.changes
+            FileChange(path=change.path, action=change.action) for change in evidence.changes
         ]
         self.result.tests = tests.after.counts
-        told = {
+        self.result.coverage = [*evidence.coverage]
+        record = {
             "findings": list(evidence.findings),
-            "covered": evidence.covered,
+            "covered": {row.number: [*row.tests] for row in evidence.coverage if row.tests},
             "uncovered": list(evidence.uncovered),
         }
-        row = self._record("dev", number, read, worked, told)
-        changed = {one.path: one.action for one in evidence.changes}
+        row = self._record("dev", number, read, worked, record)
+        changed = {change.path: change.action for change in evidence.changes}
         row.quality = quality(row.summary, self.story, changed, tests.problems)
         return evidence, tests
 
@@ -275,10 +303,13 @@ class StoryFlow:
         self, number: int, head: str, evidence: Evidence, tests: Comparison
     ) -> tuple[str, ...]:
         """Ask QA about work without findings; returns QA's findings."""
-        results: Json = {
+        results: dict[str, Any] = {
             **tests.after.counts,
             "failed_before_as_well": list(tests.old_failures),
-            "covered": {str(key): list(value) for key, value in evidence.covered.items()},
+            "covered": {str(row.number): [*row.lines] for row in evidence.coverage if row.tests},
+            "accepted": {
+                str(row.number): row.accepted_by for row in evidence.coverage if row.accepted_by
+            },
             "uncovered": list(evidence.uncovered),
         }
         diff = await self.epic.places.project.diff(self.base.base, head)
@@ -288,17 +319,21 @@ class StoryFlow:
         }
         said = await self.seats.ask("qa", number, self.story, more, head)
         read = read_reply(said.value.reply, "qa")
-        valid, decision = AgentValidator.validate_qa_output(said.value.reply, self.handoff, tests)
+        valid, decision = AgentValidator.validate_qa_output(
+            said.value.reply, self.handoff, tests, evidence.uncovered
+        )
         self._record("qa", number, read, said, {"tests": tests.after.counts})
         if not valid:
             raise Stopped("failed", decision)
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
 
-    async def _merge(self, number: int, head: str, before: TestRun) -> None:
+    async def _merge(
+        self, number: int, head: str, before: TestRun, coverage: tuple[Covering, ...]
+    ) -> None:
         """Merge the work into the target; a failed merge pauses the story."""
 
         async def step(stage: Stage, head: str) -> Merged:
-            merged = await merge(self.epic, self.story, self.base, head, before)
+            merged = await merge(self.epic, self.story, self.base, head, before, coverage)
             stage.memoise = not merged.problem
             return merged
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from transom.stories.criteria import Covering
 from transom.stories.story import Action, Story
 
 State = Literal["done", "blocked", "paused", "failed", "skipped", "planned"]
@@ -48,6 +49,8 @@ class StoryResult(_Model):
         parked: branches with parked work.
         windows: in a dry run, seat -> block -> characters that it would see.
         rounds: number of restarts after an unsuccessful end.
+        coverage: each criterion with the tests that cover it, and the changed lines that they run.
+        would_be: the status without the caps in `capped_by`, which a person may accept one by one.
     """
 
     id: str
@@ -65,6 +68,9 @@ class StoryResult(_Model):
     windows: dict[str, dict[str, int]] = {}
     rounds: int = 0
     was_blocked: bool = False
+    coverage: list[Covering] = []
+    would_be: State | None = None
+    capped_by: list[dict[str, Any]] = []
 
 
 class EpicResult(_Model):

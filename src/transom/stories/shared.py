@@ -38,7 +38,10 @@ class Epic:
     Attributes:
         playbook: Dev sees the insights that fit the story, and outcomes count for those it cites.
         merging: lock, so that one story at a time is merged.
+        trial: why the test command cannot show a failing test; None before it was tried.
+        trying: lock, so that the test command is tried once.
         merges: number of started plus finished merges in this process.
+        limit: why no agent can be called now, after a usage limit, or "".
     """
 
     run: Run
@@ -48,7 +51,10 @@ class Epic:
     places: Worktrees
     playbook: Playbook | None = None
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
+    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
     merges: int = 0
+    limit: str = ""
+    trial: str | None = None
 
 
 class Stopped(Exception):

@@ -32,6 +32,7 @@ from transom.llm import (
 )
 from transom.llm.deltas import OnDelta, tell
 from transom.sandbox import run_openly
+from transom.stories.agent_output import AgentOutput, read_agent_output
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
@@ -54,49 +55,122 @@ class _Worker(Provider):
         at: Any = request.window.get("workplace").data
         await self.places.restore(at["branch"], at["commit"])
         seat, here = request.role.partition(".")[2], self.places.git(at["branch"])
-        text = await self.work(
+        text, usage = await self.work(
             request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}}
         )
-        # The tokens of an external agent are unknown, and a recorded reply spends none.
-        return tell(Reply((Text(text),), usage=Usage(), by=self.name), on_delta)
+        return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
 
-    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> tuple[str, Usage]:
+        """Return the reply, and the tokens as far as they are known."""
         raise NotImplementedError
+
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "claude": ("claude", "-p", "--output-format", "json", "--permission-mode", "acceptEdits"),
+    "codex": ("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
+    "gemini": ("gemini", "--output-format", "json", "--approval-mode", "auto_edit"),
+    "aider": (
+        "aider",
+        "--yes-always",
+        "--no-stream",
+        "--no-auto-commits",
+        "--no-gitignore",
+        "--message-file",
+        "/dev/stdin",
+    ),
+    "opencode": ("opencode", "run", "--format", "json"),
+}
+"""Kind of an agent -> its command, if the settings name none."""
+
+
+class AgentLimit(ProviderError):
+    """Raised when an agent's usage limit is reached: no story can go on with it before that."""
 
 
 @dataclass
 class CommandWorker(_Worker):
     """An external coding agent: a new process per call, prompt on stdin, reply on stdout.
 
-    Its exit code does not count. It runs with the user's own rights; the orchestrator checks its
-    changes.
+    A good reply counts, whatever the exit code is. The agent runs with the user's own rights; the
+    orchestrator checks its changes.
+
+    Attributes:
+        seconds: limit of one call; None: the stage's.
+        setting: the key of its settings, for messages.
     """
 
     argv: tuple[str, ...] = ()
+    output: str | None = None
+    seconds: float | None = None
+    environment: tuple[str, ...] = ()
+    setting: str = "agent"
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return digest(canonical_json(list(self.argv)))[:16]
 
-    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
-        _end_leftovers(here.folder)
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> tuple[str, Usage]:
+        end_leftovers(here.folder)
+        variables = [entry.partition("=") for entry in self.environment]
         environment = {
+            **{name: value for name, _, value in variables},
             **{f"TRANSOM_{name.upper()}": value for name, value in at.items()},
             _MARK: str(here.folder),
         }
         prompt = render(request).as_text()
-        done = await run_openly(
-            self.argv, here.folder, environment, prompt=prompt, setting="agent.command"
-        )
-        if done.code and not done.stdout.strip():
-            message = " ".join(done.stderr.split())[-300:]
-            what = f"the agent ended with exit code {done.code} and no reply: {message}"
-            raise ProviderError(
-                what, where=self.argv[0], hint="run the command by hand", retryable=True
+        partial = f"{here.folder.name}-{at['role']}-{at['attempt']}"
+        if at["role"] == "dev" and await here.take_partial(partial):
+            prompt += _GO_ON
+        try:
+            done = await run_openly(
+                self.argv,
+                here.folder,
+                environment,
+                prompt=prompt,
+                seconds=self.seconds,
+                setting=f"{self.setting}.command",
             )
-        return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        finally:
+            # A process in a session of its own outlives its group.
+            end_leftovers(here.folder)
+        if done.ended == "time":
+            workplace: Any = request.window.get("workplace").data
+            with contextlib.suppress(InputError):  # an agent may have removed its worktree
+                await here.keep_partial(partial, workplace["commit"])
+            what = f"the agent reached its limit of {self.seconds:g} s ({self.setting}.timeout)"
+            hint = "raise the setting; the next call goes on with the files that it left"
+            raise ProviderError(what, where=self.argv[0], hint=hint)
+        output = read_agent_output(
+            done.stdout, done.stderr, done.code, is_text=self.output == "text"
+        )
+        await self._refuse(output, here, at["role"])
+        return output.text.replace("\0", "\N{REPLACEMENT CHARACTER}"), output.usage
+
+    async def _refuse(self, output: AgentOutput, here: Git, role: str) -> None:
+        """Raise an error for a call that did no work: a limit, an error, a missing permission."""
+        if output.limit:
+            until = f" until {output.until}" if output.until else ""
+            what = f"the agent's usage limit is reached{until}: {output.limit}"
+            hint = "run the same command when the limit has ended; no finished call is repeated"
+            raise AgentLimit(what, where=self.argv[0], hint=hint)
+        if output.error:
+            what = f"the agent ended with an error: {output.error[:300]}"
+            hint = "run the command by hand"
+            raise ProviderError(what, where=self.argv[0], hint=hint, retryable=True)
+        if output.denials and role == "dev" and not (await here.look())[2]:
+            tools = ", ".join(output.denials)
+            said = " ".join(output.text.split())[:200]
+            what = f"the agent was not permitted to use {tools}, and changed nothing: {said}"
+            hint = f"allow it in {self.setting}.command, for example with its permission mode"
+            raise ProviderError(what, where=self.argv[0], hint=hint)
 
 
-def _end_leftovers(folder: Path) -> None:
+_GO_ON = """
+An earlier call with this task reached its time limit. Its unfinished work lies in your folder: look
+at it with git status, and go on with it.
+"""
+
+
+def end_leftovers(folder: Path) -> None:
     """Kill agents of this worktree that outlived a killed orchestrator, so that two never work
     at once.
     """
@@ -115,7 +189,12 @@ class ReplayWorker(_Worker):
 
     folder: Path = Path()
 
-    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:  # noqa: ARG002  the signature
+    async def work(
+        self,
+        request: Request,  # noqa: ARG002  the signature
+        here: Git,
+        at: Mapping[str, str],
+    ) -> tuple[str, Usage]:
         reply = self.folder / at["story"] / f"{at['role']}-{at['attempt']}.txt"
         if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
             raise ReplayMiss(
@@ -125,7 +204,7 @@ class ReplayWorker(_Worker):
             )
         if (patch := reply.with_suffix(".patch")).is_file():
             await here("apply", "--whitespace=nowarn", str(patch.resolve()))
-        return reply.read_text(encoding="utf-8")
+        return reply.read_text(encoding="utf-8"), Usage()
 
 
 def rules_worker() -> Provider:
@@ -178,6 +257,9 @@ def _dev(request: Request) -> Reply:
     )
 
 
+_KEYS = {"command": "agent.command", "replay": "stories.replay"}
+
+
 def worker_chain(
     chain: Chain, kinds: Mapping[str, WorkerKind], makers: Mapping[WorkerKind, Provider | None]
 ) -> Chain:
@@ -190,8 +272,13 @@ def worker_chain(
     for seat, kind in kinds.items():
         if worker := makers.get(kind):
             seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
-        elif kind != "model":
-            key = "agent.command" if kind == "command" else "stories.replay"
+        elif kind in _KEYS:
+            key = _KEYS[kind]
             what = f"the worker of {seat} is {kind}, but {key} is not set"
             raise InputError(what, where="stories.workers", hint=f"set {key}")
+        elif kind != "model":
+            known = ", ".join(("command", "model", "rules", "replay"))
+            what = f"the worker {kind!r} is unknown"
+            hint = f"write {known}, or the name of one of `agents`"
+            raise InputError(what, where=f"stories.workers.{seat}", hint=hint)
     return replace(chain, seats=seats)

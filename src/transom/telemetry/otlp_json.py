@@ -50,6 +50,8 @@ def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
         if type(value) is str  # as nearly all are; and then whole numbers
         else {"key": key, "value": {"intValue": str(value)}}
         if type(value) is int
+        else {"key": key, "value": {"boolValue": value}}
+        if type(value) is bool
         else {"key": key, "value": _wrapped(value)}
         for key, value in attributes.items()
     ]

@@ -22,8 +22,18 @@ _ENDS = (
     r"|(^|_|ACCESS|API|AUTH|PRIVATE|SECRET|SIGNING)KEY"  # MONKEY is none
 )
 _NAME = re.compile(f"({_ENDS})$", re.IGNORECASE)
-_PREFIX = "sk-"
-_SHAPE = r"\bsk-[A-Za-z0-9_-]{16,}"
+# Forms of keys that their makers document. A text of the first column is in every match of the
+# second: a search for it is far quicker than the pattern's.
+_SHAPES = (
+    ("sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),  # OpenAI, Anthropic and others
+    ("AKIA", r"\bAKIA[A-Z0-9]{16}\b"),  # AWS
+    ("AIza", r"\bAIza[A-Za-z0-9_-]{35}"),  # Google
+    ("ghp_", r"\bghp_[A-Za-z0-9]{36,}"),  # GitHub: of a person, of a server, with fine grain
+    ("ghs_", r"\bghs_[A-Za-z0-9]{36,}"),
+    ("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,}"),
+    ("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),  # GitLab
+    ("xox", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),  # Slack
+)
 # a shorter value (`1`, `none`) is no secret, and its removal would garble ordinary text
 _SHORTEST = 6
 _LONG = 16  # a line of a key; a shorter one may be anybody's
@@ -39,8 +49,8 @@ class Redactor:
     them.
 
     A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD
-    or another word for these, what looks like a provider's key (`sk-...`), and what its maker gives
-    as `secrets`. Of one with several lines each long line is one, too.
+    or another word for these, what looks like a key of a known form (`sk-...`, `ghp_...`), and what
+    its maker gives as `secrets`. Of one with several lines each long line is one, too.
     """
 
     def __init__(
@@ -90,16 +100,26 @@ def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], 
     """A pattern for these secrets, their encoded forms, and plain texts one of which occurs
     wherever either matches.
     """
-    # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
-    secrets = sorted(
-        {text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text)
-    )
-    found = [looked_for(text) for text in secrets]
-    # Of one of several lines the whole: encoded it has no lines.
     wholes = {value.strip() for value in values}
-    forms = tuple(form for text in secrets if text in wholes for form in encoded(text))
-    signs = dict.fromkeys([_PREFIX, *(sign for _, sign in found), *(form.sign for form in forms)])
-    return re.compile("|".join([*(pattern for pattern, _ in found), _SHAPE])), forms, tuple(signs)
+    secrets: set[str] = set()
+    for value in values:
+        secrets.update(_parts(value))
+    patterns: list[str] = []
+    signs: list[str] = []
+    forms: list[Form] = []
+    # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
+    for secret in sorted(secrets, key=lambda text: (-len(text), text)):
+        pattern, sign = looked_for(secret)
+        patterns.append(pattern)
+        signs.append(sign)
+        # An encoded secret has no lines, so only the whole of it is looked for in that form.
+        if secret in wholes:
+            forms += encoded(secret)
+    for sign, pattern in _SHAPES:
+        patterns.append(pattern)
+        signs.append(sign)
+    signs += [form.sign for form in forms]
+    return re.compile("|".join(patterns)), tuple(forms), tuple(dict.fromkeys(signs))
 
 
 def _parts(value: str) -> list[str]:

@@ -230,10 +230,12 @@ class Span:
                 keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message}
             )
             self.fail(name, message)
-        more = {"attributes": pairs(self._clean(self._attributes)), "events": self._events}
-        ended = self._as_json(
-            self._name, time.time_ns(), {name: one for name, one in more.items() if one}
-        )
+        more: dict[str, Any] = {}
+        if self._attributes:
+            more["attributes"] = pairs(self._clean(self._attributes))
+        if self._events:
+            more["events"] = self._events
+        ended = self._as_json(self._name, time.time_ns(), more)
         self._owner._file.end(ended, self._place)
         if self._owner._exporter:
             self._owner._exporter.put(ended)
@@ -258,19 +260,19 @@ class Span:
         """Attributes that OpenTelemetry has types for, without secrets; looked for once, since
         there hardly is one.
         """
-        attributes: dict[str, Value] = {
-            key: value if type(value) in _AS_IT_IS else _value(value)
-            for key, value in given.items()
-            if value is not None
-        }
+        attributes: dict[str, Value] = {}
+        # One text of all, so that one search finds whether there is any secret.
+        texts = ""
+        for key, value in given.items():
+            if value is None:
+                continue
+            kept = value if type(value) in _AS_IT_IS else _value(value)
+            attributes[key] = kept
+            for text in kept if type(kept) is list else (kept,):
+                if type(text) is str:
+                    texts += f"{text}\0"
         redact = self._owner._redact
-        texts = [
-            one
-            for value in attributes.values()
-            for one in (value if type(value) is list else (value,))
-            if type(one) is str
-        ]
-        if not redact.finds("\0".join(texts)):
+        if not redact.finds(texts):
             return attributes
         return {key: _redacted(redact, value) for key, value in attributes.items()}
 

@@ -149,11 +149,12 @@ class ToolDefinition:
         value: Any
         if self.plain:
             value = await in_thread(partial(self.handler, arguments))
+            # A plain function may return a coroutine, as a lambda around one does.
+            if inspect.isawaitable(value):
+                value = await value
         else:
-            value = self.handler(arguments)
-        # A plain function may also return a coroutine, as a lambda around one does.
-        if inspect.isawaitable(value):
-            value = await value
+            handler: Any = self.handler
+            value = await handler(arguments)
         return value if isinstance(value, ToolReturn) else ToolReturn(value)
 
     @cached_property

@@ -64,14 +64,20 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
     return lines
 
 
-def text_report(verdict: Verdict, style: Style = plain) -> str:
-    """One verdict as lines of text, with a final newline."""
-    return text_of(part_of(verdict), style)
+def text_report(verdict: Verdict, style: Style = plain, *, folded: bool = False) -> str:
+    """Return one verdict as lines of text, with a final newline.
+
+    Args:
+        verdict: the verdict.
+        style: colours a text.
+        folded: whether entries that are as they must be are counted only, if others are not.
+    """
+    return text_of(part_of(verdict), style, folded=folded)
 
 
-def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
-    """Several verdicts, each in full, and the count of each status at the end."""
-    parts = [text_report(verdict, style) for verdict in verdicts.checks]
+def text_reports(verdicts: Verdicts, style: Style = plain, *, folded: bool = False) -> str:
+    """Return several verdicts, each as `text_report` does, and the count of each status."""
+    parts = [text_report(verdict, style, folded=folded) for verdict in verdicts.checks]
     return "\n".join([*parts, f"{summary(verdicts, style)}\n"])
 
 
@@ -89,16 +95,32 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     """The status, and what it rests on."""
     if verdict.acceptance and verdict.is_accepted:
         return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
-    by_word, errors = verdict.entries, len(verdict.errors)
-    words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
-    counts = [(len(by_word[word]), word) for word in words if by_word[word]]
-    shown = ", ".join(
-        f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
-        for count, word in counts
-    )
+    errors = len(verdict.errors)
+    shown = ", ".join(_counted_entries(verdict))
     tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
     more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
     return f"{verdict.status}{more}", tail
+
+
+def _counted_entries(verdict: Verdict) -> Iterator[str]:
+    """Yield the number of entries of each kind, with its word."""
+    by_word = verdict.entries
+    violated = by_word["violated"]
+    rules = {entry.id for entry in violated}
+    # What holds of the same rules is told with the entries that do not: `1 of 180 violated`.
+    holding = [entry for entry in by_word["found"] if entry.id in rules]
+    for word in ("holds", "found", "violations", "violated", "missing", "not wanted", "known"):
+        count = len(by_word[word])
+        if word == "found":
+            count -= len(holding)
+        if not count:
+            continue
+        if word == "violated":
+            yield f"{count} of {count + len(holding)} violated"
+        else:
+            yield f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
+    if by_word["waived"]:
+        yield f"{len(by_word['waived'])} waived"
 
 
 def ended_acceptance(verdict: Verdict) -> list[str]:
@@ -155,7 +177,7 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
-    for word in ("violations", "missing", "not wanted", "known", "waived"):
+    for word in ("violations", "violated", "missing", "not wanted", "known", "waived"):
         yield _judged(word, by_word[word], lines)
     comments = (
         f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments
@@ -258,6 +280,6 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         )
     if made.mutation_score is not None:
         yield (
-            "  mutation score: of the altered lines of evidence that it was tried on, the share"
-            " that it noticed"
+            "  mutation score: share of the deliberately altered lines of evidence that the checker"
+            " caught"
         )

@@ -257,18 +257,21 @@ class Verdict(Shape):
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
         """Entries by the word for them, the gravest first; what a forbidding item found is a
-        violation.
+        violation. An entry that was read and has another value than it must have is violated;
+        missing is only what was not read.
         """
+        absent = [entry for entry in self.missing_items if not _is_found(entry)]
         return {
             "violations": tuple(
-                one for one in (*self.missing_items, *self.extra_items) if _is_found(one)
+                entry for entry in (*self.missing_items, *self.extra_items) if _is_found(entry)
             ),
-            "missing": tuple(one for one in self.missing_items if not _is_found(one)),
-            "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
+            "violated": tuple(entry for entry in absent if _has_wrong_value(entry)),
+            "missing": tuple(entry for entry in absent if not _has_wrong_value(entry)),
+            "not wanted": tuple(entry for entry in self.extra_items if not _is_found(entry)),
             "known": self.known_items,
             "waived": self.waived,
-            "holds": tuple(one for one in self.found_items if one.mode == "forbid"),
-            "found": tuple(one for one in self.found_items if one.mode != "forbid"),
+            "holds": tuple(entry for entry in self.found_items if entry.mode == "forbid"),
+            "found": tuple(entry for entry in self.found_items if entry.mode != "forbid"),
         }
 
     @property
@@ -306,11 +309,24 @@ class Outcome:
     inputs: tuple[InputRead, ...] = ()
 
 
-def _is_found(one: CheckedItem) -> bool:
+def _is_found(entry: CheckedItem) -> bool:
     """Whether a violation is a line that must not be there; else something is not there, or not
     as it should be.
     """
-    return one.mode == "forbid" and one.line_number is not None
+    return entry.mode == "forbid" and entry.line_number is not None
+
+
+def _has_wrong_value(entry: CheckedItem) -> bool:
+    """Whether an entry was read and its value is not as the item demands. The reason then begins
+    with the field that was compared; the reason of a missing entry names a field without a value,
+    or none.
+    """
+    path, _, _ = entry.reason.partition(" is ")
+    category, _, field = path.partition(".")
+    fields = entry.parsed_fields.get(category)
+    value = fields.get(field) if isinstance(fields, dict) else None
+    is_empty = value is None or (isinstance(value, str) and not value.strip())
+    return entry.line_number is not None and not is_empty
 
 
 class Verdicts(Shape):

@@ -28,7 +28,9 @@ class PostgresCopy:
             self._connection = psycopg.connect(address.url, cursor_factory=RawCursor)
             # Each statement sees one and the same state.
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            self._connection.execute("LOCK TABLE records, blobs, documents IN EXCLUSIVE MODE")
+            self._connection.execute(
+                "LOCK TABLE records, blobs, documents, summaries IN EXCLUSIVE MODE"
+            )
 
     def versions(self) -> Mapping[str, int]:
         return dict(self._query("SELECT room, version FROM rooms WHERE room != 'store'"))

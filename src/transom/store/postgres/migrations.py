@@ -40,7 +40,25 @@ def _first(connection: PostgresConnection) -> None:
         connection.execute(statement)
 
 
-_STEPS = (_first,)
+# Streams that were there before have outdated summaries; see `transom.store.summaries`.
+_SUMMARIES = (
+    """CREATE TABLE summaries (
+        stream TEXT COLLATE "C" PRIMARY KEY, kind TEXT COLLATE "C" NOT NULL,
+        status TEXT COLLATE "C" NOT NULL, waits TEXT COLLATE "C" NOT NULL,
+        last_at TEXT COLLATE "C" NOT NULL, data TEXT NOT NULL, crc BIGINT
+    )""",
+    "CREATE INDEX summaries_by_kind ON summaries (kind, status, waits)",
+    "INSERT INTO summaries SELECT stream, '', '', '', max(at), '{}', NULL FROM records"
+    " GROUP BY stream",
+)
+
+
+def _second(connection: PostgresConnection) -> None:
+    for statement in _SUMMARIES:
+        connection.execute(statement)
+
+
+_STEPS = (_first, _second)
 FORMAT = len(_STEPS)
 """The format of these tables."""
 

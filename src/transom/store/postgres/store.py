@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,10 +15,28 @@ from transom.store.codec import check_name, decode, encode, now
 from transom.store.location import PostgresAddress
 from transom.store.postgres.committer import PostgresCommitter, PostgresWork, lock_of
 from transom.store.postgres.connections import Pool, PostgresConnection, open_pool, query
+from transom.store.postgres.dialect import translate
 from transom.store.postgres.errors import typed_errors
 from transom.store.postgres.leases import PostgresLease, PostgresLeases
 from transom.store.postgres.migrations import prepare
-from transom.store.protocol import Record
+from transom.store.protocol import (
+    EVERY,
+    Record,
+    StatementResult,
+    StreamSummary,
+    Summarise,
+    SummaryCount,
+    SummaryFilter,
+)
+from transom.store.summaries import (
+    COUNT,
+    FORGET,
+    keep_summary,
+    list_of,
+    summarise_records,
+    summary_of,
+    write_summary,
+)
 from transom.store.writer import Writer
 
 PATIENCE = 30.0
@@ -31,12 +49,24 @@ _INSERT_IF_HELD = """
     SELECT $1::text, $2::text, $3::text, $4::text
     WHERE EXISTS (SELECT 1 FROM leases WHERE stream = $1 AND token = $5) RETURNING seq
 """
+_READ = "SELECT seq, kind, data, at FROM records WHERE stream = $1 AND seq > $2 ORDER BY seq"
 _PUT = """
     INSERT INTO documents (name, key, value) VALUES ($1, $2, $3)
     ON CONFLICT (name, key) DO UPDATE SET value = excluded.value
 """
 _CLAIM = "INSERT INTO documents (name, key, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
 _GET = "SELECT value FROM documents WHERE name = $1 AND key = $2"
+
+
+class _Translating:
+    """A connection for the statements that both databases share."""
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> StatementResult:
+        """Run a statement, see `Connection`."""
+        return self._connection.execute(translate(sql), values)
 
 
 class PostgresStore:
@@ -92,20 +122,27 @@ class PostgresStore:
         """Number of transactions committed by this object."""
         return self._writer.commits
 
-    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
-        work = self._insertion(stream, kind, data)
+    async def append(
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        sync: bool = True,
+        summarise: Summarise | None = None,
+    ) -> int:
+        work = self._insertion(stream, kind, data, summarise)
         number: int = await self._writer.submit(work, sync=sync, stream=stream)
         return number
 
-    def append_soon(self, stream: str, kind: str, data: Json) -> asyncio.Future[int]:
-        return self._writer.hand_over_soon(self._insertion(stream, kind, data), stream=stream)
+    def append_soon(
+        self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
+    ) -> asyncio.Future[int]:
+        insertion = self._insertion(stream, kind, data, summarise)
+        return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        rows = self._query(
-            "SELECT seq, kind, data, at FROM records WHERE stream = $1 AND seq > $2 ORDER BY seq",
-            stream,
-            after,
-        )
+        rows = self._query(_READ, stream, after)
         return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
     def read_all(self, after: int) -> list[Record]:
@@ -129,6 +166,34 @@ class PostgresStore:
                 "SELECT last_value FROM records_seq_seq WHERE is_called"
             ).fetchall()
         return int(rows[0][0]) if rows else 0
+
+    def summaries(
+        self,
+        only: SummaryFilter = EVERY,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        by_stream: bool = True,
+    ) -> list[StreamSummary]:
+        sql, values = list_of(only, limit, offset, by_stream=by_stream)
+        return [summary_of(row) for row in self._query(translate(sql), *values)]
+
+    def count_summaries(self) -> list[SummaryCount]:
+        return [SummaryCount(*row) for row in self._query(COUNT)]
+
+    async def summarise_again(self, stream: str, summarise: Summarise) -> None:
+        def work(connection: PostgresConnection) -> None:
+            rows = connection.execute(_READ, (stream, 0)).fetchall()
+            records = [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+            if summary := summarise_records(records, summarise):
+                write_summary(_Translating(connection), summary)
+
+        await self._writer.submit(PostgresWork(work, (lock_of("stream", stream),)))
+
+    def changes(self) -> int:
+        # Each commit of an open store adds one. A store that is closed takes its number away.
+        rows = self._query("SELECT coalesce(sum(number), 0) + count(*) FROM writers")
+        return int(rows[0][0])
 
     def streams(self, prefix: str = "") -> list[str]:
         rows = self._query(
@@ -214,6 +279,7 @@ class PostgresStore:
 
         def remove(connection: PostgresConnection) -> None:
             connection.execute("DELETE FROM records WHERE stream = $1", (stream,))
+            connection.execute(translate(FORGET), (stream,))
             connection.execute("DELETE FROM blobs WHERE sha256 = ANY($1::text[])", (shas,))
 
         locks = [lock_of("stream", stream), *(lock_of("blob", sha) for sha in shas)]
@@ -243,10 +309,13 @@ class PostgresStore:
     ) -> None:
         await self.close()
 
-    def _insertion(self, stream: str, kind: str, data: Json) -> PostgresWork:
+    def _insertion(
+        self, stream: str, kind: str, data: Json, summarise: Summarise | None
+    ) -> PostgresWork:
         check_name(stream, "stream")
         check_name(kind, "kind of record")
-        row = (stream, kind, encode(data, stream), now())
+        at = now()
+        row = (stream, kind, encode(data, stream), at)
         token = self._leases.token_of(stream)
 
         def insert(connection: PostgresConnection) -> int:
@@ -256,7 +325,10 @@ class PostgresStore:
                 rows = connection.execute(_INSERT_IF_HELD, (*row, token)).fetchall()
             if not rows:
                 raise self._leases.lost(stream)
-            return int(rows[0][0])
+            seq = int(rows[0][0])
+            record = Record(seq, stream, kind, data, at)
+            keep_summary(_Translating(connection), record, summarise)
+            return seq
 
         return PostgresWork(insert, (lock_of("stream", stream),))
 

@@ -7,6 +7,7 @@ from threading import local
 from typing import Any, Self, TypeVar
 
 from transom.errors import StoreError
+from transom.store.cleaning import Cleaner
 from transom.store.location import PostgresAddress
 from transom.store.postgres.committer import lock_of
 from transom.store.postgres.connections import (
@@ -20,6 +21,7 @@ from transom.store.postgres.dialect import keep_nul, translate
 from transom.store.postgres.errors import typed_errors
 from transom.store.postgres.words import PostgresWordIndex, creation_of
 from transom.store.protocol import Connection, MigrationStep, StatementResult
+from transom.telemetry.redact import Redactor
 
 T = TypeVar("T")
 _PATIENCE = 30.0
@@ -41,13 +43,21 @@ class PostgresTables:
     Attributes:
         read_only: whether every write is refused.
         where: the database, for errors.
+        cleaned: returns a text as `write` keeps it; see `RoomTables`.
     """
 
     def __init__(
-        self, address: PostgresAddress, pool: Pool, room: str, *, read_only: bool = False
+        self,
+        address: PostgresAddress,
+        pool: Pool,
+        room: str,
+        *,
+        read_only: bool = False,
+        redact: Redactor | None = None,
     ) -> None:
         self.read_only = read_only
         self.where = str(address)
+        self.cleaned = Cleaner(redact)
         self._address = address
         self._pool = pool
         self._lock = lock_of("room", room)
@@ -62,6 +72,7 @@ class PostgresTables:
         steps: Sequence[MigrationStep],
         *,
         read_only: bool = False,
+        redact: Redactor | None = None,
     ) -> Self:
         """Connect to the database and bring the room's tables up to date; see `Tables.open`."""
         pool = open_pool(address, _PATIENCE, keep_nul)
@@ -71,7 +82,7 @@ class PostgresTables:
         except BaseException:
             pool.close()
             raise
-        return cls(address, pool, room, read_only=read_only)
+        return cls(address, pool, room, read_only=read_only, redact=redact)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with typed_errors(self._address):
@@ -90,7 +101,7 @@ class PostgresTables:
                 connection.execute("SELECT pg_advisory_xact_lock($1)", (self._lock,))
                 self._open.connection = connection
                 try:
-                    return work(_RoomConnection(connection))
+                    return self.cleaned.carry_out(work, _RoomConnection(connection))
                 finally:
                     self._open.connection = None
 

@@ -1,0 +1,58 @@
+"""Data of outside tools and people as plain values: JSON, JSON lines, YAML, or a table in CSV."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path, PurePosixPath
+
+from transom.canonical import Json
+from transom.errors import InputError
+from transom.formats.json_tree import parse_json
+from transom.formats.yaml_files import parse_yaml
+
+_YAML = (".yaml", ".yml")
+_TABLES = (".csv", ".tsv")
+_MOST_COLUMNS = 200
+
+
+def parse_data(text: str, where: str) -> Json:
+    """Return the value of a text: its content decides, and its suffix only between YAML and CSV.
+
+    Raises:
+        InputError: the text is neither, or gives one key two values.
+    """
+    stripped = text.lstrip("\ufeff \t\r\n")
+    suffix = PurePosixPath(where).suffix.casefold()
+    if stripped.startswith(("{", "[")) or suffix not in (*_YAML, *_TABLES):
+        return parse_json(text, where)
+    if suffix in _YAML:
+        return parse_yaml(text, Path(where)).data
+    return parse_table(text, where)
+
+
+def parse_table(text: str, where: str) -> Json:
+    """Return the rows of a table in CSV as objects by the names of their columns.
+
+    Raises:
+        InputError: a row has more cells than the head, or the head names a column twice.
+    """
+    lines = text.lstrip("\ufeff").splitlines()
+    head = lines[0] if lines else ""
+    # Spreadsheets write semicolons where the comma is the decimal mark.
+    mark = max(",;\t", key=head.count)
+    rows = list(csv.reader(lines, delimiter=mark))
+    columns = [column.strip() for column in rows[0]] if rows else []
+    if len(columns) > _MOST_COLUMNS or len(set(columns)) < len(columns):
+        raise InputError(
+            "has no head with one name for each column", where=where, hint="write the table again"
+        )
+    table = list[Json]()
+    for number, row in enumerate(rows[1:], 2):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) > len(columns):
+            raise InputError(
+                "has more cells than its head", where=f"{where}:{number}", hint="quote its commas"
+            )
+        table.append({name: cell.strip() for name, cell in zip(columns, row, strict=False)})
+    return table

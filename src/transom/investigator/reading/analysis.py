@@ -1,0 +1,287 @@
+"""Reads one file of analysis data, of any tool or shape."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from transom.errors import InputError
+from transom.formats.data_text import parse_data
+from transom.formats.measurements import Observation, Reading, Remark, SubjectFact
+from transom.formats.text_files import decode_text
+from transom.formats.xml_paths import read_xml, tag_of
+from transom.investigator.reading.counts import case_status, failing_cases, read_counts
+from transom.investigator.reading.coverage import read_coverage
+from transom.investigator.reading.documents import found_in_text
+from transom.investigator.reading.outcomes import own_doubts
+from transom.investigator.reading.performance import read_performance
+from transom.investigator.reading.pipelines import read_pipeline
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.reviews import read_decisions
+from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.subjects import facts_of_json, facts_of_xml
+from transom.investigator.reading.tool_reports import (
+    TESTS,
+    ToolReport,
+    report_in_json,
+    report_in_text,
+    report_in_xml,
+)
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.unexplained import unexplained
+from transom.investigator.reading.words import word_set, words
+
+MOST_BYTES = 64 << 20
+_IDENTITY = word_set(
+    "id feature key type schema version date timestamp created updated author generated project"
+    " issue title name environment file review reviewer contact format"
+)
+_MOST_REMARKS = 40
+UAT = "reviews/uat"
+
+
+def read_analysis_file(path: Path, source: str, analysis_type: str) -> Reading:
+    """Read a file of analysis data; errors in the file become the reading's state and reason."""
+    try:
+        data = load_bytes(path)
+    except InputError as error:
+        return Reading(
+            source=source, kind="analysis", name=analysis_type, state="unreadable", why=error.what
+        )
+    return read_analysis(data, source, analysis_type)
+
+
+def load_bytes(path: Path) -> bytes:
+    """Return the bytes of a data file.
+
+    Raises:
+        InputError: the file cannot be read, or is too long.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise InputError(
+                f"is {size} bytes long, the limit is {MOST_BYTES}", where=str(path), hint="split it"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="check its permissions"
+        ) from error
+
+
+def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
+    """Read the bytes of a file of analysis data."""
+    base = Reading(
+        source=source,
+        kind="analysis",
+        name=analysis_type,
+        sha256=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+    )
+    text = decode_text(data).strip()
+    if not text:
+        return base.model_copy(update={"state": "empty", "why": "is empty"})
+    try:
+        report = tool_report(text, source)
+        if isinstance(report, Node):
+            return _of_own_data(base, report, analysis_type)
+    except InputError as error:
+        return base.model_copy(
+            update={"state": "unreadable", "why": f"{error.what} ({error.where})"}
+        )
+    found = list(report.report.observations)
+    if analysis_type == UAT and report.report.name == TESTS:
+        found = [_as_uat(observation) for observation in found]
+    remarks = list(report.report.remarks)
+    if report.root is not None:
+        remarks += steering(report.root)
+    return base.model_copy(
+        update={
+            "tool": report.report.tool,
+            "subject": report.subject,
+            "observations": tuple(found),
+            "remarks": tuple(remarks[:_MOST_REMARKS]),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class KnownReport:
+    """A report of a known tool, and what it says of its subject.
+
+    Attributes:
+        root: the tree of a report in JSON; None for other reports.
+    """
+
+    report: ToolReport
+    subject: tuple[SubjectFact, ...] = ()
+    root: Node | None = None
+
+
+def tool_report(text: str, source: str) -> KnownReport | Node:
+    """Return the report of a known tool, or the tree of a project's own data.
+
+    Raises:
+        InputError: the text is neither XML of a known tool nor data.
+    """
+    if text.startswith("<"):
+        element = read_xml(text, source)
+        report = report_in_xml(element)
+        if report is None:
+            raise InputError(f"is not a known report (<{tag_of(element)}>)", where=source)
+        return KnownReport(report, facts_of_xml(element))
+    report = report_in_text(text)
+    if report is not None:
+        return KnownReport(report)
+    root = Node(parse_data(text, source))
+    for candidate in (root, root.inner):
+        report = report_in_json(candidate)
+        if report is not None:
+            return KnownReport(report, facts_of_json(root), root)
+    return root
+
+
+def _as_uat(observation: Observation) -> Observation:
+    """Return a result of tests as one of acceptance tests."""
+    family, _, measure = observation.measure.partition(".")
+    if family != "tests":
+        return observation
+    measure = measure
+    if measure == "skipped_share":
+        measure = "not_run"
+    return observation.model_copy(update={"measure": f"uat.{measure}"})
+
+
+def _of_own_data(base: Reading, root: Node, analysis_type: str) -> Reading:
+    """Read data of a project's own shape."""
+    if not root.children:
+        return base.model_copy(update={"state": "empty", "why": "holds no data"})
+    if _is_hollow(root):
+        return base.model_copy(
+            update={"state": "placeholder", "why": "is a placeholder that nobody filled in"}
+        )
+    inner = root.inner
+    found, remarks = _GENERIC.get(analysis_type, _any)(inner)
+    settled = {remark.locator for remark in remarks if remark.kind == "settled"}
+    remarks = [remark for remark in remarks if remark.kind != "settled"]
+    remarks = [*remarks[:_MOST_REMARKS], *unexplained(inner, found, settled), *steering(root)]
+    return base.model_copy(
+        update={
+            "subject": facts_of_json(root),
+            "observations": tuple(found),
+            "remarks": tuple(remarks),
+            "why": "" if found else "holds nothing that is known of such data",
+        }
+    )
+
+
+def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
+    found, remarks = read_counts(root, "tests")
+    return [*found, *own_doubts(root)], remarks
+
+
+def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
+    return [*read_coverage(root), *own_doubts(root)], []
+
+
+def _scan(root: Node) -> tuple[list[Observation], list[Remark]]:
+    found, remarks = read_severities(root, "vulnerabilities")
+    return [*found, *own_doubts(root)], remarks
+
+
+def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
+    found = read_performance(root)
+    plans = (
+        [node for node in root.walk() if node.nature in ("planned", "estimate")]
+        if not found
+        else []
+    )
+    if plans:
+        found = [
+            observe(
+                "performance.plan",
+                plans[0],
+                "pending",
+                label=plans[0].label,
+                nature=plans[0].nature,
+            )
+        ]
+    return found, []
+
+
+def _security_review(root: Node) -> tuple[list[Observation], list[Remark]]:
+    issues, remarks = read_severities(root, "review.issues")
+    decisions, doubts = read_decisions(root)
+    return [*decisions, *issues, *_checks(root)], [*remarks, *doubts]
+
+
+def _stakeholders(root: Node) -> tuple[list[Observation], list[Remark]]:
+    return _security_review(root)
+
+
+def _uat(root: Node) -> tuple[list[Observation], list[Remark]]:
+    counts, contradictions = read_counts(root, "uat")
+    issues, remarks = read_severities(root, "uat.issues")
+    decisions, doubts = read_decisions(root)
+    return [*counts, *issues, *decisions], [*contradictions, *remarks, *doubts]
+
+
+def _any(root: Node) -> tuple[list[Observation], list[Remark]]:
+    return _security_review(root)
+
+
+_GENERIC = {
+    "metrics/unit_test_results": _unit_tests,
+    "metrics/test_coverage_report": _coverage,
+    "metrics/pipeline_results": read_pipeline,
+    "metrics/security_scan_results": _scan,
+    "metrics/performance_benchmarks": _performance,
+    "reviews/security": _security_review,
+    "reviews/stakeholders": _stakeholders,
+    "reviews/uat": _uat,
+}
+
+
+def _checks(root: Node) -> list[Observation]:
+    """Return the entries of checklists in a review."""
+    found = []
+    for node, bad in failing_cases(root):
+        people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
+        if people & set(node.words) or any(case_status(one) == "pending" for one in node.children):
+            continue
+        found.append(
+            observe("review.checks", node, float(len(node.children)), formula="count of checks")
+        )
+        found += [observe("review.check", one, "fail", label=one.label) for one in bad[:5]]
+    return found
+
+
+def _is_hollow(root: Node) -> bool:
+    """Whether a document has only names, dates and placeholders."""
+    leaves = [node for node in root.walk() if not isinstance(node.value, dict | list)]
+    return not any(_informs(node) for node in leaves)
+
+
+def _informs(node: Node) -> bool:
+    if isinstance(node.value, bool | int | float):
+        return not _IDENTITY & set(node.words)
+    if not isinstance(node.value, str) or not node.value.strip():
+        return False
+    vocabulary = words()
+    if vocabulary.placeholders.match(node.value) or vocabulary.placeholder_lines.match(
+        node.value.strip()
+    ):
+        return False
+    return not _IDENTITY & set(node.words)
+
+
+def steering(root: Node) -> Iterator[Remark]:
+    """Yield attempts to steer the reader, and claims of waivers, in any text of a document."""
+    for node in root.walk():
+        if isinstance(node.value, str):
+            yield from found_in_text(node.value, node.pointer)
+        if node.key and node.place < 0 and len(node.key) > 20:
+            yield from found_in_text(node.key, node.pointer)

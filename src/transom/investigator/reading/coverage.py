@@ -1,0 +1,188 @@
+"""Reads coverage of any shape: the share of lines, and of branches if present."""
+
+from __future__ import annotations
+
+from transom.formats.measurements import Observation
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import word_set
+
+_LINES = {"line", "statement", "instruction"}
+_BRANCHES = {"branch", "condition", "decision"}
+_OTHERS = word_set(
+    "function method class mutation requirement file feature scenario api doc documentation change"
+    " delta diff difference new changed patch"
+)
+_WHOLE = word_set("overall total summary project all code test global combined aggregate unit")
+_PERCENT = word_set(
+    "percent pct percentage rate coverage covered value actual ratio current measured"
+)
+_COVERED, _TOTAL = {"covered", "hit"}, {"total", "count", "valid", "statement", "all"}
+
+
+def read_coverage(root: Node) -> list[Observation]:
+    """Return observations `coverage.line` and `coverage.branch` of the whole, each with its
+    limit.
+    """
+    found: list[Observation] = []
+    for measure, own, not_own in (
+        ("coverage.line", _LINES, _BRANCHES),
+        ("coverage.branch", _BRANCHES, _LINES),
+    ):
+        candidates = [
+            (_rank(node, own), number, node)
+            for number, node in enumerate(root.walk())
+            if _is_share(node, own, not_own) and node.nature not in ("limit", "history")
+        ]
+        if candidates:
+            _, _, best = min(candidates, key=lambda one: one[:2])
+            value = _percent(best)
+            limit = _limit(best, root, own)
+            place = ""
+            if limit is not None:
+                place = limit.pointer
+            bound = _percent(limit) if limit is not None else None
+            found.append(
+                observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
+            )
+        elif counts := _from_counts(root, measure, own):
+            found.append(counts)
+    return found
+
+
+def _context(node: Node, depth: int = 2) -> set[str]:
+    said: set[str] = set()
+    around: Node | None = node
+    for _ in range(depth + 1):
+        if around is None:
+            break
+        said |= set(around.words)
+        around = around.parent
+    return said
+
+
+def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
+    """Whether a number is a coverage share of lines, branches or the whole, and of nothing else."""
+    number = node.number
+    if number is None or not 0 <= number <= 100 or _in_part(node):
+        return False
+    key, context = set(node.words), _context(node, 1)
+    if key & (not_own | _OTHERS) or {"uncovered", "missing", "missed", "partial"} & key:
+        return False
+    if context & not_own and not key & own:
+        return False
+    if own is _BRANCHES and not context & own:
+        return False
+    if key & _TOTAL - _LINES - _WHOLE or (
+        key & _COVERED and not key & {"percent", "pct", "percentage"}
+    ):
+        return False
+    if _of_nothing(node):
+        return False
+    covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
+    beside = node.parent.children if node.parent is not None else ()
+    if (
+        "total" in key
+        and not key & (_PERCENT - _COVERED)
+        and any(_COVERED & set(one.words) for one in beside)
+    ):
+        return False  # a count of lines, not a share
+    return covers and bool(key & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= key
+
+
+def _of_nothing(node: Node) -> bool:
+    """Return whether the total beside a share is zero: of nothing no share was measured."""
+    for child in node.parent.children if node.parent is not None else ():
+        if child.number == 0 and {"total", "valid", "count"} & set(child.words):
+            return True
+    return False
+
+
+def _document_of_coverage(node: Node) -> bool:
+    return bool(node.words and set(node.words) & (_LINES | _BRANCHES | _PERCENT | _WHOLE))
+
+
+def _in_part(node: Node) -> bool:
+    """Whether a node belongs to one module or file, not to the whole."""
+    around = node.parent
+    while around is not None:
+        parts = word_set("module file package component class directory service layer uncovered")
+        if around.place >= 0 or parts & set(around.words):
+            return True
+        around = around.parent
+    return False
+
+
+def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
+    said, around = set(node.words), _context(node, 1)
+    exact = 1
+    if own is not _LINES or "line" in around:
+        exact = 0
+    return (
+        0 if around & own else 1,
+        exact,
+        0 if around & _WHOLE else 1,
+        node.pointer.count("/") + (0 if said & own else 1),
+    )
+
+
+def _percent(node: Node) -> float:
+    number = node.number or 0.0
+    written = str(node.value)
+    share = (
+        number <= 1
+        and not written.rstrip().endswith("%")
+        and not {"percent", "pct", "percentage"} & set(node.words)
+    )
+    if share and ("." in written or number == 1):
+        return round(number * 100, 6)
+    return number
+
+
+def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
+    limits = [
+        node
+        for node in root.walk()
+        if node.number is not None
+        and node.nature == "limit"
+        and 0 < node.number <= 100
+        and not _in_part(node)
+    ]
+    named = [node for node in limits if own & _context(node, 1)]
+    beside = [
+        node
+        for node in limits
+        if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words)
+    ]
+    plain = [
+        node
+        for node in limits
+        if own is _LINES
+        and not (_BRANCHES | _OTHERS) & _context(node, 1)
+        and not _LINES & _context(node, 1)
+    ]
+    return next(iter([*beside, *named, *plain]), None)
+
+
+def _from_counts(root: Node, measure: str, own: set[str]) -> Observation | None:
+    """Compute a share from counts: `lines: {total: 200, covered: 164}`, `lines_covered: 164`."""
+    for node in root.walk():
+        if (
+            not isinstance(node.value, dict)
+            or node.nature in ("history", "limit")
+            or _in_part(node)
+        ):
+            continue
+        within = bool(own & set(node.words))
+        numbers = [
+            child
+            for child in node.children
+            if child.number is not None and (within or own & set(child.words))
+        ]
+        covered = [child for child in numbers if _COVERED & set(child.words)]
+        total = [child for child in numbers if child not in covered and _TOTAL & set(child.words)]
+        if covered and total and (of := total[0].number):
+            hit = covered[0].number or 0.0
+            operands = [(hit, covered[0]), (of, total[0])]
+            return derived(measure, node, 100 * hit / of, "100 * a / b", operands, unit="%")
+    return None

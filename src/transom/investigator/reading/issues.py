@@ -1,0 +1,237 @@
+"""Reads a feature's Jira issue and changelog."""
+
+from __future__ import annotations
+
+import hashlib
+
+from transom.errors import InputError
+from transom.evidence.trouble import TroubleFinder
+from transom.formats.jira import Issue, LinkedIssue, read_issue, status_changes
+from transom.formats.json_tree import parse_json, quote_of
+from transom.formats.measurements import Observation, Operand, Reading, Remark
+from transom.formats.text_files import decode_text
+from transom.investigator.reading.analysis import steering
+from transom.investigator.reading.documents import found_in_text
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import plain_words, words
+
+_ENTRIES = {"subtask", "issuelink", "link", "fields"}
+_MOST_SHOWN = 5
+# Texts of links by which the feature waits for the other issue, and those by which it does not.
+_WAITING = ("blocked by", "depends on", "requires", "waits for", "needs", "gated by", "done after")
+_HARMLESS = (
+    "blocks", "relate", "duplicate", "clone", "depended on by", "required by", "needed by", "cause",
+    "test", "parent", "child", "implement", "split", "mention", "review", "document", "subtask",
+    "created", "resolve", "fix", "supersede", "problem", "incident", "epic", "part of",
+    "done before",
+)  # fmt: skip
+_BUILT = ("done", "fixed", "resolved", "complete", "completed", "implemented", "released",
+          "unresolved", "green", "erledigt", "fertig", "delivered", "deployed")  # fmt: skip
+
+
+def read_issue_file(data: bytes, source: str) -> Reading:
+    """Read an issue: its status, its blockers, its open subtasks."""
+    base = Reading(
+        source=source,
+        kind="jira",
+        name="jira",
+        sha256=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+    )
+    try:
+        root = Node(parse_json(decode_text(data), source))
+    except InputError as error:
+        return base.model_copy(update={"state": "unreadable", "why": error.what})
+    issue = read_issue(root.value)
+    if issue is None:
+        return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
+    found = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
+    entries = [child for child in root.children if not _ENTRIES & set(child.words)]
+    remarks: list[Remark] = list(steering(root))
+    for child in entries:
+        if isinstance(child.value, list | dict):
+            issues, claims = read_severities(child, "jira.issues")
+            found += [one for one in issues if one.value]
+            remarks += claims
+    if issue.text and isinstance(root.value, dict):
+        remarks += [one for one in found_in_text(issue.text, "/fields/description") if not remarks]
+    return base.model_copy(
+        update={"observations": tuple(found), "remarks": tuple(remarks), "title": issue.summary}
+    )
+
+
+def _status(issue: Issue, root: Node) -> Observation:
+    node = root.find(issue.status_at)
+    quote = quote_of(node) if node is not None else issue.status
+    return Observation(
+        measure="jira.status",
+        value=issue.status,
+        locator=issue.status_at,
+        label=issue.key,
+        quote=quote,
+    )
+
+
+def _stops(issue: Issue, root: Node) -> list[Observation]:
+    """Return observations of a status or a flag that marks the issue as blocked."""
+    state = root.find(issue.status_at)
+    flags = [
+        one
+        for one in root.walk()
+        if one.words in (("blocked",), ("flagged",)) and one.pointer.count("/") <= 2
+    ]
+    flags += _labels(root)
+    flags += _resolution(root)
+    held = (
+        [state]
+        if state is not None and words().status_of(issue.status) in ("fail", "conditional")
+        else []
+    )
+    held += [one for one in flags if one.value not in (None, False, "", [], "false", "no")]
+    return [observe("source.outcome", one, "fail", label=one.key) for one in held]
+
+
+def _labels(root: Node) -> list[Node]:
+    """Return the labels that mean trouble: `blocked`, `on-hold`."""
+    finder = TroubleFinder("release", with_system=False)
+    labels = list[Node]()
+    for node in root.walk():
+        is_label = node.place >= 0 and node.words == ("label",) and isinstance(node.value, str)
+        if is_label and finder.in_status(str(node.value)):
+            labels.append(node)
+    return labels
+
+
+def _resolution(root: Node) -> list[Node]:
+    """Return the resolution if it says that the issue is closed without being built."""
+    fields = root.get("fields") or root
+    resolution = fields.get("resolution")
+    name = resolution.get("name") if resolution is not None else None
+    if name is None:
+        name = resolution
+    if name is None or not isinstance(name.value, str) or not name.value.strip():
+        return []
+    is_built = " ".join(plain_words(name.value)) in _BUILT
+    if is_built:
+        return []
+    return [name]
+
+
+def _is_blocking(link: LinkedIssue) -> bool:
+    """Return whether the feature waits for a linked issue, in any words that trackers use."""
+    relation = link.relation.casefold()
+    return any(words in relation for words in _WAITING)
+
+
+def _is_unclear(link: LinkedIssue) -> bool:
+    """Return whether the text of a link is in no words that are known, and its issue is open."""
+    relation = link.relation.casefold()
+    is_known = any(words in relation for words in (*_WAITING, *_HARMLESS))
+    return not is_known and not _done(link)
+
+
+def _links(issue: Issue, root: Node) -> list[Observation]:
+    blockers = [link for link in issue.links if _is_blocking(link) and not _done(link)]
+    undone = [one for one in issue.links if one.relation == "subtask" and not _done(one)]
+    place = issue.status_at.partition("/status")[0]
+    found = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
+    found.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
+    for link in issue.links:
+        if _is_unclear(link):
+            label = f'{link.key} is open, and is linked by "{link.relation}"'
+            node = root.find(link.locator)
+            found.append(
+                Observation(
+                    measure="source.outcome",
+                    value="conditional",
+                    locator=link.locator,
+                    label=label,
+                    said=link.status,
+                    quote=quote_of(node) if node is not None else "",
+                )
+            )
+    for one in (*blockers[:_MOST_SHOWN], *undone[:_MOST_SHOWN]):
+        measure = "jira.subtask"
+        if one in blockers:
+            measure = "jira.blocker"
+        label = f"{one.key} {one.summary} ({one.status})"
+        node = root.find(one.locator)
+        quote = ""
+        if node is not None:
+            quote = quote_of(node)
+        found.append(
+            Observation(
+                measure=measure, value="fail", locator=one.locator, label=label[:160], quote=quote
+            )
+        )
+    return found
+
+
+def _count(measure: str, rows: list[LinkedIssue], formula: str, place: str) -> Observation:
+    operands = tuple(
+        Operand(value="1", locator=one.locator, quote=one.key) for one in rows[:_MOST_SHOWN]
+    )
+    keys = ", ".join(one.key for one in rows[:_MOST_SHOWN])
+    where = place
+    if rows:
+        where = rows[0].locator.rpartition("/")[0]
+    return Observation(
+        measure=measure,
+        value=float(len(rows)),
+        locator=where,
+        formula=formula,
+        operands=operands,
+        quote=keys,
+    )
+
+
+def _done(one: LinkedIssue) -> bool:
+    if one.done is not None:
+        return one.done
+    return words().fate_of(one.status) == "closed"
+
+
+def read_changelog_file(data: bytes, source: str) -> Reading:
+    """Read a changelog: the last change of the status."""
+    base = Reading(
+        source=source,
+        kind="jira",
+        name="changelog",
+        sha256=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+    )
+    try:
+        root = Node(parse_json(decode_text(data), source))
+    except InputError as error:
+        return base.model_copy(update={"state": "unreadable", "why": error.what})
+    changes = status_changes(root.value)
+    remarks = tuple(steering(root))
+    if not changes:
+        why = "holds no change of the status"
+        return base.model_copy(update={"state": "placeholder", "why": why, "remarks": remarks})
+    last = changes[-1]
+    node = root.find(last.locator)
+    quote = ""
+    if node is not None:
+        quote = quote_of(node)
+    last_status = Observation(
+        measure="jira.last_status",
+        value=last.became,
+        locator=last.locator,
+        quote=quote,
+        label=last.when,
+    )
+    reopened = [
+        Observation(
+            measure="source.outcome",
+            value="conditional",
+            locator=change.locator,
+            label=f"reopened on {change.when}",
+            said=change.became,
+        )
+        for change in changes[-1:]
+        if " ".join(plain_words(change.became)) in ("reopened", "wieder offen", "rouvert")
+    ]
+    return base.model_copy(update={"observations": (last_status, *reopened), "remarks": remarks})

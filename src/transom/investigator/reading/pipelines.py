@@ -1,0 +1,231 @@
+"""Reads results of a pipeline: the outcome of its latest run, and its failed stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.outcomes import outcome_of, outcomes_of
+from transom.investigator.reading.quoting import derived, observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_set
+
+_WORST: tuple[Status, ...] = ("fail", "conditional", "pending", "progress", "skipped", "pass")
+_BY_END = word_set("success successful passed green good stable fail failed")
+_RUNS = {"run", "build", "execution", "pipeline", "workflow"}
+_STAGES = word_set("stage step job check gate phase task")
+_LATEST = {"latest", "last", "current", "recent"}
+
+
+def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
+    """Return observations `pipeline.status` of the latest run and `pipeline.failed_stages` in
+    it.
+    """
+    run, certain = _latest_run(root)
+    found: list[Observation] = []
+    remarks: list[Remark] = []
+    stages = _stages(run)
+    remarks += [
+        Remark(kind="settled", text=f"{node.label} was read", locator=node.pointer)
+        for node in (*root.walk(),)
+        if node.place >= 0 and _STAGES & set(node.words) and isinstance(node.value, dict)
+    ]
+    failed = [node for node, status in stages if status == "fail"]
+    own, status = _status_of(run)
+    if not certain:
+        text = "nothing tells which of several runs counts, and they ended differently"
+        found.append(observe("pipeline.status", run, "conditional", label=text))
+    elif own is not None and status is not None:
+        found.append(observe("pipeline.status", own, status, label=_label(run), nature=run.nature))
+    elif stages:
+        worst = (
+            "fail"
+            if failed
+            else "pass"
+            if all(one in ("pass", "skipped") for _, one in stages)
+            else "progress"
+        )
+        found.append(observe("pipeline.status", run, worst, label=_label(run)))
+    if stages:
+        count = "count of failed stages"
+        found.append(
+            derived(
+                "pipeline.failed_stages",
+                run,
+                float(len(failed)),
+                count,
+                [(1.0, one) for one in failed[:5]],
+            )
+        )
+        found += [observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]]
+    if failed and status == "pass":
+        text = (
+            f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
+        )
+        remarks.append(
+            Remark(
+                kind="contradiction",
+                text=text,
+                locator=run.pointer,
+                measure="pipeline.failed_stages",
+            )
+        )
+    return found, remarks
+
+
+def is_pipeline(root: Node) -> bool:
+    """Return whether data has runs or stages with an outcome."""
+    if _stages(root):
+        return True
+    for node in root.walk():
+        named = _RUNS & set(node.words)
+        if named and any(_status_of(child)[1] for child in node.children):
+            return True
+    return False
+
+
+def _status_of(run: Node) -> tuple[Node | None, Status | None]:
+    """Return a run's outcome, the worst that it states: `completed` beside `conclusion: failure`
+    is a failure.
+    """
+    return min(
+        outcomes_of(run, is_past=run.place >= 0),
+        key=lambda one: _WORST.index(one[1]),
+        default=(None, None),
+    )
+
+
+def _label(run: Node) -> str:
+    number = (
+        run.get("number", "run_number", "build_number", "id", "run_id")
+        if isinstance(run.value, dict)
+        else None
+    )
+    if number is not None:
+        return f"run {number.value}"
+    if run.parent is not None:
+        return run.label
+    return "the pipeline"
+
+
+def _latest_run(root: Node) -> tuple[Node, bool]:
+    """Return the latest run, and whether that is certain."""
+    for node in root.walk():
+        named = (
+            isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
+        )
+        if named and not _BY_END & set(node.words) and _ended(node):
+            return node, True
+    for node in root.walk():
+        runs = [
+            child
+            for child in node.children
+            if isinstance(child.value, dict) and _ended(child) is not None
+        ]
+        if (
+            not isinstance(node.value, list)
+            or not runs
+            or (node.words and not _RUNS & set(node.words))
+        ):
+            continue
+        if len(_branches(runs)) > 1 and len({_ended(run) for run in _newest_of_each(runs)}) > 1:
+            return node, False
+        if node.latest is not None:
+            return node.children[node.latest], True
+        if len({_ended(run) for run in runs}) == 1:
+            return runs[-1], True
+        return node, False
+    own = [
+        child
+        for child in root.children
+        if _RUNS & set(child.words) and isinstance(child.value, dict)
+    ]
+    return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
+
+
+def _branch(run: Node) -> str:
+    branch = run.get("head_branch", "branch", "ref", "git_branch")
+    if branch is not None:
+        return str(branch.value)
+    return ""
+
+
+def _branches(runs: Sequence[Node]) -> set[str]:
+    return {_branch(run) for run in runs}
+
+
+def _newest_of_each(runs: Sequence[Node]) -> list[Node]:
+    """Return the newest run of each branch, since only one of them is released."""
+    newest = dict[str, Node]()
+    for run in runs:
+        parent = run.parent
+        latest = parent.latest_of(_branch_mates(run, runs)) if parent is not None else None
+        newest[_branch(run)] = latest or run
+    return list(newest.values())
+
+
+def _branch_mates(run: Node, runs: Sequence[Node]) -> list[Node]:
+    return [other for other in runs if _branch(other) == _branch(run)]
+
+
+def _ended(run: Node) -> Status | None:
+    _, status = _status_of(run)
+    if status is None and (stages := _stages(run)):
+        if any(one == "fail" for _, one in stages):
+            return "fail"
+        return "pass"
+    return status
+
+
+def _stages(run: Node) -> list[tuple[Node, Status]]:
+    """Return the stages of a run, from a list or an object by name, with their status; optional
+    ones excluded.
+    """
+    found: list[tuple[Node, Status]] = []
+    for child in run.children if isinstance(run.value, dict) else ():
+        # `failed_jobs: 2`, `failed_stages: [deploy]`
+        if _STAGES & set(child.words) and "failed" in child.words:
+            names = (
+                child.children
+                if isinstance(child.value, list)
+                else (child,)
+                if child.number
+                else ()
+            )
+            found += [(one, "fail") for one in names]
+        elif (
+            isinstance(child.value, dict)
+            and child.nature != "history"
+            and not {*_LATEST, *_RUNS} & set(child.words)
+        ):
+            status = _status_of(child)[1]
+            found += [(child, status)] if status is not None else []
+    for node in run.walk() if isinstance(run.value, dict) else ():
+        if node.parent is None or not _STAGES & set(node.words) or node.nature == "history":
+            continue
+        if node.place >= 0 and isinstance(node.value, dict):
+            continue  # an entry of a list of stages, whose outcome was read with the list
+        for child in node.children:
+            if any(child.pointer.startswith(f"{one.pointer}/") for one, _ in found):
+                continue
+            status = _status_of(child)[1] if isinstance(child.value, dict) else _leaf_status(child)
+            if status is not None and not _is_optional(child):
+                found.append((child, status))
+    return found
+
+
+def _is_optional(stage: Node) -> bool:
+    """Return whether a stage, or the one that a value belongs to, may fail."""
+    around: Node | None = stage
+    while around is not None and around.place < 0 and around.parent is not None:
+        if isinstance(around.value, dict):
+            break
+        around = around.parent
+    flag = around.get("allow_failure", "optional", "continue_on_error") if around else None
+    return flag is not None and flag.value is True
+
+
+def _leaf_status(node: Node) -> Status | None:
+    if isinstance(node.value, str):
+        return outcome_of(node)
+    return None

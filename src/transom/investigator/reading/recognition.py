@@ -1,0 +1,255 @@
+"""What a file of a feature is: its content decides, its name only breaks ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from transom.errors import InputError
+from transom.evidence.account import file_could_matter
+from transom.formats.jira import read_issue, status_changes
+from transom.formats.measurements import Kind
+from transom.formats.text_files import decode_text
+from transom.investigator.reading.analysis import tool_report
+from transom.investigator.reading.counts import read_counts
+from transom.investigator.reading.coverage import read_coverage
+from transom.investigator.reading.performance import read_performance
+from transom.investigator.reading.pipelines import is_pipeline
+from transom.investigator.reading.reviews import read_decisions
+from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.tool_reports import COVERAGE, LOAD, SCAN, TESTS
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import key_words, word_set
+
+PIPELINE = "metrics/pipeline_results"
+UAT, SECURITY_REVIEW = "reviews/uat", "reviews/security"
+STAKEHOLDERS, OTHER_REVIEW = "reviews/stakeholders", "reviews/other"
+OTHER_DATA = "metrics/other"
+ANALYSIS_TYPES = (
+    LOAD,
+    PIPELINE,
+    SCAN,
+    COVERAGE,
+    TESTS,
+    SECURITY_REVIEW,
+    STAKEHOLDERS,
+    UAT,
+)
+DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".adoc")
+_DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".xml", ".sarif", ".yaml", ".yml", ".csv", ".tsv",
+                  ".trx", ".jtl", ".info", ".out")  # fmt: skip
+_DOCUMENT_FOLDERS = word_set("planning plan doc documentation design")
+_REVIEW_FOLDERS = word_set("review approval signoff sign")
+# Words of a file's name, from the most to the least telling.
+_NAMES: tuple[tuple[str, frozenset[str]], ...] = (
+    (UAT, word_set("uat acceptance")),
+    (COVERAGE, word_set("coverage cobertura jacoco lcov clover istanbul cov")),
+    (STAKEHOLDERS, word_set("stakeholder signoff approval approver board sign")),
+    (LOAD, word_set("performance load k6 benchmark jmeter gatling locust latency perf stress")),
+    (PIPELINE, word_set("pipeline ci build jenkins workflow actions run runs")),
+    (TESTS, word_set("test junit unit spec pytest jest surefire")),
+    (
+        SCAN,
+        word_set("scan sarif trivy grype snyk semgrep vulnerability sast dast audit codeql"),
+    ),
+    (SCAN, word_set("security dependency zap")),
+)
+# A specification of feature folders has this name for the results of unit tests.
+_ALIASES = {"metrics/unit_test_coverage": TESTS}
+_SECURITY = word_set("security pentest penetration threat appsec")
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What a file is taken for.
+
+    Attributes:
+        kind: the kind of source, or None if nobody reads it.
+        name: the analysis type, `jira`, `changelog`, or the file's name for a document.
+        reason: by what it was recognised, or why it is not read.
+    """
+
+    kind: Kind | None
+    name: str
+    reason: str
+    could_matter: bool = False
+
+
+def name_of(path: PurePosixPath) -> str | None:
+    """Return the analysis type that the name of a file in its feature's folder suggests."""
+    full = f"{path.parent.name}/{path.name.casefold().replace('-', '_').partition('.')[0]}"
+    full = _ALIASES.get(full, full)
+    for name in ANALYSIS_TYPES:
+        if full == name or full.startswith(f"{name}_"):
+            return name
+    stem = {word for part in path.name.split(".") for word in key_words(part)}
+    folders = {word for part in path.parts[:-1] for word in key_words(part)}
+    is_review = bool((_REVIEW_FOLDERS | {"pentest"}) & (stem | folders))
+    if is_review and _SECURITY & stem:
+        return SECURITY_REVIEW
+    for words in (stem, folders):
+        for name, telling in _NAMES:
+            if telling & words and (name in (UAT, STAKEHOLDERS) or not is_review):
+                return name
+    if is_review:
+        if _SECURITY & folders:
+            return SECURITY_REVIEW
+        return OTHER_REVIEW
+    return None
+
+
+def is_exact(path: PurePosixPath) -> bool:
+    """Return whether a file has the usual name and folder of its analysis type."""
+    full = f"{path.parent.name}/{path.name.casefold().replace('-', '_').partition('.')[0]}"
+    return _ALIASES.get(full, full) in ANALYSIS_TYPES
+
+
+def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
+    """Return what a file is.
+
+    Args:
+        path: its path within the feature's folder.
+        data: reads its bytes.
+    """
+    if not file_could_matter(path.name):
+        return Recognition(None, "", "source code, a picture or a build output")
+    suffix = path.suffix.casefold()
+    if suffix in DOCUMENT_SUFFIXES and suffix != ".txt":
+        return Recognition("document", path.name, "a document by its suffix")
+    try:
+        text = decode_text(data()).strip()
+    except InputError as error:
+        return _unread(path, error.what)
+    try:
+        if suffix in _DATA_SUFFIXES or text[:1] in ("<", "{", "["):
+            return _of_data(path, text)
+        report = tool_report(text, path.name)
+    except (InputError, RecursionError):
+        report = None
+    if report is not None and not isinstance(report, Node):
+        return Recognition("analysis", _placed(report.report.name, path), report.report.tool)
+    if suffix == ".txt":
+        return Recognition("document", path.name, "a document by its suffix")
+    folders = {word for part in path.parts[:-1] for word in key_words(part)}
+    return _unread(path, f"no reader knows {suffix or 'such'} files", folders=folders)
+
+
+def _unread(path: PurePosixPath, reason: str, folders: set[str] | None = None) -> Recognition:
+    name = name_of(path)
+    # A file that is called a test report and cannot be read is not absent.
+    if name in ANALYSIS_TYPES and path.suffix.casefold() in _DATA_SUFFIXES:
+        return Recognition("analysis", name, "by its name")
+    is_document = bool(_DOCUMENT_FOLDERS & (folders or set()))
+    reason = reason
+    if is_document:
+        reason = f"{reason}; write the document as Markdown"
+    return Recognition(None, "", reason, could_matter=True)
+
+
+def _placed(name: str, path: PurePosixPath) -> str:
+    """Return the type of a tool's report; test results of acceptance tests are those of UAT."""
+    if name == TESTS and name_of(path) == UAT:
+        return UAT
+    return name
+
+
+def _of_data(path: PurePosixPath, text: str) -> Recognition:
+    """Recognise data by its content."""
+    if not text:
+        return _unread(path, "is empty")
+    try:
+        report = tool_report(text, path.name)
+    except InputError as error:
+        return _unread_data(path, error.what)
+    if not isinstance(report, Node):
+        return Recognition("analysis", _placed(report.report.name, path), report.report.tool)
+    jira = _of_jira(path, report)
+    if jira is not None:
+        return jira
+    by_name = name_of(path)
+    candidates = [name for name, reader in _READERS if reader(report.inner)]
+    is_sure = is_exact(path) or by_name in candidates or len(candidates) != 1
+    if by_name in ANALYSIS_TYPES and (is_sure or str(by_name).startswith("reviews/")):
+        return Recognition("analysis", by_name, "by its name")
+    if by_name == OTHER_REVIEW:
+        return Recognition("analysis", OTHER_REVIEW, "a review of another kind")
+    if len(candidates) == 1:
+        return Recognition("analysis", _reviewed(candidates[0], path), "by its content")
+    if candidates:
+        kinds = " or ".join(candidates)
+        return Recognition(None, "", f"may be {kinds}", could_matter=True)
+    return Recognition(None, "", "no reader knows its content", could_matter=True)
+
+
+def _reviewed(name: str, path: PurePosixPath) -> str:
+    """Return the kind of review by a file's name, since decisions look alike in all of them."""
+    stem = set(key_words(path.stem))
+    if name == STAKEHOLDERS and _SECURITY & stem:
+        return SECURITY_REVIEW
+    return name
+
+
+def _unread_data(path: PurePosixPath, reason: str) -> Recognition:
+    """Return the recognition of data that cannot be read: by its name, or not at all."""
+    if path.parent.name == "jira":
+        name = "jira"
+        if "changelog" in path.name.casefold():
+            name = "changelog"
+        return Recognition("jira", name, "by its name")
+    return _unread(path, reason)
+
+
+def _of_jira(path: PurePosixPath, root: Node) -> Recognition | None:
+    """Return the recognition of a Jira issue or a changelog; None for other data."""
+    data = root.value
+    is_placed = path.parent.name == "jira" or "jira" in path.name.casefold()
+    has_fields = isinstance(data, dict) and ("fields" in data or "issues" in data)
+    changes = status_changes(data)
+    if changes and not has_fields:
+        return Recognition("jira", "changelog", "a changelog by its content")
+    issue = read_issue(data)
+    if issue is not None and (has_fields or is_placed):
+        return Recognition("jira", "jira", "an issue by its content")
+    if is_placed:
+        name = "jira"
+        if "changelog" in path.name.casefold():
+            name = "changelog"
+        return Recognition("jira", name, "by its name")
+    return None
+
+
+def _has_findings(root: Node) -> bool:
+    observations, _ = read_severities(root, "vulnerabilities")
+    return bool(observations)
+
+
+def _has_counts(root: Node) -> bool:
+    observations, _ = read_counts(root, "tests")
+    return any(one.measure in ("tests.failed", "tests.executed") for one in observations)
+
+
+def _has_coverage(root: Node) -> bool:
+    """Return whether data speaks of coverage; a bare `total` beside counts of tests does not."""
+    covered = word_set("coverage covered line branch statement")
+    return any(covered & set(node.words) for node in root.walk()) and bool(read_coverage(root))
+
+
+def _has_decisions(root: Node) -> bool:
+    observations, _ = read_decisions(root)
+    return any(one.measure in ("review.decision", "review.person") for one in observations)
+
+
+def _has_figures(root: Node) -> bool:
+    figures = ("performance.latency", "performance.throughput", "performance.availability")
+    return any(one.measure in figures for one in read_performance(root))
+
+
+_READERS: tuple[tuple[str, Callable[[Node], bool]], ...] = (
+    (TESTS, _has_counts),
+    (COVERAGE, _has_coverage),
+    (SCAN, _has_findings),
+    (LOAD, _has_figures),
+    (PIPELINE, is_pipeline),
+    (STAKEHOLDERS, _has_decisions),
+)

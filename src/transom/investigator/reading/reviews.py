@@ -1,0 +1,321 @@
+"""Reads reviews and sign-offs: each person's decision, its conditions, its doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transom.formats.measurements import Observation, Remark
+from transom.investigator.reading.quoting import observe
+from transom.investigator.reading.tree import Node
+from transom.investigator.reading.words import Status, word_list, word_set, words
+
+_DECISIONS = word_list(
+    "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote"
+    " verdict position recommendation review_status overall_decision final_decision status"
+    " overall_status review_result result outcome conclusion state sentiment"
+)
+_PEOPLE = word_set(
+    "reviewer stakeholder approver approval signoff sign review participant feedback attendee"
+    " tester signatory response"
+)
+_APPROVED = word_set("approved approval signed signoff")
+_SIGNED = _APPROVED | word_set("sign approver rejected declined")
+_REVOKED = word_set("rejected declined revoked superseded withdrawn expired")
+_OPEN = word_set("pending missing outstanding awaiting rejected declined")
+_LONGEST_DECISION = 6  # words; more are a sentence
+_ASKED = word_set("required needed mandatory")
+_COUNTS = word_set("by count number of off total so far")
+_GIVEN = word_set("received given obtained collected approved")
+_PROSE = word_set(
+    "comment note feedback remark rationale reason concern summary statement quote observation"
+    " opinion justification message text caveat"
+)
+_NO_PERSON = word_set(
+    "issue finding defect bug scenario case test vulnerability checklist item check condition step"
+    " action"
+)
+
+
+def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
+    """Return observations `review.decision`, `review.person`, `review.condition`; and doubts as
+    remarks.
+    """
+    found: list[Observation] = []
+    for node, status in _overall(root):
+        found.append(
+            observe("review.decision", node, status, label="the review", nature="measured")
+        )
+    found += _validity(root)
+    people = (*_people(root), *_tallies(root, decided=bool(found)), *_missing_people(root))
+    for node, label, status in people:
+        found.append(observe("review.person", node, status, label=label, nature="measured"))
+    found += [
+        observe("review.condition", node, "conditional", label=_text_of(node), nature="measured")
+        for node in _conditions(root)
+    ]
+    return found, list(_doubts(root))
+
+
+def _overall(root: Node) -> list[tuple[Node, Status]]:
+    """Return the overall decision, and weaker statements beside it."""
+    if not isinstance(root.value, dict):
+        return []
+    for place in (
+        root,
+        *(child for child in root.children if isinstance(child.value, dict) and _is_summary(child)),
+    ):
+        found = [_against(child) for child in place.children]
+        less = [one for one in found if one is not None]
+        for number, name in enumerate(_DECISIONS):
+            node = place.get(name)
+            if node is None:
+                continue
+            inner: Node | None = node
+            if isinstance(node.value, dict):
+                inner = node.get(*_DECISIONS)
+            status = decision_of(inner) if inner is not None else None
+            if (
+                status is not None
+                and inner is not None
+                and inner.nature not in ("history", "limit")
+            ):
+                beside = [
+                    one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None
+                ]
+                others = [(one, decision_of(one)) for one in beside if one is not inner]
+                less += [(one, said) for one, said in others if said in ("fail", "conditional")]
+                return [(inner, status), *(one for one in less if one[0] is not inner)]
+        if less:
+            return less
+    return []
+
+
+def decision_of(node: Node) -> Status | None:
+    """Return the decision that a value states: a word that nobody knows is in doubt.
+
+    That something is over decides nothing, and a sentence is no decision.
+    """
+    value = node.value
+    status = words().status_of(value)
+    if status == "ended":
+        return None
+    if status is not None or not isinstance(value, str) or not value.strip():
+        return status
+    key = set(node.words)
+    is_prose = len(value.split()) > _LONGEST_DECISION or bool(key & {"recommendation", "sentiment"})
+    if is_prose or words().placeholders.match(value):
+        return None
+    return "conditional"
+
+
+def _signed(node: Node) -> Node | None:
+    """Return the signature of a person who gave one with its day."""
+    signature = node.get("signature", "signed_by", "signed")
+    day = node.get("date", "signed_at", "signed_on", "approved_at", "timestamp")
+    is_written = signature is not None and signature.value not in (None, "", False)
+    if is_written and day is not None and day.value:
+        return signature
+    return None
+
+
+def _missing_people(root: Node) -> Iterator[tuple[Node, str, Status]]:
+    """Yield the people who must approve and of whom no approval is told."""
+    for node in root.walk():
+        is_list = isinstance(node.value, list) and _ASKED & set(node.words)
+        if not is_list or not (_PEOPLE | _SIGNED) & set(node.words):
+            continue
+        told = {
+            str(other.value).casefold()
+            for other in root.walk()
+            if isinstance(other.value, str) and not other.pointer.startswith(node.pointer + "/")
+        }
+        keys = {other.key.casefold() for other in root.walk() if other.place < 0}
+        for entry in node.children:
+            name = str(entry.value).strip()
+            if isinstance(entry.value, str) and name.casefold() not in told | keys:
+                yield entry, name, "pending"
+
+
+def _validity(root: Node) -> Iterator[Observation]:
+    """Yield the last day of an approval: `valid_until`, `expires`."""
+    for node in root.walk():
+        key = set(node.words)
+        is_day = {"valid", "until"} <= key or key & {"expire", "expires", "expiry", "expiration"}
+        if is_day and isinstance(node.value, str) and node.value.strip():
+            yield observe("review.valid_until", node, node.value.strip(), nature="measured")
+
+
+def _against(node: Node) -> tuple[Node, Status] | None:
+    """Return a node that says no: `approved_for_production: false`, `revoked: true`."""
+    said = set(node.words)
+    if said & (_ASKED | {"condition", "conditionally", "pending"}):
+        return None
+    if (node.value is False and _APPROVED & said) or (node.value is True and _REVOKED & said):
+        return node, "fail"
+    return None
+
+
+def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]:
+    """Yield counted or listed sign-offs: `{required: 3, received: 2}`, `{pm: true}`, `missing:
+    [legal]`.
+    """
+    for node in root.walk():
+        if not isinstance(node.value, dict) or node.nature == "history":
+            continue
+        required, received = _number(node, _ASKED), _number(node, _GIVEN)
+        if required is not None and received is not None:
+            few = (received.number or 0) < (required.number or 0)
+            yield (
+                received,
+                f"{received.value} of {required.value} sign-offs",
+                "pending" if few else "pass",
+            )
+        of_people = any(_SIGNED & set(child.words) for child in (node, *node.children))
+        for child in node.children:
+            key, listed = set(child.words), isinstance(child.value, list)
+            named = key & _OPEN and key <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
+            if (
+                named
+                and (child.value if listed else child.number)
+                and (of_people or (decided and listed))
+            ):
+                yield child, child.key.replace("_", " "), "fail" if key & _REVOKED else "pending"
+        votes = [(child, decision_of(child)) for child in node.children]
+        if not any(words().status_of(child.value) for child in node.children):
+            continue  # the name and the signature of a person are no votes
+        if (
+            votes
+            and _PEOPLE & set(node.words)
+            and all(_is_vote(child, status) for child, status in votes)
+        ):
+            yield from ((child, child.key, status or "pending") for child, status in votes)
+
+
+def _number(node: Node, names: frozenset[str]) -> Node | None:
+    """Return the number of sign-offs under one of these names."""
+    numbers = (one for one in node.children if one.number is not None and names & set(one.words))
+    return next(
+        (one for one in numbers if set(one.words) <= names | _SIGNED | _PEOPLE | _COUNTS), None
+    )
+
+
+def _is_vote(node: Node, status: Status | None) -> bool:
+    return node.value is None or (
+        status is not None and not set(node.words) & {*_DECISIONS, *_PROSE}
+    )
+
+
+def _is_summary(node: Node) -> bool:
+    return bool(
+        {"summary", "overall", "decision", "conclusion", "result", "signoff", "approval", "review"}
+        & set(node.words)
+    )
+
+
+def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
+    """Yield the decision of each person or group, at any depth."""
+    for node in root.walk():
+        if (
+            not isinstance(node.value, dict)
+            or node.parent is None
+            or node.nature in ("history", "limit")
+        ):
+            continue
+        context = {*node.words, *node.parent.words}
+        if context & _NO_PERSON:
+            continue
+        named = node.get(
+            "reviewer", "stakeholder", "approver", "name", "role", "person", "department", "team"
+        )
+        # The rows of a table stand in a list without a name.
+        is_row = node.place >= 0 and not node.words and named is not None
+        if is_row:
+            context |= _PEOPLE
+        if not context & _PEOPLE or (
+            (node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None
+        ):
+            continue
+        decision = node.get(*_DECISIONS)
+        status = decision_of(decision) if decision is not None else None
+        if status is None and decision is None and (signed := _signed(node)) is not None:
+            yield signed, node.label, "pass"
+            continue
+        if status is not None and decision is not None:
+            yield decision, node.label, status
+        elif (decision is not None and decision.value in (None, "")) or (
+            decision is None and named is not None and node.place >= 0 and not _prose(node)
+        ):
+            yield node, node.label, "pending"
+
+
+def _prose(node: Node) -> list[Node]:
+    return [
+        child
+        for child in node.children
+        if isinstance(child.value, str) and _PROSE & set(child.words)
+    ]
+
+
+def _conditions(root: Node) -> Iterator[Node]:
+    """Yield the conditions of an approval that are not met yet."""
+    for node in root.walk():
+        if "condition" not in node.words or node.nature in ("history", "limit") or node.place >= 0:
+            continue
+        entries = (
+            node.children
+            if isinstance(node.value, list)
+            else (node,)
+            if isinstance(node.value, str)
+            else ()
+        )
+        for entry in entries:
+            state = entry.get("status", "state", "met", "fulfilled", "resolved")
+            met = state is not None and (
+                state.value is True or words().fate_of(state.value) == "closed"
+            )
+            met = met or (state is not None and words().status_of(state.value) == "pass")
+            written = isinstance(entry.value, dict) or str(entry.value).strip().lower() not in (
+                "",
+                "none",
+                "n/a",
+                "-",
+            )
+            if written and not met:
+                yield entry
+
+
+def _text_of(node: Node) -> str:
+    text = node.get("text", "condition", "description", "title", "name")
+    return str(text.value if text is not None else node.value)[:160]
+
+
+def _doubts(root: Node) -> Iterator[Remark]:
+    for node in root.walk():
+        if (
+            not isinstance(node.value, str)
+            or len(node.value) < 12
+            or node.nature in ("history", "limit")
+        ):
+            continue
+        around = {*node.words, *(node.parent.words if node.parent is not None else ())}
+        if not around & _PROSE or _settled(node):
+            continue
+        match = words().hedges.search(node.value)
+        text = ""
+        if match:
+            text = sentence(node.value, match.start())
+        if text and not words().settling.search(text):
+            yield Remark(kind="doubt", text=text, locator=node.pointer, quote=text)
+
+
+def _settled(node: Node) -> bool:
+    """Whether a node belongs to a closed entry."""
+    state = node.parent.get("status", "state", "resolution") if node.parent is not None else None
+    return state is not None and words().fate_of(state.value) == "closed"
+
+
+def sentence(text: str, at: int) -> str:
+    """Return the sentence at a position of a text, at most 240 characters."""
+    start = max(text.rfind(sign, 0, at) for sign in ".!?\n") + 1
+    ends = [end for sign in (". ", "! ", "? ", "\n") if (end := text.find(sign, at)) >= 0]
+    return " ".join(text[start : min(ends, default=len(text)) + 1].split())[:240]

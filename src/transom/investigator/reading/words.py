@@ -1,0 +1,273 @@
+"""The vocabulary `words.yaml`: the meaning of statuses, severities and keys, whoever wrote the
+file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+
+Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped", "ended"]
+Severity = Literal["critical", "high", "medium", "low"]
+FILE = Path(__file__).parent / "words.yaml"
+
+_SPLIT = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+(?:\.\d+)?|[^\x00-\x7f]+")
+_PERCENTILE = re.compile(
+    r"p(\d{2,3})(?![0-9a-z])|(?<![a-z0-9])p\(?(\d{2,3}(?:\.\d)?)\)?|(?<!\d)(\d{2})th", re.IGNORECASE
+)
+_MOST_WORDS = 12
+_DOUBTED = frozenset(
+    {"with", "but", "except", "subject", "only", "not", "never", "almost", "nearly", "mostly"}
+)
+_UNDONE = frozenset(
+    {"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"}
+)
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class IssueWords(_Shape):
+    """Words for the state of an entry in a list of issues."""
+
+    open: list[str]
+    closed: list[str]
+    accepted: list[str]
+    severities: dict[Severity, list[str]]
+
+
+class NatureWords(_Shape):
+    """Words in keys and notes for the nature of a number."""
+
+    estimate: list[str]
+    planned: list[str]
+    history: list[str]
+    limit: list[str]
+    said_estimate: str
+    note_keys: list[str]
+    state_keys: list[str]
+    state_flags_false: list[str]
+    state_flags_true: list[str]
+
+
+class TriggerWords(_Shape):
+    """Texts for a quick check before slower regular expressions are tried."""
+
+    steering: list[str]
+    hollow: list[str]
+
+
+class Words(_Shape):
+    """The whole vocabulary."""
+
+    schema_: Literal["transom.release_words/1"] = Field(alias="schema")
+    status: dict[Status, list[str]]
+    issue: IssueWords
+    nature: NatureWords
+    placeholder: str
+    placeholder_line: str
+    hedge: str
+    settled: str
+    injection: list[str]
+    waiver_claim: str
+    triggers: TriggerWords
+
+    @cached_property
+    def statuses(self) -> Phrases:
+        return Phrases(dict(self.status.items()))
+
+    @cached_property
+    def severities(self) -> Phrases:
+        return Phrases(dict(self.issue.severities.items()))
+
+    @cached_property
+    def fates(self) -> Phrases:
+        """Phrases for a `closed` and an `accepted` issue."""
+        return Phrases({"closed": self.issue.closed, "accepted": self.issue.accepted})
+
+    @cached_property
+    def natures(self) -> Phrases:
+        """Phrases for the nature of a number, by the words of a key."""
+        told = self.nature
+        return Phrases(
+            {
+                "limit": told.limit,
+                "estimate": told.estimate,
+                "planned": told.planned,
+                "history": told.history,
+            },
+            singular=True,
+        )
+
+    @cached_property
+    def injections(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(pattern) for pattern in self.injection)
+
+    @cached_property
+    def hedges(self) -> re.Pattern[str]:
+        return re.compile(self.hedge, re.IGNORECASE)
+
+    @cached_property
+    def settling(self) -> re.Pattern[str]:
+        return re.compile(self.settled, re.IGNORECASE)
+
+    @cached_property
+    def waiver_claims(self) -> re.Pattern[str]:
+        return re.compile(self.waiver_claim, re.IGNORECASE)
+
+    @cached_property
+    def estimates(self) -> re.Pattern[str]:
+        return re.compile(self.nature.said_estimate, re.IGNORECASE)
+
+    @cached_property
+    def placeholders(self) -> re.Pattern[str]:
+        return re.compile(self.placeholder, re.IGNORECASE)
+
+    @cached_property
+    def placeholder_lines(self) -> re.Pattern[str]:
+        return re.compile(self.placeholder_line, re.IGNORECASE)
+
+    def status_of(self, text: object) -> Status | None:
+        """Return the meaning of a status; None for prose and for other words."""
+        if isinstance(text, bool):
+            return "pass" if text else "fail"
+        if not isinstance(text, str):
+            return None
+        words = plain_words(text)
+        if not words or len(words) > _MOST_WORDS:
+            return None
+        found = list(dict.fromkeys(self.statuses.find(words)))
+        if not found:
+            return None
+        if "fail" in found and "pass" in found:
+            return "conditional"
+        for status in ("fail", "conditional"):
+            if status in found:
+                return cast("Status", status)
+        doubtful = (
+            {"pending", "progress"} & set(found)
+            or _DOUBTED & set(self.statuses.left_of(words))
+            or "?" in text
+        )
+        for status in ("pass", "ended"):
+            if status in found:
+                return "conditional" if doubtful else cast("Status", status)
+        return cast("Status", found[0])
+
+    def is_open(self, text: str) -> bool:
+        """Whether a status is usual for an issue that is not closed."""
+        return " ".join(plain_words(text)) in self.issue.open
+
+    def severity_of(self, text: object) -> Severity | None:
+        """Return `critical | high | medium | low`, or None."""
+        words = plain_words(text) if isinstance(text, str) else []
+        found = self.severities.find(words) if 0 < len(words) <= 4 else iter(())
+        return cast("Severity | None", next(found, None))
+
+    def fate_of(self, text: object) -> Literal["open", "closed", "accepted"]:
+        """Return the state of an issue with this status; `open` by default."""
+        words = plain_words(text) if isinstance(text, str) else []
+        if not words or _UNDONE & set(self.fates.left_of(words)):
+            return "open"
+        found = list(self.fates.find(words))
+        if "accepted" in found:
+            return "accepted"
+        if found:
+            return "closed"
+        return "open"
+
+
+class Phrases:
+    """Finds phrases of several kinds in a list of words, longest first; each word is used once."""
+
+    def __init__(self, kinds: Mapping[str, Sequence[str]], *, singular: bool = False) -> None:
+        self._table: dict[tuple[str, ...], str] = {}
+        for kind, phrases in kinds.items():
+            for phrase in phrases:
+                words = key_words(phrase) if singular else tuple(plain_words(phrase))
+                self._table.setdefault(words, kind)
+        self._longest = max(map(len, self._table))
+
+    def find(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield the kinds of the phrases found, in order."""
+        return (kind for kind, _ in self._parts(words) if kind)
+
+    def left_of(self, words: Sequence[str]) -> list[str]:
+        """Return the words that are in no phrase."""
+        return [word for kind, word in self._parts(words) if not kind]
+
+    def _parts(self, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+        at = 0
+        while at < len(words):
+            for length in range(min(self._longest, len(words) - at), 0, -1):
+                kind = self._table.get(tuple(words[at : at + length]))
+                if kind is not None:
+                    yield kind, ""
+                    at += length
+                    break
+            else:
+                yield "", words[at]
+                at += 1
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set, for tables of words."""
+    return frozenset(text.split())
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    """Return the words of a text in order."""
+    return tuple(text.split())
+
+
+@lru_cache(maxsize=1)
+def words() -> Words:
+    """Return the shipped vocabulary."""
+    return validate_yaml(Words, load_yaml(FILE))
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[a-z0-9]+|[^\x00-\x7f]+", text.lower().replace("'", " ")))
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of a status or a sentence, in lower case, without punctuation."""
+    return list(_plain(text[:400]))
+
+
+@lru_cache(maxsize=8192)
+def key_words(key: str) -> tuple[str, ...]:
+    """Return the words of a key in the singular: `failedTests` equals `failed_tests`; `p95`
+    stays whole.
+    """
+    percentiles: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        percentiles.append(f"p{match[1] or match[2] or match[3]}")
+        return " "
+
+    plain = _PERCENTILE.sub(keep, key)
+    return (*percentiles, *(singular(word.lower()) for word in _SPLIT.findall(plain)))
+
+
+def singular(word: str) -> str:
+    """Return the singular: `vulnerabilities` -> `vulnerability`; `status`, `pass` and `ms` stay."""
+    if word in ("status", "rps", "tps", "qps", "ms", "analysis", "secs", "cors", "sms", "bps"):
+        return word
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word

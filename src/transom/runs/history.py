@@ -1,0 +1,145 @@
+"""The runs of a workspace: page by page from their summaries, or one with its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from transom.errors import InputError
+from transom.runs.journal import RunState, fold
+from transom.runs.run import RUNS
+from transom.runs.summarising import STREAM, RunRow, RunSummary, Summariser, new_summary
+from transom.runs.workspace import Workspace
+from transom.store import OUTDATED, Record, Store, StreamSummary, SummaryFilter, summarise_records
+
+RUNNING = "running"
+_PAUSED, _INTERRUPTED = "paused", "interrupted"
+_EVERY = SummaryFilter()
+_WITHOUT_SUMMARY = SummaryFilter(kinds=(OUTDATED,))
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run with its journal, folded."""
+
+    row: RunRow
+    records: list[Record]
+    state: RunState
+    status: str
+
+    @property
+    def replies(self) -> list[dict[str, Any]]:
+        """The journaled calls, in order."""
+        return self.data_of("model_reply")
+
+    def data_of(self, *kinds: str) -> list[dict[str, Any]]:
+        """Return the data of the records of some kinds, in order; each is an object."""
+        return [
+            cast("dict[str, Any]", record.data) for record in self.records if record.kind in kinds
+        ]
+
+
+def all_runs(store: Store) -> list[RunRow]:
+    """Return all runs, the newest first."""
+    documents: Mapping[str, Any] = store.items(RUNS)
+    rows = [RunRow(**document, key=key) for key, document in documents.items()]
+    return sorted(rows, key=lambda row: row.id, reverse=True)
+
+
+def view(workspace: Workspace, store: Store, row: RunRow) -> RunView:
+    """Return a run with its journal."""
+    records = store.read(f"{STREAM}{row.id}")
+    state = fold(records)
+    status = state.status
+    if status == RUNNING and not workspace.is_held(store, row.id):
+        status = _PAUSED if state.waiting else _INTERRUPTED
+    return RunView(row, records, state, status)
+
+
+@dataclass(frozen=True)
+class RunHistory:
+    """The runs of a workspace.
+
+    Attributes:
+        workspace: the workspace.
+        store: its database, open.
+    """
+
+    workspace: Workspace
+    store: Store
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether a run has no summary: an earlier version of Transom wrote its newest record."""
+        return bool(self.store.summaries(_WITHOUT_SUMMARY, limit=1))
+
+    async def refresh(self) -> None:
+        """Make the summaries that are missing; the store has to be open for writing."""
+        # A run that goes on meanwhile is summed up again by its next reader, never halfway.
+        outdated = {summary.stream for summary in self.store.summaries(_WITHOUT_SUMMARY)}
+        for row in all_runs(self.store) if outdated else ():
+            if (stream := f"{STREAM}{row.id}") in outdated:
+                await self.store.summarise_again(stream, Summariser(row))
+
+    def page(
+        self,
+        only: SummaryFilter = _EVERY,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        by_start: bool = True,
+    ) -> list[RunSummary]:
+        """Return runs without reading their journals, the last started first, or the last changed
+        if not `by_start`.
+        """
+        rows = self.store.summaries(only, limit=limit, offset=offset, by_stream=by_start)
+        runs: list[RunSummary] = []
+        for summary in rows:
+            if summary.kind != OUTDATED:
+                runs.append(self._as_it_stands(RunSummary.of(summary)))
+        return runs
+
+    def folded_page(self) -> list[RunSummary]:
+        """Return all runs, also those without a summary, whose journals are read."""
+        summaries = {summary.stream: summary for summary in self.store.summaries()}
+        runs: list[RunSummary] = []
+        # The documents, not the summaries: a process may be killed before the first record.
+        for row in all_runs(self.store):
+            summary = summaries.get(f"{STREAM}{row.id}")
+            if summary is None or summary.kind == OUTDATED:
+                summary = _folded(self.store, row)
+            runs.append(self._as_it_stands(RunSummary.of(summary)))
+        return runs
+
+    def summary(self, run_id: str) -> RunSummary:
+        """Return the summary of a run; InputError if there is none."""
+        runs = self.page(SummaryFilter(streams=(f"{STREAM}{run_id}",)))
+        if not runs:
+            raise InputError(f"no run {run_id!r}", hint="see: transom runs list")
+        return runs[0]
+
+    def row(self, summary: RunSummary) -> RunRow:
+        """Return what identifies a run."""
+        document: Any = self.store.get(RUNS, summary.key)
+        return RunRow(**document, key=summary.key)
+
+    def run(self, run_id: str) -> RunView:
+        """Return a run with its journal; InputError if there is none."""
+        return view(self.workspace, self.store, self.row(self.summary(run_id)))
+
+    def _as_it_stands(self, run: RunSummary) -> RunSummary:
+        """Return a run whose process has gone as interrupted, or paused if it asks a person."""
+        # The journal cannot tell: a process that is killed writes nothing.
+        if run.status != RUNNING or self.workspace.is_held(self.store, run.id):
+            return run
+        return replace(run, status=_PAUSED if run.waits else _INTERRUPTED)
+
+
+def _folded(store: Store, row: RunRow) -> StreamSummary:
+    """Return the summary of a run from its journal, which is empty if its process was killed as it
+    began.
+    """
+    stream = f"{STREAM}{row.id}"
+    summary = summarise_records(store.read(stream), Summariser(row))
+    return summary or new_summary(stream, row)

@@ -1,0 +1,50 @@
+"""Runs go on in processes of their own, which survive the server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from threading import Thread
+
+from transom.errors import RunError
+from transom.runs.history import RunHistory, RunView
+
+LOG = "resumed.log"
+"""File in a run's folder with what the process printed that went on with it last."""
+
+
+def resume(runs: RunHistory, run: RunView) -> None:
+    """Go on with a run in a process of its own.
+
+    Raises:
+        RunError: no command began it, or the process cannot be started.
+    """
+    if "command" not in run.state.entry:
+        problem = "no command of transom started this run"
+        hint = "start the program that began it again; it goes on where it was"
+        raise RunError(problem, where=run.row.id, hint=hint)
+    workspace = runs.workspace
+    arguments = ["resume", run.row.id, "--workspace", str(workspace.root)]
+    environment = dict(os.environ)
+    if workspace.server is not None:
+        environment["TRANSOM_STORE"] = workspace.server.url
+    elif workspace.state_dir != workspace.root:
+        environment["TRANSOM_STATE_DIR"] = str(workspace.state_dir)
+    folder = workspace.run_folder(run.row.name, run.row.id)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / LOG).open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "transom", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                # Ctrl-C in the server's terminal is not for it.
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise RunError(f"cannot be resumed: {error.strerror}", where=run.row.id) from error
+    # Otherwise a process that has ended would look alive for as long as the server runs.
+    Thread(target=process.wait, daemon=True).start()

@@ -1,0 +1,127 @@
+"""*Runs* and *Run*: every run, filtered and page by page; and one with its stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from transom.runs.open_questions import questions_of
+from transom.runs.stage_rows import stages_of
+from transom.runs.summarising import RunSummary
+from transom.server.children import LOG, resume
+from transom.server.rendering import page
+from transom.server.site import PAGE_ROWS, RunRowView, Site
+from transom.store import SummaryFilter
+
+_STOPPED = ("failed", "paused", "interrupted")
+router = APIRouter(include_in_schema=False)
+api = APIRouter(prefix="/api")
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A filter of the list: a value, how many runs have it, and the address that turns it on, or
+    off again.
+    """
+
+    value: str
+    count: int
+    is_on: bool
+    address: str
+
+
+def _filter(kind: str, status: str) -> SummaryFilter:
+    return SummaryFilter(kinds=(kind,) if kind else (), statuses=(status,) if status else ())
+
+
+@router.get("/runs")
+def show_runs(request: Request, kind: str = "", status: str = "", offset: int = 0) -> Response:
+    """List the runs, the newest first."""
+    site: Site = request.app.state.site
+    offset = max(0, offset)
+    counts = site.runs.store.count_summaries()
+    chosen = {"kind": kind, "status": status}
+    facets: dict[str, list[Facet]] = {}
+    for name, other in (("kind", "status"), ("status", "kind")):
+        totals: dict[str, int] = {}
+        for group in counts:
+            # A filter's own value does not hide the values beside it.
+            if not chosen[other] or getattr(group, other) == chosen[other]:
+                value = getattr(group, name)
+                totals[value] = totals.get(value, 0) + group.count
+        facets[name] = [
+            Facet(value, totals[value], value == chosen[name], _address(chosen, name, value))
+            for value in sorted(totals)
+            if value
+        ]
+    rows = site.rows(site.runs.page(_filter(kind, status), limit=PAGE_ROWS, offset=offset))
+    total = sum(
+        group.count for group in counts if kind in ("", group.kind) and status in ("", group.status)
+    )
+    values = {"rows": rows, "facets": facets, "total": total, "offset": offset}
+    return page(request, "runs.html", values | {"chosen": chosen, "page_rows": PAGE_ROWS})
+
+
+def _address(chosen: dict[str, str], name: str, value: str) -> str:
+    filters = {key: text for key, text in chosen.items() if text and key != name}
+    if chosen[name] != value:
+        filters[name] = value
+    return f"/runs?{urlencode(filters)}" if filters else "/runs"
+
+
+@router.get("/runs/{run_id}")
+def show_run(request: Request, run_id: str) -> Response:
+    """Show a run: its stages, its findings, and how it goes on."""
+    site: Site = request.app.state.site
+    run = site.runs.run(run_id)
+    row = _row(site, run_id)
+    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
+    values = {
+        "row": row,
+        "stages": stages_of(run),
+        "questions": [*questions_of(run)],
+        "folder": str(folder),
+        "has_log": (folder / LOG).is_file(),
+        "inputs": run.row.inputs,
+        "is_resumable": row.run.is_resumable and (bool(row.run.waits) or run.status in _STOPPED),
+        "status": run.status,
+    }
+    return page(request, "run.html", values)
+
+
+@router.post("/runs/{run_id}/resume")
+def resume_run(request: Request, run_id: str) -> Response:
+    """Go on with a run in a process of its own."""
+    site: Site = request.app.state.site
+    resume(site.runs, site.runs.run(run_id))
+    return RedirectResponse(f"/runs/{run_id}", 303)
+
+
+@api.get("/runs")
+def list_runs(
+    request: Request, kind: str = "", status: str = "", offset: int = 0, limit: int = PAGE_ROWS
+) -> dict[str, Any]:
+    """List runs, the newest first."""
+    site: Site = request.app.state.site
+    limit = min(max(1, limit), 1_000)
+    runs = site.runs.page(_filter(kind, status), limit=limit, offset=max(0, offset))
+    return {"schema": "transom.runs/1", "runs": [row.to_json() for row in site.rows(runs)]}
+
+
+@api.get("/runs/{run_id}")
+def get_run(request: Request, run_id: str) -> dict[str, Any]:
+    """Get a run with its stages and open questions."""
+    site: Site = request.app.state.site
+    run = site.runs.run(run_id)
+    document = {"schema": "transom.run/1", **_row(site, run_id).to_json(), "status": run.status}
+    document["stages"] = [stage.to_json() for stage in stages_of(run)]
+    return document | {"questions": [question.to_json() for question in questions_of(run)]}
+
+
+def _row(site: Site, run_id: str) -> RunRowView:
+    summary: RunSummary = site.runs.summary(run_id)
+    return site.rows([summary], {})[0]

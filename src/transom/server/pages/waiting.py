@@ -1,0 +1,205 @@
+"""*Waiting*: every open question with its evidence, answered in place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from transom.checklist.acceptance import is_accepted
+from transom.errors import InputError, TransomError
+from transom.runs.answering import GivenAnswer, give_answer
+from transom.runs.history import RunView, view
+from transom.runs.open_questions import (
+    OpenQuestion,
+    WaitingRun,
+    open_questions,
+    waiting_runs,
+)
+from transom.runs.questions import in_full, short_name
+from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK
+from transom.server.children import resume
+from transom.server.forms import form_of
+from transom.server.rendering import page
+from transom.server.site import PAGE_ROWS, Site
+from transom.store import SummaryFilter
+
+router = APIRouter(include_in_schema=False)
+api = APIRouter(prefix="/api")
+
+NAME_COOKIE = "transom-name"
+_YEAR = 365 * 24 * 3600
+_SHOWN_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True)
+class EvidenceRow:
+    """One point of the evidence: its state, its name, and the lines that it rests on."""
+
+    status: str
+    name: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QuestionEvidence:
+    """What a person looks at before the answer.
+
+    Attributes:
+        rows: the points that speak against it, or are not clear, the unclear ones first.
+        met: the points that are met or waived.
+        text: the matter in full, e.g. the arguments of a tool call.
+        hidden: how many characters of it are not shown.
+    """
+
+    rows: tuple[EvidenceRow, ...] = ()
+    met: tuple[EvidenceRow, ...] = ()
+    text: str = ""
+    hidden: int = 0
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """An open question, and the run that it belongs to; of equal ones the first run's."""
+
+    question: OpenQuestion
+    run: RunView
+    evidence: QuestionEvidence
+
+    @property
+    def action(self) -> str:
+        """The address that takes the answer."""
+        return f"/waiting/{quote(self.run.row.id, safe='')}"
+
+
+@dataclass(frozen=True)
+class WaitingList:
+    """What waits for a person or a model, the longest-waiting first on each page."""
+
+    questions: list[AskedQuestion]
+    runs: list[WaitingRun]
+    total: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": "transom.waiting/1",
+            "questions": [asked.question.to_json() for asked in self.questions],
+            "runs": [asdict(run) for run in self.runs],
+        }
+
+
+def waiting_of(site: Site, offset: int = 0) -> WaitingList:
+    """Return what waits, one page of it."""
+    views: list[RunView] = []
+    runs, store = site.runs, site.runs.store
+    only = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
+    for summary in runs.page(only, limit=PAGE_ROWS, offset=offset):
+        views.append(view(runs.workspace, store, runs.row(summary)))
+    by_id = {run.row.id: run for run in views}
+    questions: list[AskedQuestion] = []
+    for question in open_questions(views):
+        run = by_id[question.runs[0]]
+        questions.append(AskedQuestion(question, run, _evidence(site, run, question)))
+    return WaitingList(questions, waiting_runs(views, is_accepted), site.waiting_count())
+
+
+@router.get("/waiting")
+def show_waiting(request: Request, offset: int = 0, answered: str = "") -> Response:
+    """Show the open questions, and the runs that wait without one."""
+    site: Site = request.app.state.site
+    name = unquote(request.cookies.get(NAME_COOKIE, ""))
+    waiting = waiting_of(site, max(0, offset))
+    values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS}
+    return page(request, "waiting.html", values | {"name": name, "answered": answered})
+
+
+@router.post("/waiting/{run_id}")
+async def answer(request: Request, run_id: str) -> Response:
+    """Take an answer, and go on with the run in a process of its own."""
+    is_fragment = request.headers.get("hx-request") == "true"
+    site: Site = request.app.state.site
+    form = form_of(await request.body())
+    run = site.runs.run(run_id)
+    reply = GivenAnswer(
+        words=form.get("answer", "").strip(),
+        question=form.get("question") or None,
+        person=form.get("by", "").strip(),
+        reason=form.get("reason", "").strip(),
+    )
+    try:
+        note = f"Answered {reply.words}. {await _give(site, run, reply)}"
+    except TransomError as error:
+        if not is_fragment:
+            raise
+        note = f"Not answered: {error}"
+    if is_fragment:
+        response: Response = page(request, "_answered.html", {"note": note, "run_id": run_id})
+    else:
+        response = RedirectResponse(f"/waiting?answered={quote(note)}", 303)
+    if reply.person:
+        response.set_cookie(
+            NAME_COOKIE, quote(reply.person), max_age=_YEAR, httponly=True, samesite="lax"
+        )
+    return response
+
+
+async def _give(site: Site, run: RunView, reply: GivenAnswer) -> str:
+    """Answer the question of a run; return how the run goes on."""
+    if not reply.person:
+        raise InputError(
+            "the answer has no name", hint="write your name; it is kept with the answer"
+        )
+    workspace, store = site.runs.workspace, site.runs.store
+    recorded = await give_answer(workspace, store, run, reply)
+    if recorded.remaining:
+        return f"Run {run.row.name} waits for another answer."
+    try:
+        resume(site.runs, site.runs.run(run.row.id))
+    except TransomError as error:
+        return f"Run {run.row.name} does not go on by itself: {error}"
+    return f"Run {run.row.name} continues."
+
+
+@api.get("/waiting")
+def waiting_document(request: Request, offset: int = 0) -> dict[str, Any]:
+    """Get the open questions of runs, and the runs that wait without one."""
+    return waiting_of(request.app.state.site, max(0, offset)).to_json()
+
+
+def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvidence:
+    """Return what a question rests on."""
+    for choice in run.state.waiting.values():
+        if "tool" in choice and short_name(choice) == question.question:
+            text = in_full(choice)
+            return QuestionEvidence(
+                text=text[:_SHOWN_CHARACTERS], hidden=max(0, len(text) - _SHOWN_CHARACTERS)
+            )
+    if run.row.kind == "investigate":
+        return _criteria(site, run)
+    return QuestionEvidence()
+
+
+def _criteria(site: Site, run: RunView) -> QuestionEvidence:
+    """Return the criteria of an investigation, the unclear ones first."""
+    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
+    try:
+        document = json.loads((folder / "answer" / "investigation.json").read_bytes())
+    except (OSError, ValueError):
+        return QuestionEvidence()
+    investigation = document["investigation"]
+    sources = {entry["id"]: entry for entry in investigation["evidence"]}
+    open_rows: list[EvidenceRow] = []
+    met: list[EvidenceRow] = []
+    for criterion in investigation["criteria"]:
+        entries = [sources[key] for key in criterion["evidence"] if key in sources]
+        lines = tuple(
+            f"{entry['source']} {entry['locator']}: {entry['value']}" for entry in entries
+        )
+        row = EvidenceRow(criterion["status"], criterion["name"], lines)
+        (met if row.status in ("pass", "waived") else open_rows).append(row)
+    open_rows.sort(key=lambda row: row.status != "unknown")
+    return QuestionEvidence(tuple(open_rows), tuple(met))

@@ -1,0 +1,143 @@
+"""Pages from templates: every value is escaped, and an unknown name is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.types import Scope
+
+from transom import __version__
+
+STATIC = "/static"
+LOGIN = "/login"
+CSRF_FIELD = "csrf"
+_HERE = Path(__file__).parent
+STATIC_FOLDER = _HERE / "static"
+_SIGNS = {
+    "passed": "✓",
+    "failed": "✕",
+    "waiting": "●",
+    "running": "▶",
+    "neutral": "–",
+}
+_COLOURS = {
+    "passed": ("done", "PASS", "READY"),
+    "failed": ("failed", "FAIL", "NOT_READY", "ERROR"),
+    "waiting": (
+        "paused",
+        "interrupted",
+        "human_required",
+        "needs_review",
+        "NEEDS_MODEL",
+        "NEEDS_REVIEW",
+        "blocked",
+    ),
+    "running": ("running",),
+}
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates' environment."""
+    templates = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "duration": duration,
+        "moment": moment,
+        "usd": usd,
+        "segment": lambda text: quote(str(text), safe=""),
+    }
+    templates.globals |= {"colour": colour, "sign": sign, "static": STATIC, "login": LOGIN}
+    templates.globals["version"] = __version__
+    return templates
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a filled-in template."""
+    return environment().get_template(template).render(**values)
+
+
+def page(request: Request, template: str, values: Mapping[str, Any]) -> HTMLResponse:
+    """Return a page, or the fragment of one."""
+    common = {
+        "csrf": request.scope.get("csrf", ""),
+        "path": request.url.path,
+        "waiting_count": request.app.state.site.waiting_count(),
+    }
+    return HTMLResponse(render(template, **common, **values))
+
+
+def error_page(status: int, detail: str) -> HTMLResponse:
+    """Return the page of an error: what happened, and what to do."""
+    title = HTTPStatus(status).phrase
+    return HTMLResponse(render("error.html", title=title, detail=detail), status)
+
+
+def login_page(problem: str = "") -> HTMLResponse:
+    """Return the page that asks for the token."""
+    headers = {"WWW-Authenticate": "Bearer"}
+    return HTMLResponse(render("login.html", problem=problem), 401, headers)
+
+
+def wants_page(scope: Scope) -> bool:
+    """Return whether a request asks for a page, and not for a document of the REST API."""
+    if scope["path"].startswith(("/api/", "/openapi.json")):
+        return False
+    return "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def colour(status: str) -> str:
+    """Return the class that shows a status."""
+    for name, statuses in _COLOURS.items():
+        if status in statuses:
+            return name
+    return "neutral"
+
+
+def sign(status: str) -> str:
+    """Return the sign that stands before a status, since a colour alone says nothing to many."""
+    return _SIGNS[colour(status)]
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the two units that matter, e.g. `3 min 5 s`."""
+    total = round(seconds)
+    if total < 1:
+        return f"{seconds:.1f} s"
+    if total < 60:
+        return f"{total} s"
+    minutes, remainder = divmod(total, 60)
+    if minutes < 60:
+        return f"{minutes} min {remainder} s" if remainder else f"{minutes} min"
+    hours, remainder = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {remainder} min" if remainder else f"{hours} h"
+    days, remainder = divmod(hours, 24)
+    return f"{days} d {remainder} h" if remainder else f"{days} d"
+
+
+def moment(time: str) -> str:
+    """Return a time for people, with its date and zone."""
+    if not time:
+        return "–"
+    return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def usd(amount: float) -> str:
+    """Return an amount in US dollars, with cents as far as they tell something."""
+    return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.4f}"

@@ -1,0 +1,185 @@
+"""What the pages show: the runs of a workspace, with costs, and the time that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+from transom.llm.prices import Prices
+from transom.runs.history import RUNNING, RunHistory
+from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunSummary
+from transom.store import SummaryFilter
+
+PAGE_ROWS = 50
+_WAITING = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
+_EARLIER = 20
+"""Earlier runs of a kind by which the time that is left is estimated."""
+_MOST_RUNNING = 200
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the calls of a run cost.
+
+    Attributes:
+        usd: of the calls whose price is known.
+        unpriced: who answered calls whose price is not known.
+    """
+
+    usd: float
+    unpriced: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How long runs of a kind took, by which the rest of one is estimated.
+
+    Attributes:
+        seconds, steps: the median of the earlier runs.
+        runs: their number.
+    """
+
+    seconds: float
+    steps: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class RunRowView:
+    """A run in a list of a page."""
+
+    run: RunSummary
+    cost: Cost
+    seconds: float
+    forecast: Forecast | None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left if it takes as long as the earlier ones; None if nobody knows."""
+        if self.forecast is None or self.seconds > self.forecast.seconds:
+            return None
+        return self.forecast.seconds - self.seconds
+
+    def to_json(self) -> dict[str, Any]:
+        run = self.run
+        return {
+            "run_id": run.id,
+            "kind": run.kind,
+            "name": run.name,
+            "status": run.status,
+            "judgement": run.judgement or None,
+            "reason": run.reason or run.waits_for or None,
+            "started_at": run.started_at,
+            "last_at": run.last_at,
+            "seconds": round(self.seconds, 3),
+            "seconds_left": None if self.left is None else round(self.left, 1),
+            "stage": run.stage,
+            "steps": run.steps,
+            "calls": run.calls,
+            "cost_usd": round(self.cost.usd, 6),
+            "unpriced": [*self.cost.unpriced],
+        }
+
+
+@dataclass(frozen=True)
+class Now:
+    """What happens now, in the order in which it matters to who looks."""
+
+    waiting: Sequence[RunRowView]
+    waiting_count: int
+    running: Sequence[RunRowView]
+    stopped: Sequence[RunRowView]
+    finished: Sequence[RunRowView]
+    total: int
+
+    def to_json(self) -> dict[str, Any]:
+        rows = {name: getattr(self, name) for name in ("waiting", "running", "stopped", "finished")}
+        document: dict[str, Any] = {"schema": "transom.now/1", "runs": self.total}
+        return document | {name: [row.to_json() for row in listed] for name, listed in rows.items()}
+
+
+class Site:
+    """The workspace as the pages show it.
+
+    Attributes:
+        runs: the runs.
+        prices: the prices of models.
+    """
+
+    def __init__(self, runs: RunHistory, prices: Prices) -> None:
+        self.runs = runs
+        self.prices = prices
+
+    def waiting_count(self) -> int:
+        """Return how many runs wait for a person or a model."""
+        return sum(group.count for group in self.runs.store.count_summaries() if group.waits)
+
+    def now(self, finished: int = 20) -> Now:
+        """Return what waits, runs, was cut off, and ended last."""
+        counts = self.runs.store.count_summaries()
+        ended = {group.status for group in counts if group.status != RUNNING and not group.waits}
+        open_runs = self.runs.page(SummaryFilter(statuses=(RUNNING,)), limit=_MOST_RUNNING)
+        forecasts: dict[str, Forecast | None] = {}
+        return Now(
+            waiting=self.rows(self.runs.page(_WAITING, limit=10)),
+            waiting_count=sum(group.count for group in counts if group.waits),
+            running=self.rows([run for run in open_runs if run.status == RUNNING], forecasts),
+            stopped=self.rows([run for run in open_runs if run.status == "interrupted"][:10]),
+            finished=self.rows(
+                self.runs.page(
+                    SummaryFilter(statuses=tuple(sorted(ended)), waits=("",)),
+                    limit=finished,
+                    by_start=False,
+                )
+                if ended
+                else []
+            ),
+            total=sum(group.count for group in counts),
+        )
+
+    def rows(
+        self, runs: Sequence[RunSummary], forecasts: dict[str, Forecast | None] | None = None
+    ) -> list[RunRowView]:
+        """Return runs as a page lists them; with `forecasts`, which are added to, also with the
+        time that is left.
+        """
+        rows: list[RunRowView] = []
+        for run in runs:
+            forecast = None
+            if forecasts is not None:
+                if run.kind not in forecasts:
+                    forecasts[run.kind] = self._forecast(run.kind)
+                forecast = forecasts[run.kind]
+            rows.append(RunRowView(run, self._cost(run), _seconds_of(run), forecast))
+        return rows
+
+    def _cost(self, run: RunSummary) -> Cost:
+        total = 0.0
+        unpriced: list[str] = []
+        for name, usage in run.usage.items():
+            dollars = self.prices.of(usage, name)
+            if dollars is None:
+                unpriced.append(name)
+            else:
+                total += dollars
+        return Cost(total, tuple(unpriced))
+
+    def _forecast(self, kind: str) -> Forecast | None:
+        """Return how long the newest runs of a kind took that came to their end."""
+        earlier = self.runs.page(SummaryFilter(kinds=(kind,), waits=("",)), limit=_EARLIER)
+        ended = [run for run in earlier if run.is_closed]
+        if not ended:
+            return None
+        seconds = median(run.seconds for run in ended)
+        return Forecast(seconds, round(median(run.steps for run in ended)), len(ended))
+
+
+def _seconds_of(run: RunSummary) -> float:
+    """Return how long processes worked on a run, up to now if one still does."""
+    if run.status != RUNNING or not run.last_at:
+        return run.seconds
+    since = datetime.now(UTC) - datetime.fromisoformat(run.last_at)
+    return run.seconds + max(0.0, since.total_seconds())

@@ -1,0 +1,124 @@
+"""Summaries of streams: one row a stream, kept in the transaction of each append, so that a list of
+many streams reads none of their records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from transom.store.codec import checksum, decode, encode
+from transom.store.protocol import (
+    OUTDATED,
+    Connection,
+    Record,
+    StreamSummary,
+    Summarise,
+    SummaryFilter,
+)
+
+_COLUMNS = "stream, kind, status, waits, last_at, data, crc"
+_READ = f"SELECT {_COLUMNS} FROM summaries WHERE stream = ?"
+# Most records change neither kind, status nor waits: their index is then left alone.
+_REPLACE_DATA = "UPDATE summaries SET last_at = ?, data = ?, crc = ? WHERE stream = ?"
+_PUT = f"""
+    INSERT INTO summaries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (stream) DO UPDATE SET kind = excluded.kind, status = excluded.status,
+        waits = excluded.waits, last_at = excluded.last_at, data = excluded.data,
+        crc = excluded.crc
+"""
+COUNT = "SELECT kind, status, waits, count(*) FROM summaries GROUP BY kind, status, waits"
+FORGET = "DELETE FROM summaries WHERE stream = ?"
+
+
+def list_of(
+    only: SummaryFilter, limit: int | None, offset: int, *, by_stream: bool = True
+) -> tuple[str, list[str | int]]:
+    """Return the SELECT of summaries and its values, the last stream first, or the last changed."""
+    condition, texts = _condition(only)
+    order = "stream DESC" if by_stream else "last_at DESC, stream DESC"
+    values: list[str | int] = [*texts]
+    sql = f"SELECT {_COLUMNS} FROM summaries WHERE {condition} ORDER BY {order}"
+    if limit is not None:
+        sql += " LIMIT ? OFFSET ?"
+        values += [limit, offset]
+    return sql, values
+
+
+def _condition(only: SummaryFilter) -> tuple[str, list[str]]:
+    """Return the condition of a SELECT, and its values."""
+    conditions = ["stream <> ''"]
+    values: list[str] = []
+    columns = (
+        ("kind", only.kinds),
+        ("status", only.statuses),
+        ("waits", only.waits),
+        ("stream", only.streams),
+    )
+    for column, accepted in columns:
+        if accepted:
+            conditions.append(f"{column} IN ({', '.join('?' * len(accepted))})")
+            values += accepted
+    return " AND ".join(conditions), values
+
+
+def summary_of(row: Sequence[Any]) -> StreamSummary:
+    """Return the summary in a row; ValueError if it is damaged."""
+    stream, kind, status, waits, last_at, data, crc = row
+    value = decode(data, crc, stream, _filed(kind, status, waits), last_at)
+    return StreamSummary(stream, kind, status, waits, last_at, value)
+
+
+def keep_summary(connection: Connection, record: Record, summarise: Summarise | None) -> None:
+    """Write the summary of a stream after a record, in the transaction that appends the record.
+
+    Without `summarise` the summary is marked as outdated: whoever lists it makes it again.
+    """
+    if summarise is None:
+        write_summary(connection, _outdated(record))
+        return
+    row = connection.execute(_READ, (record.stream,)).fetchone()
+    before = summary_of(row) if row else None
+    if before is not None and before.kind == OUTDATED:
+        return
+    after = summarise(before, record)
+    if before is None or _place(before) != _place(after):
+        write_summary(connection, after)
+        return
+    text, crc = _encoded(after)
+    connection.execute(_REPLACE_DATA, (after.last_at, text, crc, record.stream))
+
+
+def write_summary(connection: Connection, summary: StreamSummary) -> None:
+    """Write a summary, replacing an existing one."""
+    text, crc = _encoded(summary)
+    values = (*_place(summary), summary.last_at, text, crc)
+    connection.execute(_PUT, (summary.stream, *values))
+
+
+def summarise_records(records: Sequence[Record], summarise: Summarise) -> StreamSummary | None:
+    """Return the summary of a stream from all its records; None if there are none."""
+    summary = None
+    for record in records:
+        summary = summarise(summary, record)
+    return summary
+
+
+def _outdated(record: Record) -> StreamSummary:
+    return StreamSummary(record.stream, OUTDATED, "", "", record.at, {})
+
+
+def _place(summary: StreamSummary) -> tuple[str, str, str]:
+    """Return the columns by which summaries are found."""
+    return summary.kind, summary.status, summary.waits
+
+
+def _encoded(summary: StreamSummary) -> tuple[str, int]:
+    """Return the data of a summary as text, and the checksum of the row."""
+    text = encode(summary.data, summary.stream)
+    place = _filed(*_place(summary))
+    return text, checksum(summary.stream, place, text, summary.last_at)
+
+
+def _filed(*names: str) -> str:
+    return "\0".join(names)

@@ -1,0 +1,122 @@
+"""Acceptance criteria and their tests. The list of Dev is a claim; what each named test did in the
+runs of the orchestrator decides whether it covers a criterion.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from transom.stories.proof import Proof
+from transom.stories.story import Record, Story
+from transom.stories.testrun import TestRun
+
+MOST_CRITERIA = 2
+"""Criteria that one test may stand for."""
+
+
+class Covering(Record):
+    """A criterion and its tests.
+
+    Attributes:
+        tests: test -> the changed lines that it runs, "" if the run did not name them.
+        refused: why each other test that was named covers nothing.
+        accepted_by: the person who accepts the criterion without a test, or "".
+    """
+
+    number: int
+    text: str
+    tests: dict[str, str] = Field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    accepted_by: str = ""
+
+    @property
+    def is_covered(self) -> bool:
+        return bool(self.tests or self.accepted_by)
+
+    @property
+    def lines(self) -> list[str]:
+        """What covers it, for people: a line for each test."""
+        if self.accepted_by and not self.tests:
+            return [f"AC {self.number}: accepted without a test by {self.accepted_by}"]
+        rows = []
+        for test, reached in self.tests.items():
+            rows.append(f"AC {self.number}: {test}" + (f" runs {reached}" if reached else ""))
+        return rows
+
+    @property
+    def lack(self) -> str:
+        """What is missing, in one sentence."""
+        why = "; ".join(self.refused[:3]) or "no test that ran is named for it"
+        return f"no test covers AC {self.number} ({self.text[:80]}): {why}"
+
+
+def claimed_tests(
+    claims: Mapping[int, tuple[str, ...]], story: Story, green: TestRun
+) -> tuple[dict[int, tuple[str, ...]], list[str]]:
+    """Return criterion -> tests of the report that are claimed to cover it, and the claims that
+    are wrong.
+    """
+    ran = sorted(green.ids("passed", "failed", "error"))
+    claimed: dict[int, tuple[str, ...]] = {}
+    problems: list[str] = []
+    for number, names in claims.items():
+        if not 1 <= number <= len(story.criteria):
+            problems.append(f"unknown criterion {number}; known: 1 to {len(story.criteria)}")
+            continue
+        for name in names:
+            if hits := [case for case in ran if is_same_test(case, name)]:
+                claimed[number] = (*claimed.get(number, ()), *hits)
+            else:
+                problems.append(f"{name} is claimed to cover criterion {number}, but did not run")
+    return claimed, problems
+
+
+def is_same_test(case: str, name: str) -> bool:
+    """Whether a name means a case: `test_x`, `T.test_x`, `tests/test_a.py::T::test_x` mean
+    `tests.test_a.T.test_x`; a test with spaces is named by its last part or as a whole.
+    """
+    plain = name.replace(".py", "").replace("::", ".").replace("/", ".").strip(". ")
+    case = case.replace("::", ".")
+    whole = name.strip()
+    if case in (plain, whole) or case.endswith((f".{plain}", f".{whole}")):
+        return True
+    return case.partition("[")[0].endswith(f".{plain}")
+
+
+def cover(
+    story: Story, claimed: Mapping[int, tuple[str, ...]], green: TestRun, proof: Proof
+) -> tuple[Covering, ...]:
+    """Return each criterion with the tests that cover it."""
+    uses: Counter[str] = Counter(test for tests in claimed.values() for test in {*tests})
+    rows = []
+    for number, text in enumerate(story.criteria, 1):
+        tests: dict[str, str] = {}
+        refused = []
+        for test in dict.fromkeys(claimed.get(number, ())):
+            why = _why_not(test, uses[test], green, proof)
+            if why:
+                refused.append(f"{test} {why}")
+            else:
+                tests[test] = proof.reached.get(test, "")
+        rows.append(Covering(number=number, text=text, tests=tests, refused=tuple(refused)))
+    return tuple(rows)
+
+
+def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
+    """Return why a test covers no criterion, or ""."""
+    if green.cases.get(test) != "passed":
+        return "did not pass"
+    if uses > MOST_CRITERIA:
+        return f"is named for {uses} criteria"
+    if not proof.has_code:
+        return "runs no changed code, since the story changes none"
+    if test in proof.needless:
+        return "passes without the story's work"
+    if test in proof.unmoved:
+        return "runs no changed line"
+    if test in proof.unchecked:
+        return "passes although the changed functions return nothing, so it checks nothing"
+    return ""

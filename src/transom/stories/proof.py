@@ -1,0 +1,248 @@
+"""Proof of a green test run: whether its report can be believed, and which tests really run and
+check the story's changed code.
+
+    second run, with canaries      the results are the same, and the canaries end as they must
+    made to fail                   the story's tests end in a failure, and are reported so
+    bodies that raise              the story's tests fail, and say which changed lines they ran
+    bodies that return nothing     a test that still passes checks nothing of them
+    code of before                 a test that passed before the story fails without its work
+
+Nothing that the tested process writes decides alone: each run changes something that the process
+cannot know, and asks whether the report changes with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from transom.formats.source_functions import BodyKind, changed_functions, with_bodies
+from transom.stories.canaries import (
+    CanaryWords,
+    add_canaries,
+    check_canaries,
+    made_to_fail,
+    without_canaries,
+)
+from transom.stories.story import Record
+from transom.stories.testrun import TestRun
+
+RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
+"""Runs the tests on the story's commit with some files changed: path -> text, None for no file. The
+first argument names the run.
+"""
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class StoryFiles:
+    """The files that a story changed, as texts.
+
+    Attributes:
+        code: path -> (text before, text after) of files that are no tests; None for no file.
+        tests: path -> text of the changed test files.
+        other_tests: a test file of the project, for canaries where the story has none.
+    """
+
+    code: Mapping[str, tuple[str | None, str | None]]
+    tests: Mapping[str, str]
+    other_tests: Mapping[str, str]
+
+    @property
+    def before(self) -> dict[str, str | None]:
+        """The code as it was before the story."""
+        return {path: texts[0] for path, texts in self.code.items()}
+
+
+class Proof(Record):
+    """What the runs after a green run showed.
+
+    Attributes:
+        problems: why the results cannot be believed.
+        doubts: what could not be tried, for a person to judge.
+        reached: test -> the first changed lines that it ran, `PATH:LINES NAME`.
+        unmoved: tests that pass whatever the changed code does.
+        unchecked: tests that run changed code and pass although it returns nothing.
+        needless: tests that pass without the story's work.
+        has_code: whether the story changes code that tests can run.
+    """
+
+    problems: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    reached: dict[str, str] = Field(default_factory=dict)
+    unmoved: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    needless: tuple[str, ...] = ()
+    has_code: bool = False
+
+
+async def prove(
+    files: StoryFiles,
+    claimed: frozenset[str],
+    before: TestRun,
+    green: TestRun,
+    words: CanaryWords,
+    run: RunWith,
+) -> Proof:
+    """Try whether a green run proves anything.
+
+    Args:
+        claimed: the tests of the report that are claimed to cover a criterion, and old tests of
+            the story's test files whose checks changed.
+        before, green: the runs on the baseline and on the story's work.
+    """
+    problems, doubts = await _believable(files, green, words, run)
+    if problems:
+        return Proof(problems=tuple(problems), doubts=tuple(doubts))
+    if forged := await _forged(files, words, run):
+        return Proof(problems=(forged,), doubts=tuple(doubts))
+    passing = claimed & green.ids("passed")
+    shown = await _moved(files, passing, words, run)
+    needless = frozenset[str]()
+    old = passing & before.ids("passed")
+    # Where no function can be replaced, the whole change is taken back.
+    if files.code and (old or shown is None):
+        without = await run("code-of-before", files.before)
+        needless = without.ids("passed") & (passing if shown is None else old)
+    shown = shown or Proof()
+    return shown.model_copy(
+        update={
+            "doubts": tuple(doubts),
+            "needless": tuple(sorted(needless)),
+            "has_code": bool(files.code),
+        }
+    )
+
+
+async def check_command_fails(tests: Mapping[str, str], words: CanaryWords, run: RunWith) -> str:
+    """Return why the test command cannot show a failing test, or "".
+
+    A canary that is not run shows nothing: the command may leave out the file that it is in.
+    """
+    canaries = add_canaries(tests, words)
+    if not canaries.files:
+        return ""
+    result = await run("canaries", canaries.files)
+    if result.problem:
+        return ""
+    if not any(canaries.owns(case) for case in result.cases):
+        return ""
+    problems = check_canaries(canaries, result)
+    return problems[0] if problems else ""
+
+
+async def _believable(
+    files: StoryFiles, green: TestRun, words: CanaryWords, run: RunWith
+) -> tuple[list[str], list[str]]:
+    """Run the tests once more, with canaries; returns problems, and what could not be tried."""
+    canaries = add_canaries(files.tests or files.other_tests, words)
+    second = await run("canaries", canaries.files)
+    problems = check_canaries(canaries, second) if canaries.files else []
+    doubts = []
+    if not canaries.files:
+        doubts.append("no canary can be added to the tests, so their report is not cross-checked")
+    if problems:
+        return problems, doubts
+    if second.problem:
+        return [f"in a second run, {second.problem}"], doubts
+    again = without_canaries(canaries, second).ids("passed")
+    if unsteady := sorted(green.ids("passed") - again):
+        names = ", ".join(unsteady[:_NAMED])
+        problems.append(f"{names} passed, and did not pass in a second run")
+    return problems, doubts
+
+
+async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
+    """Let each test of the story's test files fail at its end; returns the problem, or ""."""
+    secret = words.next()
+    texts: dict[str, str | None] = {}
+    names = set[str]()
+    for path, text in files.tests.items():
+        changed = made_to_fail(path, text, secret)
+        if changed is not None and changed[1]:
+            texts[path] = changed[0]
+            names |= {*changed[1]}
+    if not texts:
+        return ""
+    result = await run("made-to-fail", texts)
+    if result.problem:
+        return ""  # no report says nothing wrong
+    failing = [case for case in result.cases if _function_of(case) in names]
+    passed = sorted(case for case in failing if result.cases[case] == "passed")
+    # A test of the same name in another file may pass; one that is the story's own may not.
+    modules = {path.removesuffix(".py").replace("/", ".") for path in texts}
+    stems = {module.rpartition(".")[2] for module in modules}
+    own = [case for case in passed if stems & set(re.split(r"[.:/]", case))]
+    if own:
+        return f"{own[0]} is reported as passed, although its last line was made to fail"
+    if result.code == 0 and result.bad:
+        return "the exit code is 0, although tests were made to fail"
+    return ""
+
+
+async def _moved(
+    files: StoryFiles, passing: frozenset[str], words: CanaryWords, run: RunWith
+) -> Proof | None:
+    """Replace the bodies of the changed functions; returns which tests notice, or None if there
+    is nothing to replace.
+    """
+    mark = words.next()
+    raising = _broken(files, "raise", mark)
+    if not raising:
+        return None
+    first = await run("bodies-raise", raising)
+    reached = _reached(first, mark)
+    if first.problem:
+        problem = f"when the changed functions raise, {first.problem}"
+        return Proof(doubts=(problem,), unmoved=tuple(sorted(passing)))
+    unmoved = first.ids("passed") & passing
+    # A test that is absent was not collected; only an error that names the bodies explains it.
+    if not reached:
+        unmoved |= passing - set(first.cases)
+    empty = _broken(files, "empty", mark)
+    unchecked = frozenset[str]()
+    if empty:
+        second = await run("bodies-empty", empty)
+        passed = second.ids("passed") & passing
+        # A test may take any error for the one that it expects; it notices a missing one.
+        unmoved &= passed | (passing - set(second.cases))
+        of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
+        unchecked = (passed - unmoved) & of_replaced
+    return Proof(
+        reached={case: lines for case, lines in reached.items() if case in passing},
+        unmoved=tuple(sorted(unmoved)),
+        unchecked=tuple(sorted(unchecked)),
+    )
+
+
+def _broken(files: StoryFiles, kind: BodyKind, mark: str) -> dict[str, str | None]:
+    """Return path -> text of the changed code with new bodies for its changed functions."""
+    texts: dict[str, str | None] = {}
+    for path, (old, new) in files.code.items():
+        functions = changed_functions(path, old, new) if new is not None else ()
+        if functions and new is not None:
+            text = with_bodies(path, new, functions, kind, mark)
+            if text is not None:
+                texts[path] = text
+    return texts
+
+
+def _reached(run: TestRun, mark: str) -> dict[str, str]:
+    """Return test -> the changed lines that its failure names."""
+    found = {}
+    for case, message in run.messages.items():
+        if match := re.search(rf"{mark} (\S+:[\d-]+ [\w.$#<>]+)", message):
+            found[case] = match[1]
+    return found
+
+
+def _path_of(lines: str) -> str:
+    return lines.rpartition(":")[0]
+
+
+def _function_of(case: str) -> str:
+    return re.split(r"[.:]", case.partition("[")[0])[-1]

@@ -1,0 +1,83 @@
+"""A person at the pages: in Chromium, with and without scripts, on a desk and on a phone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import clean_environment
+from tests.investigator.helpers import MIXED, copy_of
+from tests.server.browsing import chromium, served
+
+pytestmark = [pytest.mark.fence, pytest.mark.slow]
+
+QUESTION = "Is Group Reservations ready for its next stage?"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A workspace with an investigation that waits for a person's judgement."""
+    copy_of(MIXED, tmp_path / "data")
+    command = [sys.executable, "-m", "transom", "investigate", QUESTION, "--data", "data", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, env=clean_environment(), check=False)
+    assert done.returncode == 3
+    return tmp_path
+
+
+def is_too_wide(page: object) -> bool:
+    root = "document.documentElement"
+    return bool(page.evaluate(f"{root}.scrollWidth > {root}.clientWidth"))  # type: ignore[attr-defined]
+
+
+def test_a_person_answers_a_question_and_the_run_goes_on(folder: Path) -> None:
+    with served(folder) as server, chromium(server) as watched, watched.window() as page:
+        other = page.context.new_page()
+        other.goto(f"{server.url}/")
+        other.get_by_text("paused").wait_for()
+        other.get_by_role("link", name="Runs", exact=True).focus()
+
+        page.get_by_role("link", name="Waiting").click()
+        page.get_by_role("heading", name="Is Group Reservations ready").wait_for()
+        assert page.get_by_text("User acceptance testing passed").count()
+        page.get_by_label("READY", exact=True).check()
+        page.get_by_label("Your name").fill("Ann Lee")
+        page.get_by_label("Reason").fill("the pilot went well")
+        page.get_by_role("button", name="Answer").click()
+        page.get_by_text("continues").wait_for()
+        assert page.url == f"{server.url}/waiting"
+
+        # The other tab follows by itself, and nothing moves the focus.
+        other.get_by_text("judged by Ann Lee (rules: NEEDS JUDGEMENT)").wait_for(timeout=60_000)
+        assert other.evaluate("document.activeElement.textContent") == "Runs"
+        page.get_by_role("link", name="See the run").click()
+        page.get_by_text("READY", exact=False).first.wait_for()
+
+        assert watched.trouble == []
+        # Ctrl-C with an open stream; that the server has gone is all that a page may say then.
+        began = time.monotonic()
+        server.interrupt()
+        server.process.wait(10)
+        assert time.monotonic() - began < 2
+
+
+def test_every_page_fits_a_phone_and_reads_without_scripts(folder: Path) -> None:
+    with served(folder) as server, chromium(server) as watched:
+        with watched.window(viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
+            run = page.get_by_role("link", name="is-group-reservations").first.get_attribute("href")
+            for path in ("/", "/waiting", "/runs", f"/runs/{run.rpartition('run-')[2]}"):
+                page.goto(f"{server.url}{path}")
+                assert not is_too_wide(page), path
+        with watched.window(java_script_enabled=False) as page:
+            page.get_by_role("link", name="Waiting").click()
+            page.get_by_label("NOT READY").check()
+            page.get_by_label("Your name").fill("Ann Lee")
+            page.get_by_role("button", name="Answer").click()
+            page.get_by_text("Answered NOT_READY").wait_for()
+            page.get_by_role("link", name="Runs", exact=True).click()
+            page.get_by_role("link", name="is-group-reservations").click()
+            page.get_by_role("heading", name="Stages").wait_for()
+        assert watched.trouble == []

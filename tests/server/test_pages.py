@@ -1,0 +1,228 @@
+"""The pages over HTTP: what they show, who may see them, and what they refuse."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.server.conftest import TOKEN, URL
+from transom.errors import Paused
+from transom.learning import Playbook
+from transom.llm import Chain, ScriptedProvider
+from transom.runs import Run
+from transom.runs.history import RunHistory
+from transom.server import build_app
+from transom.server.rendering import STATIC_FOLDER
+
+HTML = {"Accept": "text/html"}
+NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def browser(book: Playbook, history: RunHistory) -> Iterator[TestClient]:
+    """A browser that opened the printed address."""
+    app = build_app(book, history, TOKEN)
+    with TestClient(app, base_url=URL, headers=HTML) as client:
+        answer = client.get(f"/?token={TOKEN}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+        yield client
+
+
+def ask(history: RunHistory, name: str, prompt: str, *options: str) -> str:
+    """Leave a run that asks a person; return its id."""
+
+    async def begin() -> str:
+        chain = Chain((ScriptedProvider({}),))
+        where = {"workspace": history.workspace, "store": history.store, "chain": chain}
+        run = await Run.open("test", {"name": name}, name=name, **where)  # type: ignore[arg-type]
+        async with run:
+            with pytest.raises(Paused):
+                await run.ask("which", prompt, options=options, needs_name=True)
+        return run.id
+
+    return asyncio.run(begin())
+
+
+def finish(history: RunHistory, name: str, status: str, **more: Any) -> str:
+    async def begin() -> str:
+        chain = Chain((ScriptedProvider({}),))
+        where = {"workspace": history.workspace, "store": history.store, "chain": chain}
+        async with await Run.open("test", {"name": name}, name=name, **where) as run:  # type: ignore[arg-type]
+            await run.finish(status, **more)
+        return run.id
+
+    return asyncio.run(begin())
+
+
+def csrf_of(page: str) -> str:
+    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', page)
+    assert found
+    return found[1]
+
+
+# -- who may see a page ----------------------------------------------------------------------------
+
+
+def test_a_browser_without_the_token_is_asked_for_it(browser: TestClient) -> None:
+    browser.cookies.clear()
+    for path in ("/", "/waiting", "/runs", "/runs/x", "/nowhere"):
+        answer = browser.get(path)
+        assert (answer.status_code, "Sign in" in answer.text) == (401, True)
+    wrong = browser.post("/login", data={"token": "wrong"})
+    assert (wrong.status_code, "not the token" in wrong.text) == (401, True)
+    assert browser.get("/?token=wrong").status_code == 401
+    right = browser.post("/login", data={"token": TOKEN})
+    assert (right.status_code, str(right.url)) == (200, f"{URL}/")
+
+
+def test_the_cookie_is_no_token_and_hidden_from_scripts(browser: TestClient) -> None:
+    answer = browser.get(f"/?token={TOKEN}", follow_redirects=False)
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and TOKEN not in cookie
+    assert TOKEN not in browser.get("/").text
+    (name,) = [name for name in browser.cookies if name.startswith("transom-")]
+    for value in ("", "x", "x.y", browser.cookies[name][:-1]):
+        refused = browser.get("/", headers={"Cookie": f"{name}={value}"})
+        assert refused.status_code in (200, 401)
+    browser.cookies.clear()
+    for value in ("", "x", "x.y", "é.é"):
+        sent = f"{name}={value}".encode()
+        assert browser.get("/", headers=[(b"Cookie", sent)]).status_code == 401
+
+
+def test_every_answer_has_the_policy(browser: TestClient) -> None:
+    for path in ("/", "/waiting", "/runs", "/nowhere", "/static/page.css", "/api/now"):
+        headers = browser.get(path).headers
+        policy = headers["Content-Security-Policy"]
+        assert "unsafe" not in policy and "default-src 'none'" in policy, path
+        assert "frame-ancestors 'none'" in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "same-origin"
+    assert browser.get("/").headers["Cache-Control"] == "no-store"
+
+
+def test_a_form_counts_only_if_a_page_of_this_server_sent_it(
+    browser: TestClient, history: RunHistory
+) -> None:
+    run = ask(history, "a", "Is it ready?", "READY", "NOT_READY")
+    page = browser.get("/waiting").text
+    good = {"csrf": csrf_of(page), "answer": "READY", "by": "Ann Lee"}
+    for bad in ({}, {"csrf": ""}, {"csrf": "0" * 64}):
+        refused = browser.post(f"/waiting/{run}", data={**good, "csrf": "", **bad})
+        assert refused.status_code == 403
+    for origin in ("https://evil.example", "null"):
+        sent = browser.post(f"/waiting/{run}", data=good, headers={"Origin": origin})
+        assert sent.status_code == 403
+    assert history.run(run).state.waiting
+    assert browser.get(f"/waiting/{run}").status_code == 405
+
+
+def test_no_page_loads_from_elsewhere_or_styles_in_line(
+    browser: TestClient, history: RunHistory
+) -> None:
+    run = ask(history, "a", "Is it ready?", "READY", "NOT_READY")
+    for path in ("/", "/waiting", "/runs", f"/runs/{run}", "/nowhere"):
+        text = browser.get(path).text
+        assert not re.search(r"""(?:src|href|action)=["']?(?:https?:)?//""", text), path
+        assert " style=" not in text and "<style" not in text and " onclick" not in text
+
+
+def test_the_vendored_files_are_as_they_were_published() -> None:
+    (folder,) = (STATIC_FOLDER / "vendor").iterdir()
+    manifest = tomllib.loads((folder / "VENDORED.toml").read_text())
+    assert folder.name == f"htmx-{manifest['version']}"
+    assert (folder / "LICENSE").is_file()
+    sums = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.js")
+    }
+    assert sums == manifest["sha256"]
+
+
+# -- what pages show -------------------------------------------------------------------------------
+
+
+def test_texts_of_runs_are_never_markup(browser: TestClient, history: RunHistory) -> None:
+    run = ask(history, "a-run", NASTY, NASTY, "no")
+    finish(history, "b", "PASS", waits=NASTY, judgement={"by": NASTY, "rules": NASTY})
+    for path in ("/", "/waiting", "/runs", f"/runs/{run}", f"/waiting?answered={NASTY}"):
+        text = browser.get(path).text
+        assert "<script>alert" not in text and "<img src=x" not in text, path
+    assert "&lt;script&gt;" in browser.get("/waiting").text
+
+
+def test_an_answer_is_recorded_with_its_name_which_is_kept(
+    browser: TestClient, history: RunHistory
+) -> None:
+    run = ask(history, "a", "Is it ready?", "READY", "NOT_READY")
+    page = browser.get("/waiting").text
+    assert "Is it ready?" in page and '<span class="count">1</span>' in page
+    form = {"csrf": csrf_of(page), "answer": "READY", "by": "Ann Lee", "reason": "seen"}
+    answer = browser.post(f"/waiting/{run}", data=form)
+    assert str(answer.url).startswith(f"{URL}/waiting?answered=Answered")
+    assert "Answered READY. Run a does not go on by itself" in answer.text
+    assert "No question is open" in answer.text
+    (decided,) = [one.data for one in history.run(run).records if one.kind == "decided"]
+    assert (decided["answer"], decided["by"], decided["reason"]) == ("READY", "Ann Lee", "seen")  # type: ignore[index,call-overload]
+    ask(history, "b", "And this?", "yes", "no")
+    assert 'value="Ann Lee"' in browser.get("/waiting").text
+
+
+def test_an_answer_that_does_not_fit_says_so(browser: TestClient, history: RunHistory) -> None:
+    run = ask(history, "a", "Is it ready?", "READY", "NOT_READY")
+    form = {"csrf": csrf_of(browser.get("/waiting").text), "answer": "perhaps", "by": "Ann Lee"}
+    answer = browser.post(f"/waiting/{run}", data=form)
+    assert answer.status_code == 422 and "is no answer" in answer.text
+    answer = browser.post(f"/waiting/{run}", data={**form, "answer": "READY", "by": ""})
+    assert answer.status_code == 422 and "no name" in answer.text
+    fragment = browser.post(f"/waiting/{run}", data=form, headers={"HX-Request": "true"})
+    assert fragment.status_code == 200 and fragment.text.lstrip().startswith("<article")
+    assert "Not answered" in fragment.text
+    assert browser.post("/waiting/none", data=form).status_code == 422
+    assert history.run(run).state.waiting
+
+
+def test_a_judgement_is_the_state_and_the_rules_stand_beside(
+    browser: TestClient, history: RunHistory
+) -> None:
+    judgement = {"by": "Ann Lee", "rules": "NEEDS_JUDGEMENT"}
+    run = finish(history, "a", "READY", judgement=judgement)
+    for path in ("/", "/runs", f"/runs/{run}"):
+        text = browser.get(path).text
+        assert "READY</span>" in text
+        assert "judged by Ann Lee (rules: NEEDS JUDGEMENT)" in text
+
+
+def test_runs_are_filtered_by_links_and_shown_page_by_page(
+    browser: TestClient, history: RunHistory
+) -> None:
+    for number in range(60):
+        finish(history, f"run-{number:02}", "PASS" if number % 3 else "FAIL")
+    first = browser.get("/runs").text
+    assert first.count("<tr>") == 51 and "1 to 50 of 60" in first
+    assert 'href="/runs?status=FAIL"' in first
+    second = browser.get("/runs?offset=50").text
+    assert second.count("<tr>") == 11 and "51 to 60 of 60" in second
+    failed = browser.get("/runs?status=FAIL").text
+    assert failed.count("<tr>") == 21 and "PASS</span>" not in failed
+    document = browser.get("/api/runs?status=FAIL&limit=5").json()
+    assert [run["status"] for run in document["runs"]] == ["FAIL"] * 5
+    assert browser.get("/runs?offset=x").status_code == 422
+
+
+def test_the_page_of_a_run_that_there_is_not_says_so(browser: TestClient) -> None:
+    answer = browser.get("/runs/nothing")
+    assert answer.status_code == 422 and "no run" in answer.text
+    assert browser.get("/api/runs/nothing").headers["Content-Type"] == "application/problem+json"
+
+
+def test_empty_pages_say_what_will_be_there(browser: TestClient) -> None:
+    assert "Nothing is running. Start a check" in browser.get("/").text
+    assert "No question is open" in browser.get("/waiting").text
+    assert "No run is here" in browser.get("/runs").text
