@@ -118,7 +118,7 @@ class RunHost:
         self._appends += 1
         try:
             position = await self.store.append(
-                self._stream, kind, data, sync=sync, summarise=self._summariser
+                self._stream, kind, data, sync=sync, summarise=self._summariser.for_kind(kind)
             )
             self._apply(position, kind, data)
             if self._pending:
@@ -186,7 +186,8 @@ class RunHost:
                 record.position = self._hand_over(record.kind, record.data)
 
     def _hand_over(self, kind: str, data: dict[str, Any]) -> Future[int]:
-        return self.store.append_soon(self._stream, kind, data, summarise=self._summariser)
+        summarise = self._summariser.for_kind(kind)
+        return self.store.append_soon(self._stream, kind, data, summarise=summarise)
 
     async def _wait_for_pending(self) -> None:
         while self._pending:

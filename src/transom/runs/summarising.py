@@ -9,7 +9,7 @@ from typing import Any
 
 from transom.llm import Usage
 from transom.runs.questions import slot
-from transom.store import Record, StreamSummary
+from transom.store import Record, StreamSummary, Summarise, keep_unchanged
 
 STREAM = "run/"
 WAITS_FOR_ANSWER, WAITS_FOR_WORK = "answer", "work"
@@ -114,11 +114,19 @@ def new_summary(stream: str, row: RunRow) -> StreamSummary:
     )
 
 
+_SILENT_KINDS = frozenset({"tool_started", "tool_result"})
+"""Records that change nothing in a list of runs. Their time counts with the next record."""
+
+
 @dataclass(frozen=True)
 class Summariser:
     """Sums up one run, record after record; see `Store.append`."""
 
     row: RunRow
+
+    def for_kind(self, kind: str) -> Summarise:
+        """Return what sums up a record of this kind: this, or nothing at all."""
+        return keep_unchanged if kind in _SILENT_KINDS else self
 
     def __call__(self, before: StreamSummary | None, record: Record) -> StreamSummary:
         """Return the summary after a record."""

@@ -15,6 +15,7 @@ from transom.store.protocol import (
     StreamSummary,
     Summarise,
     SummaryFilter,
+    keep_unchanged,
 )
 
 _COLUMNS = "stream, kind, status, waits, last_at, data, crc"
@@ -76,6 +77,8 @@ def keep_summary(connection: Connection, record: Record, summarise: Summarise | 
     """
     if summarise is None:
         write_summary(connection, _outdated(record))
+        return
+    if summarise is keep_unchanged:
         return
     row = connection.execute(_READ, (record.stream,)).fetchone()
     before = summary_of(row) if row else None
