@@ -178,7 +178,7 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
             lambda: Agent(SEAT, provider=scripted(), tools=3),  # type: ignore[arg-type]  # on purpose
             "tools is of type int; say tools=[...]",
         ),
-        (lambda: Home(".transom", 3), "what is given as name is of type int"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Home(".transom", 3), "the value of name is of type int"),  # type: ignore[arg-type]  # on purpose
         (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
     ],
 )

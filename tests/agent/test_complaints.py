@@ -152,7 +152,7 @@ def test_a_release_of_another_package_that_is_broken_breaks_nothing_else(tmp_pat
     )
     assert done.returncode == 0, done.stderr
     said = (
-        "transom: openai:m: the package openai cannot be used as it is installed: a release that"
+        "transom: openai:m: the installed package openai cannot be used: a release that"
         " does not fit; "
     )
     assert done.stderr.splitlines()[-1].startswith(said), done.stderr

@@ -100,7 +100,7 @@ async def test_a_provider_of_ones_own_is_named_by_its_class(own: str) -> None:
     [
         ("Ecko", "cannot be made: AttributeError: module"),
         ("NeedsMore", "is made without arguments"),
-        ("nothing", "who answers is a provider, and this is of type int"),
+        ("nothing", "a provider is expected, and this is of type int"),
     ],
 )
 def test_a_class_that_is_none_is_told(own: str, name: str, told: str) -> None:

@@ -109,7 +109,7 @@ async def test_an_overflow_names_the_setting_that_heals_it(tmp_path: Path) -> No
             "prompt is too long: 210000 tokens > 200000 maximum",
             "set llm.anthropic.context_tokens to less than 200000",
         ),
-        ("prompt is too long", "say how large its window is (llm.anthropic.context_tokens)"),
+        ("prompt is too long", "set llm.anthropic.context_tokens to the size of its window"),
     ],
 )
 async def test_the_hint_of_an_overflow_fits_what_is_known_of_the_window(

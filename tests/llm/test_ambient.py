@@ -98,5 +98,4 @@ async def test_an_organization_and_a_project_are_for_the_vendor_itself(
     )
     client = provider._provider._vendor._client.get()  # type: ignore[attr-defined]  # nobody is asked here
     assert (client.organization, client.project) == (sent, sent)
-    assert "X-Corp" not in client.default_headers
     await provider.aclose()

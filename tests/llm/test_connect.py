@@ -31,7 +31,7 @@ from transom.llm import Block, CallSettings, Chain, Request, Role, Text, Tier, W
 from transom.llm.hosted import connect
 from transom.llm.hosted.connecting import server_of
 from transom.llm.hosted.models import known_model
-from transom.llm.limits import Memory
+from transom.llm.limits import MemoryLimitStore
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 NONE: dict[str, str] = {}
@@ -382,9 +382,9 @@ def test_naming_a_provider_imports_no_sdk() -> None:
 
 
 async def test_one_key_has_one_limit_however_its_variable_came_to_be_looked_at() -> None:
-    store, environ = Memory(), {"OPENAI_API_KEY": "k" * 9, "CORP_KEY": "c" * 9}
+    store, environ = MemoryLimitStore(), {"OPENAI_API_KEY": "k" * 9, "CORP_KEY": "c" * 9}
     for variable in (None, "OPENAI_API_KEY", "CORP_KEY"):
         settings = OpenAISettings(key_variable=variable, requests_per_minute=5)
         provider = connect("openai:gpt-5", settings, environ=environ, store=store)
         await provider._bucket.take(1)
-    assert len(store._held) == 2
+    assert len(store._values) == 2

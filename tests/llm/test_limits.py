@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from transom.canonical import Json
 from transom.errors import RequestRefused
 from transom.llm import limits
-from transom.llm.limits import TABLE, Limits, Memory, Taken
+from transom.llm.limits import TABLE, Limits, MemoryLimitStore, Reservation
 from transom.store import SqliteStore
 
 PERIOD = 0.3
@@ -181,11 +181,11 @@ def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
     now[0] += 11
     for thread in threads:
         thread.join(30)
-    assert [type(one) for one in ended] == [Taken] * 6
+    assert [type(one) for one in ended] == [Reservation] * 6
 
 
 async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
-    now, store = [1_000_000.0], Memory()
+    now, store = [1_000_000.0], MemoryLimitStore()
     bucket = Bucket("p", Limits(requests=1), store=store, clock=lambda: now[0])
     await bucket.take(1)
     await bucket.hold(300)
@@ -193,7 +193,7 @@ async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
     await asyncio.wait_for(bucket.take(1), 30)
 
 
-class Raced(Memory):
+class Raced(MemoryLimitStore):
     """A store on which somebody else is faster, the first `times`."""
 
     def __init__(self, times: int) -> None:
@@ -207,7 +207,7 @@ class Raced(Memory):
         return False
 
 
-def spent_on(store: Memory) -> tuple[int, int]:
+def spent_on(store: MemoryLimitStore) -> tuple[int, int]:
     """Requests and tokens that a store holds."""
     held: Any = store.get(TABLE, "p")
     return sum(requests for _, requests, _ in held["spent"]), sum(
@@ -223,7 +223,7 @@ async def test_what_was_lost_to_somebody_faster_is_counted_once() -> None:
 
 
 async def test_no_limits_leave_nothing_behind() -> None:
-    store = Memory()
+    store = MemoryLimitStore()
     await Bucket("p", store=store).take(10**9)
     assert store.get(TABLE, "p") is None
 

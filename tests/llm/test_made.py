@@ -207,33 +207,33 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a prompt of a number": (
         lambda: role(prompt=3),
         (
-            r'^t.seat: what is given as prompt is of type int.*say Role\("clerk", "You know the'
+            r'^t.seat: the value of prompt is of type int.*say Role\("clerk", "You know the'
             r' stock."\)'
         ),
     ),
     "a prompt of texts": (
         lambda: role(prompt=["You look."]),
-        r"given as one of prompt is of type str",
+        r"an element of prompt is of type str",
     ),
     "one block": (
         lambda: role(prompt=STABLE),
-        r"^t.seat: what is given as prompt is of type Block, and no list",
+        r"^t.seat: the value of prompt is of type Block, not a list",
     ),
     "names in one text": (
         lambda: role(sees="role_and_log"),
-        r"^t.seat: what is given as sees is of type str.*say \[str",
+        r"^t.seat: the value of sees is of type str.*say \[str",
     ),
     "names that are none": (
         lambda: role(sees={5}),
-        r"^t.seat: what is given as one of sees is of type int",
+        r"^t.seat: the value of an element of sees is of type int",
     ),
     "tools with handlers": (
         lambda: role(tools=[ToolDefinition("t", "T", {"type": "object"}, print)]),
-        r"^t.seat: what is given as one of tools is of type ToolDefinition; .*Agent\(role, tools=",
+        r"^t.seat: the value of an element of tools is of type ToolDefinition; .*Agent\(role, tools=",
     ),
     "settings of a dict": (
         lambda: role(settings={"max_tokens": 5}),
-        r"as settings is of type dict; say CallS",
+        r"settings is of type dict; say CallS",
     ),
     "an output of another class": (
         lambda: role(output=dict),
@@ -267,32 +267,32 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a block without a text": (
         lambda: block("log", None),
-        r"as text is of type NoneType; what it was",
+        r"text is of type NoneType; structured",
     ),
     "a chain of numbers": (
         lambda: chain((5,)),
-        r"^Chain: who answers is a provider, and this is of type int; ",
+        r"^Chain: a provider is expected, and this is of type int; ",
     ),
     "a chain of a class": (
         lambda: chain((ScriptedProvider,)),
-        r"a provider, and this is the class ScriptedProvider; ",
+        r"a provider is expected, and this is the class ScriptedProvider; ",
     ),
     "a chain of a chain": (
         lambda: chain((chain((far(),)),)),
         r"this is of type Chain; ",
     ),
-    "a chain of one": (lambda: chain(far()), r"^Chain: what is given as providers is of type Scr"),
+    "a chain of one": (lambda: chain(far()), r"^Chain: the value of providers is of type Scr"),
     "a seat that is no chain": (
         lambda: chain((far(),), seats={"a": far()}),
-        r"^Chain: what is given as seat a is of type Scripted",
+        r"^Chain: the value of seat a is of type Scripted",
     ),
     "an agent of nobody": (
         lambda: agent(SEAT, provider=5),
-        r"^provider: who answers is a provider, and this is of t",
+        r"^provider: a provider is expected, and this is of t",
     ),
     "settings of nothing": (
         lambda: setup("rules", None),
-        r"^Setup: what is given as settings is of type NoneType; say Settings",
+        r"^Setup: the value of settings is of type NoneType; say Settings",
     ),
     "no schema": (
         lambda: agent(role(output={"type": "objekt"}), provider=far()),
@@ -309,7 +309,7 @@ def test_a_slip_is_told_when_it_is_made(make: Callable[[], object], told: str) -
 
 def test_what_is_held_to_is_a_schema_and_no_class() -> None:
     given: Any = Count
-    with pytest.raises(InputError, match="what is given as output is the class Count"):
+    with pytest.raises(InputError, match="the value of output is the class Count"):
         schema_check(given)
 
 

@@ -33,7 +33,7 @@ from transom.llm import (
     Tier,
     Window,
 )
-from transom.llm.limits import Bucket, Limits, Memory
+from transom.llm.limits import Bucket, Limits, MemoryLimitStore
 from transom.llm.reply import Usage
 from transom.llm.retrying import RetryingProvider
 from transom.llm.structured import schema_check
@@ -117,7 +117,7 @@ async def test_an_error_of_the_listener_is_not_taken_for_the_providers() -> None
 
 
 async def test_tokens_are_reserved_settled_and_given_back() -> None:
-    store = Memory()
+    store = MemoryLimitStore()
     bucket = Bucket("far", Limits(tokens=100_000), store=store)
     provider = steady(
         RateLimited("slow", retryable=True), Reply((Text("x"),), usage=Usage(70, 30)), bucket=bucket
@@ -134,7 +134,7 @@ async def test_tokens_are_reserved_settled_and_given_back() -> None:
 async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
     failure: ProviderError,
 ) -> None:
-    store, began = Memory(), time.time()
+    store, began = MemoryLimitStore(), time.time()
     assert (
         await steady(failure, "there", bucket=Bucket("far", store=store)).complete(ASK)
     ).text == "there"
@@ -159,7 +159,7 @@ async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
 async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
     failure: ProviderError, until: float | None
 ) -> None:
-    store, policy = Memory(), Retry(max_attempts=1, max_retry_after=30)
+    store, policy = MemoryLimitStore(), Retry(max_attempts=1, max_retry_after=30)
     bucket = Bucket("far", store=store, clock=lambda: 1_000.0)
     with pytest.raises(ProviderError, match=failure.what):
         await RetryingProvider(
@@ -182,7 +182,7 @@ async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
 async def test_what_was_refused_takes_no_tokens_and_what_was_given_up_may(
     failure: ProviderError, tokens: int
 ) -> None:
-    store = Memory()
+    store = MemoryLimitStore()
     bucket = Bucket("far", Limits(tokens=100_000), store=store, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
     provider = RetryingProvider(server, Retry(max_attempts=1), bucket)
@@ -196,7 +196,7 @@ async def test_what_was_refused_takes_no_tokens_and_what_was_given_up_may(
 
 
 async def test_a_local_block_reaches_neither_limits_nor_server() -> None:
-    store = Memory()
+    store = MemoryLimitStore()
     server = ScriptedProvider(lambda r: "seen", name="far", local=False)
     provider = RetryingProvider(server, QUICK, Bucket("far", Limits(requests=5), store=store))
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))

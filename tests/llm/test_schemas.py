@@ -31,7 +31,7 @@ from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
 from transom.llm.hosted.schema import closed, fits, for_anthropic, without_patterns
-from transom.llm.structured import SCHEMA_BLOCK, repair_text, schema_check, shown
+from transom.llm.structured import SCHEMA_BLOCK, repair_text, schema_check, with_visible_schema
 
 Schema = dict[str, Json]
 LOOK = ToolSpec(
@@ -391,7 +391,7 @@ def test_a_server_that_would_call_no_tool_beside_a_schema_is_told_of_it_in_words
 
 def test_words_are_said_once_whoever_says_them() -> None:
     caps = known_model("ollama", "m")
-    assert told_in_words(ollama(shown(asked(TIGHT, tools=(LOOK,)), caps)), TIGHT)
+    assert told_in_words(ollama(with_visible_schema(asked(TIGHT, tools=(LOOK,)), caps)), TIGHT)
 
 
 def test_ollama_holds_the_repair_of_what_tools_found_to_the_schema() -> None:

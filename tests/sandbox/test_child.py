@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from transom.sandbox.child import Channel, Host, Printed, _Closed
-from transom.sandbox.frames import Answer, parse_payload, parse_reply, request
+from transom.sandbox.frames import WorkerReply, parse_payload, parse_reply, request
 
 
 class Talk:
@@ -23,7 +23,7 @@ class Talk:
         self.channel = Channel(self._to_child[0], self._from_child[1])
         self.host = Host(self.channel, cpu_seconds=10_000)
 
-    def ask(self, *asked: bytes) -> list[Answer]:
+    def ask(self, *asked: bytes) -> list[WorkerReply]:
         os.write(self._to_child[1], b"".join(asked))
         os.close(self._to_child[1])
         self.host.serve()
@@ -162,7 +162,9 @@ def test_a_reply_of_any_other_shape_is_refused(data: bytes) -> None:
 
 def test_a_line_that_is_no_number_is_dropped() -> None:
     reply = {"id": "7", "ok": False, "kind": "crash", "message": "a\r\nb", "line": True}
-    assert parse_payload(_payload(reply), "7") == Answer(ok=False, kind="crash", message="a  b")
+    assert parse_payload(_payload(reply), "7") == WorkerReply(
+        ok=False, kind="crash", message="a  b"
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", struct.pack(">I", 9) + b"{}"])

@@ -17,7 +17,7 @@ import pytest
 from transom.canonical import Json
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolOutcome
-from transom.tools.catalogue import Places
+from transom.tools.catalogue import ReadablePlaces
 from transom.tools.constrained import FileLimits, FileSession
 from transom.tools.file_specs import FILE_TOOLS
 
@@ -50,7 +50,9 @@ class Desk:
     def __init__(
         self, root: Path, limits: FileLimits | None = None, own: tuple[Path, ...] = ()
     ) -> None:
-        self.places = Places((root,), own, {"NETS": root / "nets", "OUT": root.parent, "ALL": root})
+        self.places = ReadablePlaces(
+            (root,), own, {"NETS": root / "nets", "OUT": root.parent, "ALL": root}
+        )
         self.limits = limits or FileLimits()
         self.box = self.fresh()
         self.ran: list[ToolOutcome] = []

@@ -158,7 +158,9 @@ def test_what_stands_around_a_match_has_no_more_characters_than_it_may(
     tmp_path: Path, characters: int
 ) -> None:
     (tmp_path / "log").write_text("\n".join([*"abcdefghijklmnop", "X", *"qrstuvw"]))
-    (match,), counts = search(tmp_path / "log", ["x"], context=30, most=1, characters=characters)
+    (match,), counts = search(
+        tmp_path / "log", ["x"], context=30, max_matches=1, characters=characters
+    )
     assert (match.line_number, counts["x"].lines) == (17, 1)
     assert characters - 2 <= len(match.content) <= characters
     assert "X" in match.content

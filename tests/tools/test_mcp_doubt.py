@@ -164,7 +164,7 @@ async def test_what_was_sent_and_not_answered_is_in_doubt_however_it_broke(till:
     told = {**await came(till, "pay", ways), **await came(till, "sum", ["an odd result"])}
     assert {way: error for way, (error, _) in told.items() if error != "ToolInDoubtError"} == {}
     for _, said in told.values():
-        assert "what was asked may be done or not; check before you call it again" in said
+        assert "the call may have been carried out or not; check before you call it again" in said
     assert till.carried_out == [*ways, "an odd result"]
 
 

@@ -178,7 +178,7 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
         "what was never begun takes nothing of a quota"
     )
     assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
-    with pytest.raises(ValueError, match="not what came"):
+    with pytest.raises(ValueError, match="not the outcome"):
         outcome_from_json({"note": 1})
     with pytest.raises(ValueError, match="not a tool's result"):
         outcome_from_json({"result": 1})

@@ -31,8 +31,8 @@ from transom.llm.structured import (
     GO_ON,
     VOID,
     Check,
-    answer_in_vain,
     complaints,
+    failed_repair,
     paused,
     repair_text,
 )
@@ -229,5 +229,5 @@ def judge_reply(
         return "failed", error
     # The model was asked once to correct its answer; a second wrong answer is final.
     if problems and message.bad_from is not None:
-        return "failed", answer_in_vain(problems, role)
+        return "failed", failed_repair(problems, role)
     return "repair" if problems else "", None

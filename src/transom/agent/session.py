@@ -232,9 +232,9 @@ class ConversationIndex:
                 reply: Any = turns[number - 1]
                 for earlier_call, result in zip(reply.calls, turn.results, strict=True):
                     if not result.is_error:
-                        self._earlier_results.setdefault(earlier_call.wanted, result)
+                        self._earlier_results.setdefault(earlier_call.content_key, result)
         self._searched = len(turns)
-        return self._earlier_results.get(call.wanted)
+        return self._earlier_results.get(call.content_key)
 
 
 class Listener:

@@ -98,7 +98,7 @@ class Setup:
                 " of a run"
             )
             raise InputError("no provider is configured", where=role, hint=hint)
-        around = Surroundings(Path.cwd(), self.settings, store=limits, where=setting)
+        around = Surroundings(Path.cwd(), self.settings, store=limits, place=setting)
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:

@@ -22,8 +22,8 @@ from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace
 from transom.runs.tool_calls import HandlerScope, Interruption
 from transom.tools.answers import (
-    again,
     done_before,
+    earlier_outcome,
     made_beside,
     refused,
     stopped_while_running,
@@ -42,9 +42,9 @@ def call_batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list
     repeats: list[int] = []
     requested: set[str] = set()
     for number in numbers:
-        batch = repeats if calls[number].wanted in requested else first
+        batch = repeats if calls[number].content_key in requested else first
         batch.append(number)
-        requested.add(calls[number].wanted)
+        requested.add(calls[number].content_key)
     return [first, repeats] if repeats else [first]
 
 
@@ -199,11 +199,14 @@ class ToolTurn:
         if tool.effect == "pure" and not tool.fresh:
             earlier_result = self._session.index.earlier_result(call)
             if earlier_result:
-                return again(call, earlier_result)
+                return earlier_outcome(call, earlier_result)
             if len(self._calls) > 1:
                 for other, outcome in self._state.results.items():
                     other_call = self._calls[other]
-                    if other_call.wanted == call.wanted and not outcome["result"]["is_error"]:
+                    if (
+                        other_call.content_key == call.content_key
+                        and not outcome["result"]["is_error"]
+                    ):
                         return made_beside(call, other_call)
         if not tool.needs_approval:
             return None

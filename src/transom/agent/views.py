@@ -21,7 +21,7 @@ from pydantic import (
 from transom.canonical import Json
 from transom.llm import Usage
 from transom.llm.codec import reply_from_json
-from transom.llm.reading import held_arguments
+from transom.llm.reading import bounded_arguments
 from transom.runs.conversation import KINDS, ConversationKey, key_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
@@ -333,7 +333,7 @@ def _messages(entry: _Entry, results: Mapping[tuple[int, int], _Entry]) -> list[
             {
                 "id": call.id,
                 "name": call.name,
-                "arguments": held_arguments(call.arguments),
+                "arguments": bounded_arguments(call.arguments),
                 "timestamp": entry.time,
             }
         )

@@ -40,11 +40,11 @@ def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer)
     Those of several items stand in one document, which has every item whatever came of it.
     """
     document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
-    text = (
-        text_report(document, toned)
-        if isinstance(document, Verdict)
-        else text_reports(document, toned)
-    )
+    folded = session.verbosity < 1
+    if isinstance(document, Verdict):
+        text = text_report(document, toned, folded=folded)
+    else:
+        text = text_reports(document, toned, folded=folded)
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
     return document.exit_code

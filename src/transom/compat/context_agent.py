@@ -106,7 +106,7 @@ class ContextAgent:
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
         own = {"rules": _rules(settings)}
         async with workspace.open_store() as store:
-            around = Surroundings(Path.cwd(), settings, store=store, where="llm_config", own=own)
+            around = Surroundings(Path.cwd(), settings, store=store, place="llm_config", own=own)
             chain = named_chain(settings.model, around)
             async with await Run.open(
                 "check", about, name=item.item_id, workspace=workspace, store=store, chain=chain

@@ -25,6 +25,7 @@ What can be read again goes first, then advice, then what is known of the sessio
 call is about.
 """
 
+# The settings' own defaults, so that they stand in one place.
 DEFAULT_SHARES: Mapping[ShareName, int] = {
     name: getattr(WindowSettings().shares, name) for name in SHARES
 }
@@ -40,6 +41,8 @@ _OF_NAME: Mapping[str, ShareName] = {
     "session_state": "session_state",
 }
 
+# A result may take this part of a window, and never more than so many tokens: a large window would
+# otherwise be filled by results that nobody reads as a whole.
 _RESULT_PART = 0.15
 _RESULT_TOKENS = 25_000
 
@@ -109,6 +112,7 @@ class WindowBudget:
         """Return the budget for a model: the window that its provider knows of, unless a size is
         set.
         """
+        # Rules and recordings have no window of their own; a guessed one must not cut a request.
         is_known = self.open and caps.context_known and caps.context_tokens < UNBOUNDED
         if not is_known:
             return self
@@ -124,7 +128,7 @@ class WindowBudget:
         return replace(role, settings=replace(role.settings, max_tokens=limit))
 
     def window_tokens(self, reply_tokens: int) -> int:
-        """Tokens that blocks and turns may take beside a reply of that size."""
+        """Return the tokens that blocks and turns may take beside a reply of that size."""
         return max(0, int(self.total * (1 - self.margin)) - reply_tokens)
 
     def limits(self, reply_tokens: int) -> dict[ShareName, int]:

@@ -102,7 +102,7 @@ class Savings:
     least: int
 
     def text(self) -> str:
-        """Lines of text: measured figures first, then estimates, marked as such."""
+        """Return lines of text: measured figures first, then estimates, marked as such."""
         lines = []
         if self.reported:
             part = self.reported_read / self.reported
@@ -153,42 +153,30 @@ class CacheMonitor:
         before = self._last.get((request.role, conversation))
         self._last[request.role, conversation] = request
         difference = first_difference(before, request) if before else None
-        places = breakpoints_of(
-            request, len(before.window.turns) if before and not difference else 0
-        )
-        cached = [
-            kept_breakpoint
-            for kept_breakpoint in places
-            if any(kept_breakpoint.size)
-            and self.tokens.tokens(kept_breakpoint.size) >= self.terms.least
-        ]
-        read = max(
-            (
-                self.tokens.tokens(kept_breakpoint.size)
-                for kept_breakpoint in cached
-                if kept_breakpoint.digest in self._cached
-            ),
-            default=0,
-        )
-        if before and difference and not self.terms.marks:  # the vendor keeps prefixes by itself
-            common = total(
-                piece_size(piece)
-                for piece in Ordered.of(before).lasting[: difference.common_pieces]
-            )
-            read = max(
-                read,
-                self.tokens.tokens(common) if self.tokens.tokens(common) >= self.terms.least else 0,
-            )
-        self._cached = dict(
-            [
-                *self._cached.items(),
-                *((kept_breakpoint.digest, None) for kept_breakpoint in cached),
-            ][-_MOST_KEPT:]
-        )
-        end = max(
-            (self.tokens.tokens(kept_breakpoint.size) for kept_breakpoint in cached), default=0
-        )
-        size = places[-1].size.plus(total(piece_size(block) for block in Ordered.of(request).tail))
+        standing = len(before.window.turns) if before and not difference else 0
+        places = breakpoints_of(request, standing)
+        cached = []
+        # `read` is the longest prefix that an earlier request wrote, `end` the longest of this one.
+        read = end = 0
+        for place in places:
+            place_tokens = self.tokens.tokens(place.size)
+            # A vendor keeps nothing that is shorter than its minimum.
+            if not any(place.size) or place_tokens < self.terms.least:
+                continue
+            cached.append(place)
+            end = max(end, place_tokens)
+            if place.digest in self._cached:
+                read = max(read, place_tokens)
+        # A vendor without marks keeps prefixes by itself, so they may end at any piece.
+        if before and difference and not self.terms.marks:
+            common_pieces = Ordered.of(before).lasting[: difference.common_pieces]
+            common = self.tokens.tokens(total(map(piece_size, common_pieces)))
+            if common >= self.terms.least:
+                read = max(read, common)
+        entries = [*self._cached, *[place.digest for place in cached]]
+        self._cached = dict.fromkeys(entries[-_MOST_KEPT:])
+        # The blocks of this one call follow the last breakpoint, and are never cached.
+        size = places[-1].size.plus(total(map(piece_size, Ordered.of(request).tail)))
         view = CacheView(
             number=self._count,
             role=request.role,
@@ -208,39 +196,40 @@ class CacheMonitor:
     def savings(self, since: int = 1) -> Savings:
         """Return the savings over the requests that it still has, from number `since` on."""
         views = [view for view in self.views if view.number >= since]
-        reported = [view.usage for view in views if view.usage.input_tokens]
-        read, written = sum(view.read for view in views), sum(view.written for view in views)
-        tokens = sum(view.tokens for view in views)
+        reported_read = reported = read = written = tokens = below = 0
+        for view in views:
+            reported_read += view.usage.cached_tokens if view.usage.input_tokens else 0
+            reported += view.usage.input_tokens
+            read += view.read
+            written += view.written
+            tokens += view.tokens
+            below += view.below > 0
+        # In units of an uncached input token.
         paid = tokens - read - written + self.terms.read * read + self.terms.write * written
         return Savings(
-            reported_read=sum(usage.cached_tokens for usage in reported),
-            reported=sum(usage.input_tokens for usage in reported),
+            reported_read=reported_read,
+            reported=reported,
             estimated_read=read,
             estimated_written=written,
             estimated=tokens,
             cost=paid / tokens if tokens else 1.0,
             requests=len(views),
-            below=sum(view.below > 0 for view in views),
+            below=below,
             least=self.terms.least,
         )
 
 
 def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
-    """Places up to which a request may be kept: the ends of both tiers, of its first `standing`
-    turns, of all turns.
+    """Return the positions up to which a request may be kept.
+
+    They are the ends of both tiers, of its first `standing` turns, and of all turns.
     """
-    ordered, breakpoints, hasher, size = (
-        Ordered.of(request),
-        list[Breakpoint](),
-        hashlib.sha256(),
-        Measure(),
-    )
-    for group in (
-        ordered.stable,
-        ordered.session,
-        ordered.turns[:standing],
-        ordered.turns[standing:],
-    ):
+    ordered = Ordered.of(request)
+    old_turns, new_turns = ordered.turns[:standing], ordered.turns[standing:]
+    breakpoints: list[Breakpoint] = []
+    # Each digest is that of all the text before it, since a cache knows whole prefixes alone.
+    hasher, size = hashlib.sha256(), Measure()
+    for group in (ordered.stable, ordered.session, old_turns, new_turns):
         for piece in group:
             text = piece_text(piece)
             hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")

@@ -77,25 +77,24 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     lasting_events = (*before.lasting_events, *[event for event in going if event.lasting])
     questions = (*before.questions, *[event.user_message for event in going if event.user_message])
     statistics = before.statistics.of_more([event for event in going if not event.lasting])
-    question = (
-        questions[-1] if questions and not any(event.user_message for event in live) else None
-    )
     room = int(limit * _LASTING_PART)
+    # The newest first: they are most likely to matter.
     lasting = _with_room(lasting_events[::-1], room, tokens)
-    why = f"over the {room} tokens for what lasts of folded events"
+    reason = f"over the {room} tokens for what lasts of folded events"
     lasting_numbers = {event.number for event in lasting}
-    dropped = [
-        Dropped(event.name, tokens.tokens(event.size), why)
-        for event in lasting_events
-        if event.number not in lasting_numbers
-    ]
-    question = question if question and question.number not in lasting_numbers else None
-    words = _words(
-        [event for event in questions if event.number not in lasting_numbers],
-        question,
-        int(limit * _ASKED_PART),
-        tokens,
-    )
+    dropped = []
+    for event in lasting_events:
+        if event.number not in lasting_numbers:
+            dropped.append(Dropped(event.name, tokens.tokens(event.size), reason))
+    # The last message is still worked on if no live event has a newer one.
+    question = None
+    if questions and not any(event.user_message for event in live):
+        question = questions[-1]
+    # A message in an event that lasts is shown with that event.
+    if question and question.number in lasting_numbers:
+        question = None
+    other_questions = [event for event in questions if event.number not in lasting_numbers]
+    words = _words(other_questions, question, int(limit * _ASKED_PART), tokens)
     shown_events = tuple(sorted((*lasting, *words), key=lambda event: event.number))
     last = going[-1].number if going else before.last
     unseen = ""

@@ -38,15 +38,15 @@ def cut(text: str, limit: int, words: Collection[str] = ()) -> int:
     near = text[: limit + _NEAR]
     facts = list(facts_of(near))
     spans = [(fact.start, fact.end) for fact in facts]
-    spans += [match.span() for word in words for match in re.finditer(re.escape(word), near)]
-    for breaks, least in [
-        *((pattern, limit // 2) for pattern in (_LINES, _SENTENCES, _WORDS, _MARKS, _ANYWHERE)),
-        (_WORDS, 1),
-    ]:
+    for word in words:
+        spans += [match.span() for match in re.finditer(re.escape(word), near)]
+    # The best kind of place in the second half; if none fits, the end of any word.
+    attempts = [(breaks, limit // 2) for breaks in (_LINES, _SENTENCES, _WORDS, _MARKS, _ANYWHERE)]
+    attempts.append((_WORDS, 1))
+    for breaks, least in attempts:
         for end in islice(reversed(_places(breaks, near, least, limit)), _TRIES):
-            if not any(start < end < behind for start, behind in spans) and _has_same_facts(
-                facts, near, end
-            ):
+            is_within = any(start < end < behind for start, behind in spans)
+            if not is_within and _has_same_facts(facts, near, end):
                 return end
     return 0
 
@@ -66,8 +66,11 @@ def parts(text: str, limit: int) -> Iterator[Span]:
 
 def _last(text: str, least: int, limit: int) -> int:
     """Return the best place to end at, or `limit` if there is none."""
-    places = (_places(breaks, text, least, limit) for breaks in (_SENTENCES, _WORDS, _MARKS))
-    return next((ends[-1] for ends in places if ends), limit)
+    for breaks in (_SENTENCES, _WORDS, _MARKS):
+        places = _places(breaks, text, least, limit)
+        if places:
+            return places[-1]
+    return limit
 
 
 def _places(breaks: re.Pattern[str], text: str, least: int, limit: int) -> list[int]:
@@ -76,12 +79,12 @@ def _places(breaks: re.Pattern[str], text: str, least: int, limit: int) -> list[
 
 
 def _has_same_facts(facts: list[Fact], text: str, end: int) -> bool:
-    """Whether the text up to `end` has the same facts there as the whole: words after a fact may
-    determine its sign.
-    """
+    """Return whether the text up to `end` has the same facts near its end as the whole text."""
+    # Words after a fact may determine its sign, so a cut behind a fact can change it.
     begin = max(0, end - 2 * _NEAR)
-    from_ = begin + _NEAR if begin else 0
-    facts_there = [fact._replace(start=fact.start + begin) for fact in facts_of(text[begin:end])]
-    return [fact for fact in facts_there if fact.start >= from_] == [
-        fact for fact in facts if fact.start >= from_ and fact.end <= end
-    ]
+    first = begin + _NEAR if begin else 0
+    cut_facts = []
+    for fact in facts_of(text[begin:end]):
+        if fact.start + begin >= first:
+            cut_facts.append(fact._replace(start=fact.start + begin))
+    return cut_facts == [fact for fact in facts if fact.start >= first and fact.end <= end]

@@ -42,6 +42,7 @@ class Frame:
     @classmethod
     def of(cls, role: Role, blocks: tuple[Block, ...], budget: WindowBudget) -> Frame:
         """Return the frame of a role with these blocks, its own among them."""
+        # Tools and the schema of answers are sent before any block.
         sizes = dict.fromkeys(SHARES, _NOTHING)
         sizes["stable_prefix"] = _declared_size(role)
         for block in blocks:
@@ -53,7 +54,7 @@ class Frame:
         return cls(blocks, limit, limits, sizes, _size_of_parts(sizes), empty)
 
 
-class Part:
+class WindowPart:
     """A part of a window that gives room when the window is full.
 
     The conversation gives by being folded. Any other part gives whole blocks, the last one first.
@@ -96,6 +97,7 @@ class Part:
             return self.replace_history(shrink(self.history, self.limit, tokens, hard=hard))
         if not self.blocks:
             return False
+        # The last block of a part is the least important one: sources put the best first.
         block = self.blocks.pop()
         self.dropped.append(block)
         self.size = self.size.minus(_block_size(block))
@@ -103,6 +105,7 @@ class Part:
 
     def replace_history(self, history: History) -> bool:
         """Go on with a folded conversation; return False if nothing of it was folded."""
+        # Folding returns the same object if there is nothing to fold.
         if history is self.history:
             return False
         self.history = history
@@ -134,6 +137,7 @@ class WindowFitter:
         """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
         shares = []
+        # Most parts are empty in most windows, and their records are made once.
         for name, size in self._sizes.items():
             if size is _NOTHING:
                 shares.append(self._frame.empty[name])
@@ -159,6 +163,7 @@ class WindowFitter:
         if self._fits():
             return
         parts = [self._part(name) for name in GIVING]
+        # First the parts that are over their share, until they are not; then any part.
         for hard in (False, True):
             for part in parts:
                 while not self._fits() and (hard or part.is_over_limit(self._tokens)):
@@ -186,19 +191,20 @@ class WindowFitter:
     def _fits(self) -> bool:
         return self._tokens.at_most(self.size) <= self._frame.limit
 
-    def _part(self, name: ShareName) -> Part:
+    def _part(self, name: ShareName) -> WindowPart:
         """Return a part as it is now, with the blocks that it may give."""
         limit, size = self._frame.limits[name], self._sizes[name]
         if name == "conversation":
-            return Part(name, limit, size, [], self.history)
+            return WindowPart(name, limit, size, [], self.history)
         blocks = [block for block in self._blocks if share_of(block) == name and _may_go(block)]
-        return Part(name, limit, size, blocks)
+        return WindowPart(name, limit, size, blocks)
 
-    def _take_part(self, part: Part) -> None:
+    def _take_part(self, part: WindowPart) -> None:
         """Take over what a part gave."""
         if part.history is not None:
             self._take_history(part.history)
             return
+        # By identity: two blocks with equal text are two blocks.
         block = part.dropped[-1]
         self._blocks = tuple([other for other in self._blocks if other is not block])
         reason = f"over the limit of {self._frame.limit} tokens"
@@ -231,8 +237,8 @@ class WindowFitter:
             limit=limit,
             shares=shares,
             hint=(
-                "shorten what it is given, choose a model with a larger window, or say how large it"
-                " is (llm.NAME.context_tokens, window.tokens)"
+                "shorten its input, choose a model with a larger window, or say how large it is"
+                " (llm.NAME.context_tokens, window.tokens)"
             ),
         )
 

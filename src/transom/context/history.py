@@ -61,8 +61,8 @@ class Event:
 
     @property
     def text(self) -> str:
-        """All of it, for `read_slice`."""
-        return "\n\n".join(turn_text(turn) for turn in self.turns)
+        """The text of all its turns, for `read_slice`."""
+        return "\n\n".join([turn_text(turn) for turn in self.turns])
 
     @property
     def lasting(self) -> bool:
@@ -79,14 +79,13 @@ class Event:
 
     def joined(self, turn: Turn, size: Measure) -> Event:
         """Return the event with one more turn of that size."""
-        failed = self.failed or (
-            isinstance(turn, ToolResults)
-            and bool([result for result in turn.results if result.is_error])
-        )
-        turns = (*self.turns, turn)
+        failed = self.failed
+        if isinstance(turn, ToolResults):
+            failed = failed or any(result.is_error for result in turn.results)
+        # Not with `replace`, which is slower, and this runs for every turn.
         return Event(
             self.number,
-            turns,
+            (*self.turns, turn),
             self.size.plus(size),
             failed,
             self.milestone,
@@ -96,9 +95,8 @@ class Event:
 
     def marked(self, mark: Mark) -> Event:
         """Return the event with one more mark."""
-        milestones = [
-            milestone for milestone in (*self.milestone.split("; "), mark.milestone) if milestone
-        ]
+        # An event has several calls, and each of them may set a mark.
+        milestones = [*filter(None, [*self.milestone.split("; "), mark.milestone])]
         values = dict(self.values)
         for name, value in mark.values.items():
             values[name] = (*values.get(name, ()), value)
@@ -161,6 +159,7 @@ class Folded:
     @cached_property
     def note(self) -> UserMessage:
         """The note that stands for them in a window."""
+        # The note is trusted text of ours, so it repeats nothing that a model or a tool wrote.
         gone_events, kept_count = self.statistics.events, len(self.lasting_events)
         lines = [
             f"Note: events 1 to {self.last} of this conversation are folded. "
@@ -190,14 +189,10 @@ class Folded:
             lines += [f"- {event.name}, {_kind(event)}" for event in self.shown_events]
         if self.dropped:
             names = [event.name for event in self.dropped]
-            rest_clause = (
-                f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            )
             listed = ", ".join(names[:_MOST_NAMES])
-            lines.append(
-                f"For want of room these do not: {listed}{rest_clause}. Each can be read by that"
-                " name."
-            )
+            if len(names) > _MOST_NAMES:
+                listed += f" and {len(names) - _MOST_NAMES} more"
+            lines.append(f"For want of room these do not: {listed}. Each can be read by that name.")
         return UserMessage("\n".join(lines))
 
     @property
@@ -241,6 +236,7 @@ class History:
             ValueError: a result without its call.
         """
         live, size = [*self.live], self.size
+        # The turns of a long history are not looked at again: adding costs the same for any length.
         for turn in turns:
             takes = turn_size(turn)
             size = size.plus(takes)
@@ -257,8 +253,11 @@ class History:
 
     def find(self, name: str) -> Event | None:
         """Return the event of a name (`event 12`), or None if it is gone or never was."""
-        events = (*(self.folded.lasting_events if self.folded else ()), *self.live)
-        return next((event for event in events if event.name == name), None)
+        folded_events = self.folded.lasting_events if self.folded else ()
+        for event in (*folded_events, *self.live):
+            if event.name == name:
+                return event
+        return None
 
     @property
     def count(self) -> int:
@@ -272,7 +271,8 @@ class History:
 
 
 def _kind(event: Event) -> str:
-    """Why an event is shown. One that would not last is shown for its user message alone."""
+    """Return the reason why an event is shown."""
+    # An event that would not last is shown for its user message alone.
     if event.milestone:
         return f"milestone: {event.milestone}"
     if event.failed:
@@ -287,9 +287,8 @@ def _belongs(turn: Turn, event: Event) -> bool:
     """
     before = event.turns[-1]
     if isinstance(turn, ToolResults):
-        return isinstance(before, AssistantMessage) and [call.id for call in before.calls] == [
-            result.id for result in turn.results
-        ]
-    return isinstance(turn, AssistantMessage) and isinstance(
-        before, UserMessage
-    )  # what stayed unanswered is foldable by itself
+        if not isinstance(before, AssistantMessage):
+            return False
+        return [call.id for call in before.calls] == [result.id for result in turn.results]
+    # A message that stayed unanswered is an event by itself, and can be folded.
+    return isinstance(turn, AssistantMessage) and isinstance(before, UserMessage)

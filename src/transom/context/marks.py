@@ -35,15 +35,17 @@ class Mark:
 
     def __post_init__(self) -> None:
         for text in (self.milestone, *self.values):
+            # The note of a folded conversation repeats it in our own name, so it must be a line.
             argument: object = text
             if (
                 not isinstance(argument, str)
                 or len(argument) > _LONGEST
                 or not argument.isprintable()
             ):
-                hint = f"say it in a line of at most {_LONGEST} characters"
+                hint = f"write a line of at most {_LONGEST} characters"
                 raise InputError(f"{text!r:.80} is no short line", where="Mark", hint=hint)
         for name, value in self.values.items():
+            # Sums are exact fractions, and an infinity or NaN has none.
             number: object = value
             if (
                 not isinstance(number, int | float)

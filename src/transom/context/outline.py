@@ -36,9 +36,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def _pieces(line: str) -> list[str]:
-    return [line[start : start + LONGEST_LINE] for start in range(0, len(line), LONGEST_LINE)] or [
-        ""
-    ]
+    # Nearly all lines are short, an empty one among them, which must stay a line.
+    if len(line) <= LONGEST_LINE:
+        return [line]
+    return [line[start : start + LONGEST_LINE] for start in range(0, len(line), LONGEST_LINE)]
 
 
 def kind_of(text: str) -> Kind:
@@ -53,7 +54,7 @@ def kind_of(text: str) -> Kind:
 
 
 def parsed(text: str) -> Json:
-    """Its JSON value; None where it is none, or is null."""
+    """Return a text's JSON value; None if it is not JSON, or is null."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
@@ -77,11 +78,14 @@ def outline(text: str, limit: int, tokens: TokenCorrection) -> str:
         entries = _beginnings(lines_of(text))
     head = f"{kind}, {len(lines_of(text))} lines, {len(text)} characters"
     entry_lines, omitted = _bounded(entries, limit - tokens.count(head) - _REST, tokens)
-    return "\n".join([head, *entry_lines, *([f"... and {omitted} more"] if omitted else [])])
+    if omitted:
+        entry_lines.append(f"... and {omitted} more")
+    return "\n".join([head, *entry_lines])
 
 
 def json_entries(value: Json) -> Iterator[str]:
-    """Each object and list in a value, the outer ones first: its pointer, and what it holds."""
+    """Yield pointer and content of each object and list in a value, the outer ones first."""
+    # Breadth first: an outline that is cut then still shows the whole width of the value.
     waiting: deque[tuple[str, Json]] = deque([("", value)])
     while waiting:
         pointer, inner = waiting.popleft()
@@ -113,8 +117,10 @@ def _nested(value: Json) -> bool:
 
 
 def _keys(keys: Sequence[str]) -> str:
-    rest_clause = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
-    return (", ".join(_cut(key) for key in keys[:_MOST_KEYS]) or "nothing") + rest_clause
+    text = ", ".join(map(_cut, keys[:_MOST_KEYS])) or "nothing"
+    if len(keys) > _MOST_KEYS:
+        text += f" and {len(keys) - _MOST_KEYS} more"
+    return text
 
 
 def _escaped(key: str) -> str:
@@ -131,27 +137,28 @@ def _headings(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _marks(lines: Sequence[str]) -> Iterator[str]:
-    """Entries for a log: lines of each level, the first and the last line, and the lines that
-    report an error.
-    """
-    levelled = [
-        (number, match[1].upper())
-        for number, line in enumerate(lines, 1)
-        if (match := _LEVEL.search(line))
-    ]
-    levels = Counter(level for _, level in levelled)
+    """Yield entries for a log: counts of levels, the first and the last line, and errors."""
+    levels: Counter[str] = Counter()
+    error_numbers, filled_numbers = list[int](), list[int]()
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            filled_numbers.append(number)
+        if match := _LEVEL.search(line):
+            level = match[1].upper()
+            levels[level] += 1
+            if level in _BAD:
+                error_numbers.append(number)
     if levels:
-        yield "levels: " + ", ".join(f"{level} {count}" for level, count in sorted(levels.items()))
-    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
-    for number in dict.fromkeys((*filled[:1], *filled[-1:])):
+        yield "levels: " + ", ".join([f"{name} {count}" for name, count in sorted(levels.items())])
+    # The first line names the tool, and the last one often the outcome.
+    for number in dict.fromkeys((*filled_numbers[:1], *filled_numbers[-1:])):
         yield f"line {number}: {_cut(lines[number - 1])}"
-    yield from (
-        f"line {number}: {_cut(lines[number - 1])}" for number, level in levelled if level in _BAD
-    )
+    for number in error_numbers:
+        yield f"line {number}: {_cut(lines[number - 1])}"
 
 
 def _beginnings(lines: Sequence[str]) -> Iterator[str]:
-    """Entries for plain text: the first line of each paragraph."""
+    """Yield entries for plain text: the first line of each paragraph."""
     before = ""
     for number, line in enumerate(lines, 1):
         if line.strip() and not before.strip():
@@ -165,6 +172,7 @@ def _cut(text: str) -> str:
 
 
 def _bounded(entries: Iterator[str], limit: int, tokens: TokenCorrection) -> tuple[list[str], int]:
+    # All entries are counted, also behind the last one that fits: the outline names their number.
     entry_lines: list[str] = []
     tokens_used = omitted = 0
     for entry in entries:

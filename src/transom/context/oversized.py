@@ -77,6 +77,7 @@ class Oversized:
     ) -> tuple[Block, ...]:
         """Return the first blocks of a sub-conversation about it."""
         content = self.result.content
+        # A source that leaves no room to work in is read in parts there as well.
         if tokens.count(content) > int(budget.total * _OPENS):
             content = self.reference(tokens).content
         return (
@@ -85,9 +86,8 @@ class Oversized:
         )
 
     def room(self, tokens: TokenCorrection, ratio: float) -> int:
-        """Tokens that a summary of it may take, beside its heading: one for `ratio` of the
-        result's.
-        """
+        """Return the tokens that a summary of it may take: one for `ratio` of the result's."""
+        # A heading may not take more than half of a small limit.
         limit = max(self.limit - tokens.count(self._head), self.limit // 2)
         return summary_room(self.tokens, limit, ratio)
 
@@ -108,6 +108,7 @@ def level(sizes: Sequence[int], limit: int) -> int:
     largest are cut.
     """
     tokens_left = limit
+    # From the smallest up: each result that takes less than its share leaves more for the others.
     for number, size in enumerate(sorted(sizes)):
         share = tokens_left // (len(sizes) - number)
         if size > share:

@@ -30,13 +30,17 @@ class Ordered:
 
     @classmethod
     def of(cls, request: Request) -> Ordered:
-        """Tools and stable blocks, session blocks, the conversation, the blocks of this one
-        call.
-        """
-        stable, session, tail = (
-            tuple(block for block in request.window.blocks if block.tier is tier) for tier in Tier
+        """Return the pieces of a request in groups."""
+        blocks: dict[Tier, list[Block]] = {tier: [] for tier in Tier}
+        for block in request.window.blocks:
+            blocks[block.tier].append(block)
+        # Vendors read tools before everything else, so they belong to the stable prefix.
+        return cls(
+            stable=(*request.tools, *blocks[Tier.STABLE]),
+            session=tuple(blocks[Tier.SESSION]),
+            turns=request.window.turns,
+            tail=tuple(blocks[Tier.TURN]),
         )
-        return cls((*request.tools, *stable), session, request.window.turns, tail)
 
     @property
     def lasting(self) -> tuple[Piece, ...]:
@@ -82,42 +86,41 @@ def piece_size(piece: Piece) -> Measure:
 
 
 def first_difference(old: Request, new: Request) -> Difference | None:
-    """Return the first difference of two requests, or None if `new` begins with all of `old` but
-    its tail.
+    """Return the first difference of two requests, or None if `new` begins with all of `old`.
 
-    What follows the conversation is new in every call and is not meant to stand.
+    The tail of `old` is not compared: the blocks of one call are new in every call.
     """
     before, after = Ordered.of(old), Ordered.of(new)
     common_pieces = 0
     for group in ("stable", "session", "turns"):
         old_pieces, other = getattr(before, group), getattr(after, group)
-        common = _common(old_pieces, other)
+        common = common_length(old_pieces, other)
         common_pieces += common
+        # A conversation may grow at its end; a longer prefix moves everything behind it.
         if common < len(old_pieces) or (group != "turns" and common < len(other)):
             return _difference(old_pieces, other, common, common_pieces)
     return None
 
 
-def _common(old_pieces: Sequence[_T], other: Sequence[_T]) -> int:
-    if (
-        old_pieces == other[: len(old_pieces)]
-    ):  # nearly always, and then nothing is looked at one by one
-        return len(old_pieces)
-    return next(
-        (
-            index
-            for index, pair in enumerate(zip(old_pieces, other, strict=False))
-            if pair[0] != pair[1]
-        ),
-        len(other),
-    )
+def common_length(old: Sequence[_T], new: Sequence[_T]) -> int:
+    """Return how many elements from the beginning are equal."""
+    # Nearly always `new` begins with all of `old`, and then one comparison suffices.
+    if old == new[: len(old)]:
+        return len(old)
+    count = 0
+    for pair in zip(old, new, strict=False):
+        if pair[0] != pair[1]:
+            break
+        count += 1
+    return count
 
 
 def _difference(
     old_pieces: Sequence[Piece], other: Sequence[Piece], common: int, common_pieces: int
 ) -> Difference:
-    """Return the first difference: if both have the piece, it was changed; otherwise one was added
-    or is gone.
+    """Return the first difference.
+
+    If both requests have the piece, it was changed; otherwise one was added or is gone.
     """
     old = piece_name(old_pieces[common], common) if common < len(old_pieces) else ""
     new = piece_name(other[common], common) if common < len(other) else ""

@@ -65,7 +65,9 @@ def read_slice(
     """
     first, last = arguments.get("first_line"), arguments.get("last_line")
     pointer, find = arguments.get("pointer"), arguments.get("find")
-    if sum((pointer is not None, find is not None, first is not None or last is not None)) > 1:
+    has_lines = first is not None or last is not None
+    # Combined, they could mean either, and a wrong guess costs the model a turn.
+    if sum((pointer is not None, find is not None, has_lines)) > 1:
         raise ToolRefused(
             "lines, a pointer and a text to find cannot be asked for at once",
             hint="give one of them",
@@ -95,9 +97,10 @@ def _lines(lines: Sequence[str], start: int, end: int, limit: int, tokens: Token
 
 def _matching_lines(lines: Sequence[str], find: str, limit: int, tokens: TokenCorrection) -> str:
     lowered = find.casefold()
-    matching = [
-        f"{number}: {line}" for number, line in enumerate(lines, 1) if lowered in line.casefold()
-    ]
+    matching = []
+    for number, line in enumerate(lines, 1):
+        if lowered in line.casefold():
+            matching.append(f"{number}: {line}")
     if not matching:
         raise ToolRefused(f"no line of {len(lines)} holds {find!r}", hint="look for a shorter text")
     fitting = list(_fitting(matching, limit, tokens))
@@ -125,20 +128,21 @@ def _value(text: str, pointer: str, limit: int, tokens: TokenCorrection) -> str:
     if document is None:
         raise ToolRefused("it is not JSON, so no pointer leads into it", hint="read it by lines")
     value: Json = document
-    for step in pointer.removeprefix("/").split("/") if pointer.strip("/") else ():
+    # JSON Pointer (RFC 6901): ~1 stands for a slash in a key, and ~0 for a tilde, in this order.
+    steps = pointer.removeprefix("/").split("/") if pointer.strip("/") else []
+    for step in steps:
         value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer)
     rendered = json.dumps(value, ensure_ascii=False, indent=1)
     if tokens.count(rendered) <= limit:
         return rendered
+    # Pointers into it tell the model how to ask for a smaller part.
     entries = list(json_entries(value))
-    rest_clause = (
-        f"\n... and {len(entries) - _MOST_ENTRIES} more" if len(entries) > _MOST_ENTRIES else ""
-    )
-    head = (
-        "it is too long to be shown whole; what it holds, by pointers from"
-        f" {pointer or 'the whole'}:"
-    )
-    return "\n".join([head, *entries[:_MOST_ENTRIES]]) + rest_clause
+    place = pointer or "the whole"
+    lines = [f"it is too long to be shown whole; what it holds, by pointers from {place}:"]
+    lines += entries[:_MOST_ENTRIES]
+    if len(entries) > _MOST_ENTRIES:
+        lines.append(f"... and {len(entries) - _MOST_ENTRIES} more")
+    return "\n".join(lines)
 
 
 def _step(value: Json, key: str, pointer: str) -> Json:

@@ -41,16 +41,16 @@ class Figures:
         return float(self.total / self.count)
 
     def with_value(self, value: float) -> Figures:
-        """With one more."""
+        """Return the figures with one more value."""
         total = self.total + Fraction(value)
         return Figures(self.count + 1, min(self.least, value), max(self.greatest, value), total)
 
     def text(self, name: str) -> str:
-        """Text for a note."""
+        """Return the figures as a clause of a note."""
         mean = self.total / self.count
-        is_integer = (
-            mean.denominator == 1 and isinstance(self.least, int) and isinstance(self.greatest, int)
-        )
+        # Integers may be larger than a float can hold exactly.
+        are_integers = isinstance(self.least, int) and isinstance(self.greatest, int)
+        is_integer = mean.denominator == 1 and are_integers
         middle = mean.numerator if is_integer else float(mean)
         return (
             f"{name} {self.count} times, least {_exact(self.least)},"
@@ -84,7 +84,7 @@ class Statistics:
     values: Mapping[str, Figures] = field(default_factory=dict)
 
     def of_more(self, events: Iterable[Counted]) -> Statistics:
-        """With the statistics of these events added."""
+        """Return the statistics with those of further events added."""
         count, exchanges, size = self.events, self.exchanges, self.result_bytes
         calls, values = dict(self.calls), dict(self.values)
         for event in events:
@@ -93,30 +93,28 @@ class Statistics:
             exchanges += not calls_of_event
             for call in calls_of_event:
                 calls[call.name] = calls.get(call.name, 0) + 1
-            size += sum(
-                len(result.content.encode("utf-8", "surrogatepass")) for result in event.results
-            )
-            for name, value in (
-                (name, number) for name, measured in event.values.items() for number in measured
-            ):
-                figures = values.get(name)
-                values[name] = (
-                    figures.with_value(value)
-                    if figures
-                    else Figures(1, value, value, Fraction(value))
-                )
+            for result in event.results:
+                size += len(result.content.encode("utf-8", "surrogatepass"))
+            for name, measured in event.values.items():
+                for value in measured:
+                    figures = values.get(name)
+                    if figures:
+                        values[name] = figures.with_value(value)
+                    else:
+                        values[name] = Figures(1, value, value, Fraction(value))
         return Statistics(count, exchanges, calls, size, values)
 
     def text(self) -> str:
-        """Text for a note. The note is trusted: a name that a model made up and no tool can have
-        is not repeated.
-        """
+        """Return the statistics as a sentence of a note."""
         parts = [f"{self.exchanges} called nothing"]
-        known_tools = sorted(
-            (name, count) for name, count in self.calls.items() if _NAME.fullmatch(name)
-        )
-        parts += [f"{name} was called {count} times" for name, count in known_tools]
-        if unnamed := sum(self.calls.values()) - sum(count for _, count in known_tools):
+        unnamed = 0
+        for name, count in sorted(self.calls.items()):
+            # The note is trusted text, so a name that a model made up is not repeated.
+            if _NAME.fullmatch(name):
+                parts.append(f"{name} was called {count} times")
+            else:
+                unnamed += count
+        if unnamed:
             parts.append(f"what is no tool was called {unnamed} times")
         if self.result_bytes:
             parts.append(f"results had {self.result_bytes} bytes")

@@ -50,11 +50,9 @@ class Summary:
 
 
 def seen_in(blocks: Iterable[Block], turns: Iterable[Turn]) -> str:
-    """Return the texts that a conversation was given, and its tool results: its summary is checked
-    against them.
+    """Return a conversation's blocks, messages and tool results as one text.
 
-    Neither its own words are in it, nor what the runtime says of a call that was not carried out,
-    which repeats them.
+    A summary is checked against this text, so the model's own words are not in it.
     """
     words = [block.text for block in blocks]
     for turn in turns:
@@ -62,26 +60,24 @@ def seen_in(blocks: Iterable[Block], turns: Iterable[Turn]) -> str:
             case UserMessage(text):
                 words.append(unfenced(text))
             case ToolResults(results):
-                words += [
-                    result.content
-                    for result in results
-                    if not (result.is_error and result.trust == "ours")
-                ]
+                for result in results:
+                    # Our own words on a refused call repeat the model's arguments.
+                    if not (result.is_error and result.trust == "ours"):
+                        words.append(result.content)
     return "\n".join(words)
 
 
 def said_in(turns: Iterable[Turn]) -> str:
     """Return a conversation's own text."""
-    parts_of_replies = (
-        part for turn in turns if isinstance(turn, AssistantMessage) for part in turn.parts
-    )
-    return "\n".join(part.text for part in parts_of_replies if isinstance(part, Text))
+    texts = []
+    for turn in turns:
+        if isinstance(turn, AssistantMessage):
+            texts += [part.text for part in turn.parts if isinstance(part, Text)]
+    return "\n".join(texts)
 
 
 def summary_room(size: int, limit: int, ratio: float) -> int:
-    """Tokens that a summary may take: one for `ratio` of its source's, and no more than one
-    result may.
-    """
+    """Return the tokens that a summary may take: one for `ratio` of its source's tokens."""
     return min(max(_LEAST, int(size / ratio)), limit)
 
 
@@ -117,12 +113,16 @@ def without_unsupported(answer: str, source: str) -> tuple[str, tuple[str, ...]]
 def _remove_unsupported(answer: str, *sources: Source) -> tuple[str, tuple[str, ...]]:
     text, struck = answer, list[str]()
     hole = next(sign for sign in _HOLES if sign not in answer)
-    while wrong := [
-        fact for fact in facts_of(text) if not any(source.has(fact) for source in sources)
-    ]:
-        text = strike(text, wrong, hole)  # what is left of a word may be an id by itself
+    # Again until nothing is struck: what is left of a word may be an id by itself.
+    while True:
+        wrong = []
+        for fact in facts_of(text):
+            if not any(source.has(fact) for source in sources):
+                wrong.append(fact)
+        if not wrong:
+            return text.replace(hole, STRUCK), tuple(struck)
+        text = strike(text, wrong, hole)
         struck += [fact.text for fact in wrong]
-    return text.replace(hole, STRUCK), tuple(struck)
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
@@ -133,11 +133,11 @@ def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
     itself.
     """
     pieces = list(_pieces(source[:MOST_READ], room // _PARTS - _BESIDE, tokens))
-    order = sorted(
-        (-_weight(piece.text, number, len(pieces)), number)
-        for number, piece in enumerate(pieces)
-        if piece.text.strip()
-    )
+    order = []
+    for number, piece in enumerate(pieces):
+        if piece.text.strip():
+            order.append((-_weight(piece.text, number, len(pieces)), number))
+    order.sort()
     head = f"[no summary; lines chosen by rule of {len(lines_of(source))}]"
     chosen, tokens_used = list[int](), tokens.count(head)
     for _, number in order:
@@ -166,9 +166,9 @@ def _pieces(text: str, limit: int, tokens: TokenCorrection) -> Iterator[_Piece]:
     """
     number = 1
     for line in text.split("\n"):
-        longest = (
-            len(line) if tokens.fits(line, limit) else max(_SHORTEST, tokens.reach(line, limit))
-        )
+        longest = len(line)
+        if not tokens.fits(line, limit):
+            longest = max(_SHORTEST, tokens.reach(line, limit))
         for start, end in parts(line, longest):
             before, after = "..." * (start > 0), "..." * (end < len(line))
             part = line[start:end]
@@ -187,26 +187,28 @@ def _weight(line: str, index: int, count: int) -> int:
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
-    """As much of a text as has room: whole lines where that is more than half, else whole
-    sentences.
-    """
+    """Return as much of a text as has room, and whether it was cut."""
     if tokens.count(text) <= room:
         return text, False
     mark = "[cut: the summary was longer than its room]"
-    beginning = text[
-        : cut(text, tokens.reach(text, room - tokens.count(f"\n{mark}")), {STRUCK})
-    ].rstrip()
+    limit = tokens.reach(text, room - tokens.count(f"\n{mark}"))
+    beginning = text[: cut(text, limit, {STRUCK})].rstrip()
     return f"{beginning}\n{mark}" if beginning else mark, True
 
 
 def _ids(answer: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:
-    """One line with the ids of the source that what was said does not mention, in their order."""
+    """Return a line with ids of the source that an answer does not mention, or no line."""
     mentioned = {fact.text for fact in facts_of(answer)}
     missing = [name for name in source.ids if name not in mentioned]
     line, listed = "Also named in the source:", 0
     for name in missing:
-        longer = f"{line}{',' if listed else ''} {name}"
-        if tokens.count(longer if listed + 1 == len(missing) else longer + _AND_MORE) > room:
+        separator = "," if listed else ""
+        longer = f"{line}{separator} {name}"
+        # Unless this is the last one, the remark on the others must have room as well.
+        ending = "" if listed + 1 == len(missing) else _AND_MORE
+        if tokens.count(longer + ending) > room:
             break
         line, listed = longer, listed + 1
-    return [line if listed == len(missing) else line + _AND_MORE] if listed else []
+    if not listed:
+        return []
+    return [line if listed == len(missing) else line + _AND_MORE]

@@ -74,7 +74,9 @@ def go_on(
     draft.compact(budget.compaction)
     draft.fit()
     folded = len(history.live) - len(draft.history.live)
-    saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size) if folded else 0
+    saved = 0
+    if folded:
+        saved = tokens.tokens(history.size) - tokens.tokens(draft.history.size)
     size = draft.size
     tokens_used = tokens.tokens(size)
     return Assembled(draft.request, draft.history, folded, tokens_used, tokens_used + saved, size)
@@ -86,13 +88,10 @@ def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame
     """
     all_blocks = (*role.prompt, *blocks)
     _check_visible(role, all_blocks)
-    return Frame.of(
-        role,
-        tuple(sorted(all_blocks, key=lambda block: _TIERS.index(block.tier)))
-        if blocks
-        else all_blocks,
-        budget,
-    )
+    # A prompt alone is all stable. The sort keeps the order within a tier.
+    if blocks:
+        all_blocks = tuple(sorted(all_blocks, key=lambda block: _TIERS.index(block.tier)))
+    return Frame.of(role, all_blocks, budget)
 
 
 def check_message(
@@ -119,8 +118,8 @@ def check_message(
             needed=needed,
             limit=room,
             hint=(
-                "say it in several messages, let a tool read the long part, choose a model with a"
-                " larger window, or say how large it is (llm.NAME.context_tokens, window.tokens)"
+                "split it into several messages, let a tool read the long part, choose a model with"
+                " a larger window, or say how large it is (llm.NAME.context_tokens, window.tokens)"
             ),
         )
 

@@ -38,74 +38,91 @@ def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
         InputError: the evaluations are of different suites.
     """
     if current.suite != baseline.suite:
-        what = f"an evaluation of {current.suite} cannot be compared with one of {baseline.suite}"
-        raise InputError(what, where=name, hint="name two evaluations of the same suite")
-    pairs, apart = _pairs(current, baseline)
+        problem = (
+            f"an evaluation of {current.suite} cannot be compared with one of {baseline.suite}"
+        )
+        raise InputError(problem, where=name, hint="name two evaluations of the same suite")
+    pairs, unpaired = _pairs(current, baseline)
     if not pairs:
         return Comparison(
-            baseline=name, warnings=(*apart, "nothing can be compared; save a new baseline")
+            baseline=name, warnings=(*unpaired, "nothing can be compared; save a new baseline")
         )
-    sampled = current.fingerprint.sampled or baseline.fingerprint.sampled
-    result = _sampled(pairs, current, baseline) if sampled else _named(pairs)
-    return result.model_copy(update={"baseline": name, "warnings": (*result.warnings, *apart)})
+    if current.fingerprint.sampled or baseline.fingerprint.sampled:
+        result = _compare_sampled(pairs, current, baseline)
+    else:
+        result = _compare_deterministic(pairs)
+    return result.model_copy(update={"baseline": name, "warnings": (*result.warnings, *unpaired)})
 
 
 def _pairs(current: Evaluation, baseline: Evaluation) -> tuple[list[Pair], list[str]]:
-    """Return scenarios with one definition in both, as (old, new), and messages on those not
-    compared.
-    """
-    old = {row.id: row for row in baseline.scenarios}
-    new = {row.id: row for row in current.scenarios}
-    common = [one for one in new if one in old]
-    changed = [one for one in common if new[one].details.definition != old[one].details.definition]
-    pairs = [(old[one], new[one]) for one in common if one not in changed]
-    groups = (
-        ("changed since the baseline, not compared", changed),
-        ("not in the baseline", [one for one in new if one not in old]),
-        ("only in the baseline", [one for one in old if one not in new]),
-    )
-    return pairs, [f"{what}: {', '.join(names)}" for what, names in groups if names]
+    """Return the scenarios that can be compared, as (old, new), and messages on the others."""
+    old_rows = {row.id: row for row in baseline.scenarios}
+    pairs, changed, added = list[Pair](), list[str](), list[str]()
+    for new in current.scenarios:
+        old = old_rows.pop(new.id, None)
+        if old is None:
+            added.append(new.id)
+        elif old.details.definition != new.details.definition:
+            # Another question or another right answer: a change says nothing about the program.
+            changed.append(new.id)
+        else:
+            pairs.append((old, new))
+    messages = []
+    if changed:
+        messages.append(f"changed since the baseline, not compared: {', '.join(changed)}")
+    if added:
+        messages.append(f"not in the baseline: {', '.join(added)}")
+    if old_rows:
+        messages.append(f"only in the baseline: {', '.join(old_rows)}")
+    return pairs, messages
 
 
-def _named(pairs: Sequence[Pair]) -> Comparison:
+def _compare_deterministic(pairs: Sequence[Pair]) -> Comparison:
     """Compare deterministic models: each scenario counts by itself."""
-    fell = [new.id for old, new in pairs if old.status == "pass" and new.status != "pass"]
-    rose = [new.id for old, new in pairs if old.status != "pass" and new.status == "pass"]
-    drops, gains = _moved(_changes(pairs, None, None))
+    regressions, improvements = list[str](), list[str]()
+    for old, new in pairs:
+        if old.status == "pass" and new.status != "pass":
+            regressions.append(f"{new.id}: passed, and no longer does")
+        elif old.status != "pass" and new.status == "pass":
+            improvements.append(f"{new.id}: passes now")
+    drops, gains = _large_changes(_changes(pairs, None, None))
     return Comparison(
-        regressions=tuple(f"{one}: passed, and no longer does" for one in fell),
-        improvements=(*(f"{one}: passes now" for one in rose), *gains),
+        regressions=tuple(regressions),
+        improvements=(*improvements, *gains),
         warnings=tuple(drops),
     )
 
 
-def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -> Comparison:
+def _compare_sampled(
+    pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation
+) -> Comparison:
     """Compare sampled models: only changes beyond chance are regressions."""
-    old_epochs = min(old.epochs for old, _ in pairs) if baseline.fingerprint.sampled else None
-    new_epochs = min(new.epochs for _, new in pairs) if current.fingerprint.sampled else None
-    epochs = min(one for one in (old_epochs, new_epochs) if one is not None)
+    counts = []
+    for old, new in pairs:
+        if baseline.fingerprint.sampled:
+            counts.append(old.epochs)
+        if current.fingerprint.sampled:
+            counts.append(new.epochs)
+    epochs = min(counts)
     # With equal numbers of epochs the differences are symmetric if nothing changed, so that t keeps
     # its level.
-    cut = (epochs if old_epochs else None, epochs if new_epochs else None)
-    changes = _changes(pairs, *cut)
-    drops, gains = _moved(changes)
-    gone = [new.id for old, new in pairs if all(old.passes) and not any(new.passes)]
-    warnings = [
-        *drops,
-        *([f"passed in every epoch, and in none now: {', '.join(gone)}"] if gone else []),
-    ]
+    old_cut = epochs if baseline.fingerprint.sampled else None
+    new_cut = epochs if current.fingerprint.sampled else None
+    changes = _changes(pairs, old_cut, new_cut)
+    warnings, gains = _large_changes(changes)
+    failing = [new.id for old, new in pairs if all(old.passes) and not any(new.passes)]
+    if failing:
+        warnings.append(f"passed in every epoch, and in none now: {', '.join(failing)}")
     if epochs < LEAST_EPOCHS or len(pairs) < LEAST_SCENARIOS:
-        too_few = (
+        warnings.append(
             f"{len(pairs)} scenarios, {epochs} epochs: a regression of a sampled model can be told"
-            " from "
+            f" from {LEAST_SCENARIOS} scenarios with {LEAST_EPOCHS} epochs on"
         )
-        warnings.append(f"{too_few}{LEAST_SCENARIOS} scenarios with {LEAST_EPOCHS} epochs on")
         return Comparison(improvements=tuple(gains), warnings=tuple(warnings))
-    tested = {
-        name: paired_change(list(found.values()), 1 / epochs)
-        for name, found in changes.items()
-        if len(found) >= LEAST_SCENARIOS
-    }
+    tested = {}
+    for name, by_scenario in changes.items():
+        if len(by_scenario) >= LEAST_SCENARIOS:
+            tested[name] = paired_change(list(by_scenario.values()), 1 / epochs)
     rate = tested.pop(PASS_RATE)
     regressions = []
     if rate.high < 0:
@@ -113,7 +130,8 @@ def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -
         regressions.append(
             f"{PASS_RATE} down {_points(-rate.mean)} (95 % bound {rate.high:+.3f}), most in {worst}"
         )
-    for name in holm({name: one.p for name, one in tested.items()}, DIMENSION_LEVEL):
+    # Six dimensions are six chances of a false alarm, so they share one level.
+    for name in holm({name: change.p for name, change in tested.items()}, DIMENSION_LEVEL):
         regressions.append(f"{name} down {_points(-tested[name].mean)}")
     return Comparison(
         regressions=tuple(regressions),
@@ -139,26 +157,34 @@ def _changes(
         changes[PASS_RATE][new.id] = _passed(after) - _passed(before)
         for name in DIMENSIONS:
             if name in old.scores and name in new.scores:
-                had, has = _score(before, name), _score(after, name)
-                if had is not None and has is not None:
-                    changes.setdefault(name, {})[new.id] = has - had
+                # The epochs up to the cut may lack a dimension that a later one has.
+                old_score, new_score = _score(before, name), _score(after, name)
+                if old_score is not None and new_score is not None:
+                    changes.setdefault(name, {})[new.id] = new_score - old_score
     return changes
 
 
 def _passed(epochs: Sequence[EpochRow]) -> float:
-    return sum(one.status == "pass" for one in epochs) / len(epochs)
+    """Return the share of epochs that passed."""
+    return sum([epoch.status == "pass" for epoch in epochs]) / len(epochs)
 
 
 def _score(epochs: Sequence[EpochRow], name: str) -> float | None:
-    found = [one.dimensions[name] for one in epochs if name in one.dimensions]
-    return math.fsum(found) / len(found) if found else None
+    """Return the mean of a dimension, or None if no epoch has it."""
+    values = [epoch.dimensions[name] for epoch in epochs if name in epoch.dimensions]
+    return math.fsum(values) / len(values) if values else None
 
 
-def _moved(changes: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
+def _large_changes(changes: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
     """Return messages on means that moved by more than 5 points: those down, those up."""
-    means = {name: math.fsum(found.values()) / len(found) for name, found in changes.items()}
-    down = [f"{name} down {_points(-mean)}" for name, mean in means.items() if mean < -DROP]
-    return down, [f"{name} up {_points(mean)}" for name, mean in means.items() if mean > DROP]
+    down, up = list[str](), list[str]()
+    for name, by_scenario in changes.items():
+        mean = math.fsum(by_scenario.values()) / len(by_scenario)
+        if mean < -DROP:
+            down.append(f"{name} down {_points(-mean)}")
+        elif mean > DROP:
+            up.append(f"{name} up {_points(mean)}")
+    return down, up
 
 
 def _points(change: float) -> str:

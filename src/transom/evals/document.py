@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 from pydantic import Field
@@ -51,15 +52,16 @@ class ScenarioRow(Shape):
     @property
     def abstains(self) -> str:
         """The reason of a foreseen abstention that passed, else ""."""
-        return next(
-            (one.abstains for one in self.details.epochs if self.status == "pass" and one.abstains),
-            "",
-        )
+        if self.status == "pass":
+            for epoch in self.details.epochs:
+                if epoch.abstains:
+                    return epoch.abstains
+        return ""
 
     @property
     def passes(self) -> list[bool]:
         """Whether each epoch passed."""
-        return [one.status == "pass" for one in self.details.epochs]
+        return [epoch.status == "pass" for epoch in self.details.epochs]
 
 
 class Summary(Shape):
@@ -132,6 +134,7 @@ class Evaluation(Shape):
     @property
     def exit_code(self) -> int:
         """2 if a scenario ended in an error, 1 if one failed or something regressed, else 0."""
+        # An error says nothing about the product's answers, so it goes before a failure.
         if self.summary.errors:
             return 2
         return 1 if self.summary.failed or self.regression_analysis.regressions else 0
@@ -139,32 +142,35 @@ class Evaluation(Shape):
 
 def summarise(rows: tuple[ScenarioRow, ...]) -> Summary:
     """Return the summary of at least one scenario."""
-    rates = [sum(row.passes) / row.epochs for row in rows]
-    least = min(row.epochs for row in rows)
-    dimensions = {name: None for row in rows for name in row.scores}
+    statuses = Counter([row.status for row in rows])
+    # A scenario without a dimension takes no part in its mean.
+    scores: dict[str, list[float]] = {}
+    for row in rows:
+        for name, value in row.scores.items():
+            scores.setdefault(name, []).append(value)
+    # No scenario can be drawn from more often than the one with the fewest epochs.
+    pass_rates = {}
+    for k in range(1, min([row.epochs for row in rows]) + 1):
+        pass_rates[str(k)] = _mean([pass_k(row.passes, k) for row in rows])
     return Summary(
-        pass_rate=_mean(rates),
+        pass_rate=_mean([sum(row.passes) / row.epochs for row in rows]),
         total_scenarios=len(rows),
-        passed=sum(row.status == "pass" for row in rows),
-        failed=sum(row.status == "fail" for row in rows),
-        errors=sum(row.status == "error" for row in rows),
-        abstained=sum(row.abstains != "" for row in rows),
-        pass_k={
-            str(k): _mean([pass_k(row.passes, k) for row in rows]) for k in range(1, least + 1)
-        },
-        avg_scores={
-            name: _mean([row.scores[name] for row in rows if name in row.scores])
-            for name in dimensions
-        },
+        passed=statuses["pass"],
+        failed=statuses["fail"],
+        errors=statuses["error"],
+        abstained=sum(bool(row.abstains) for row in rows),
+        pass_k=pass_rates,
+        avg_scores={name: _mean(values) for name, values in scores.items()},
     )
 
 
 def pass_k(passes: list[bool], k: int) -> float:
     """Estimate the probability that `k` epochs drawn from these all pass (pass^k, unbiased)."""
-    chance, good = 1.0, sum(passes)
-    for taken in range(k):
-        chance *= max(0, good - taken) / (len(passes) - taken)
-    return chance
+    # Drawn without replacement: with replacement, few epochs would give too high a value.
+    probability, good = 1.0, sum(passes)
+    for draw in range(k):
+        probability *= max(0, good - draw) / (len(passes) - draw)
+    return probability
 
 
 def _mean(values: list[float]) -> float:

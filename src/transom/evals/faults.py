@@ -26,18 +26,13 @@ from transom.llm import Chain, OnDelta, Provider, Reply, Request, render
 T = TypeVar("T")
 
 _LONG_BYTES = 8 << 20
-_FAILURES: dict[str, Callable[[str], ProviderError]] = {
-    "network": lambda by: NetworkFailed("the connection broke (injected fault)", where=by),
-    "timeout": lambda by: NetworkFailed(
-        "no answer within the time limit (injected fault)", where=by
-    ),
-    "rate_limit": lambda by: RateLimited(
-        "too many requests (injected fault)", where=by, retryable=True
-    ),
-    "refused": lambda by: RequestRefused("the request is not accepted (injected fault)", where=by),
-    "server": lambda by: ProviderError(
-        "the server failed (injected fault)", where=by, retryable=True
-    ),
+# Each call gets a new error: an error that is raised twice keeps the first traceback.
+_FAILURES: dict[str, Callable[[], ProviderError]] = {
+    "network": lambda: NetworkFailed("the connection broke (injected fault)"),
+    "timeout": lambda: NetworkFailed("no answer within the time limit (injected fault)"),
+    "rate_limit": lambda: RateLimited("too many requests (injected fault)", retryable=True),
+    "refused": lambda: RequestRefused("the request is not accepted (injected fault)"),
+    "server": lambda: ProviderError("the server failed (injected fault)", retryable=True),
 }
 
 
@@ -62,12 +57,12 @@ class Case:
         faults = [fault for fault in self.scenario.faults if fault.provider]
         if not faults:
             return chain
-        counted = _Calls(faults)
-        seats = {
-            role: replace(one, providers=counted.around(one.providers))
-            for role, one in chain.seats.items()
-        }
-        return replace(chain, providers=counted.around(chain.providers), seats=seats)
+        # One counter for all roles: a fault names the numbers of calls of the whole scenario.
+        calls = _Calls(faults)
+        seats = {}
+        for role, seat_chain in chain.seats.items():
+            seats[role] = replace(seat_chain, providers=calls.around(seat_chain.providers))
+        return replace(chain, providers=calls.around(chain.providers), seats=seats)
 
     def below(self, key: str) -> Path:
         """Return the path of the file in the data that `input.KEY` names."""
@@ -87,29 +82,34 @@ class Case:
         return path
 
     def memory(self, memory: T) -> T:
-        """Return the memory, or, under a memory fault, one whose calls all raise
-        `MemoryUnavailable`.
-        """
-        down = any(fault.memory for fault in self.scenario.faults)
-        return cast("T", _Down()) if down else memory
+        """Return the memory; under a memory fault, a memory whose calls all raise."""
+        is_down = any(fault.memory for fault in self.scenario.faults)
+        return cast("T", _Down()) if is_down else memory
 
 
 class _Calls:
     """Counts the calls of a scenario over all its providers, and lets the chosen ones fail."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
-        self._seen = [(fault, [0]) for fault in faults]
+        self._faults = faults
+        # The number of matching calls of each fault, by its index.
+        self._counts = [0] * len(faults)
 
     def around(self, providers: Sequence[Provider]) -> tuple[Provider, ...]:
-        return tuple(cast("Provider", _Failing(one, self)) for one in providers)
+        return tuple([cast("Provider", _Failing(provider, self)) for provider in providers])
 
-    def fail(self, request: Request, by: str) -> None:
+    def fail(self, request: Request, provider: str) -> None:
+        """Raise the error of the first fault that this call is chosen for, if there is one."""
         text = render(request).as_text()
-        for fault, count in self._seen:
-            if fault.provider and fnmatchcase(request.role, fault.roles) and fault.sees in text:
-                count[0] += 1
-                if not fault.calls or count[0] in fault.calls:
-                    raise _FAILURES[fault.provider](by)
+        for index, fault in enumerate(self._faults):
+            if not fault.provider or fault.sees not in text:
+                continue
+            if fnmatchcase(request.role, fault.roles):
+                self._counts[index] += 1
+                if not fault.calls or self._counts[index] in fault.calls:
+                    error = _FAILURES[fault.provider]()
+                    error.where = provider
+                    raise error
 
 
 class _Failing:
@@ -136,8 +136,9 @@ class _Down:
 
 @contextmanager
 def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
-    """Prepare the case of one epoch; if files differ, the data is copied into `folder`, and removed
-    afterwards.
+    """Prepare the case of one epoch.
+
+    If files differ from the data, it is copied into `folder`, and the copy is removed afterwards.
 
     Raises:
         InputError: a fault's pattern matches no file, or the folder `files` does not exist.
@@ -163,14 +164,14 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
 
 
 def _copy(data: Path, copy: Path) -> None:
+    # The workspace may lie in the data: without this, the copy would be copied into itself.
     def around_copy(folder: str, names: list[str]) -> list[str]:
-        return [
-            name for name in names if copy.resolve().is_relative_to(Path(folder).resolve() / name)
-        ]
+        parent, target = Path(folder).resolve(), copy.resolve()
+        return [name for name in names if target.is_relative_to(parent / name)]
 
+    # A killed run may have left a copy.
     shutil.rmtree(copy, ignore_errors=True)
     try:
-        # the workspace may lie in the data
         shutil.copytree(data, copy, symlinks=True, ignore=around_copy)
     except OSError as error:
         raise InputError(
@@ -186,9 +187,12 @@ def _put_over(files: Path, copy: Path) -> None:
 
 def _break(data: Path, kind: str, pattern: str, scenario: str) -> None:
     root = data.resolve()
-    fits = [path for path in sorted(data.glob(pattern)) if path.is_file() and not path.is_symlink()]
-    # a linked folder is not part of the copy
-    files = [path for path in fits if path.resolve().is_relative_to(root)]
+    files = []
+    for path in sorted(data.glob(pattern)):
+        # A link, and a file in a linked folder, is the original and no part of the copy.
+        is_copied = not path.is_symlink() and path.resolve().is_relative_to(root)
+        if path.is_file() and is_copied:
+            files.append(path)
     if not files:
         raise InputError(
             f"no file of the data matches {pattern!r}",
@@ -196,12 +200,13 @@ def _break(data: Path, kind: str, pattern: str, scenario: str) -> None:
             hint="correct it",
         )
     for path in files:
-        whole = path.read_bytes()
+        content = path.read_bytes()
         if kind == "missing_file":
             path.unlink()
         elif kind == "empty_file":
             path.write_bytes(b"")
         elif kind == "long_file":
-            path.write_bytes(whole * (1 + _LONG_BYTES // max(1, len(whole))))
+            path.write_bytes(content * (1 + _LONG_BYTES // max(1, len(content))))
         else:
-            path.write_bytes(whole[: max(1, len(whole) * 2 // 3)].rstrip(b" \n\r\t}]"))
+            # Without closing brackets at the end, which might make a cut file valid again.
+            path.write_bytes(content[: max(1, len(content) * 2 // 3)].rstrip(b" \n\r\t}]"))

@@ -1,6 +1,4 @@
-"""Stored evaluations: each run's result is kept in the workspace's store; a name makes one a
-baseline.
-"""
+"""Stored evaluations, in the workspace's store. A name makes an evaluation a baseline."""
 
 from __future__ import annotations
 
@@ -21,55 +19,73 @@ _MOST_BYTES = 64 << 20
 
 async def remember(store: Store, evaluation: Evaluation, baseline: str | None = None) -> None:
     """Store an evaluation by its run's id, and with a name as its suite's newest baseline."""
-    # ids of one second have no order
+    # Run ids of the same second have no order.
     await store.put_if_absent(_ORDER, evaluation.run_id, len(store.items(_ORDER)))
-    await store.put(_RUNS, evaluation.run_id, plain(evaluation))  # type: ignore[arg-type]  # a model's plain form
+    document: Any = plain(evaluation)
+    await store.put(_RUNS, evaluation.run_id, document)
     if baseline:
-        number: int = 1 + max((row["number"] for row in _baselines(store).values()), default=0)
-        row: dict[str, Json] = {"suite": evaluation.suite, "name": baseline, "number": number}
-        row["run"] = evaluation.run_id
+        numbers = [int(row["number"]) for row in _baselines(store).values()]
+        row: dict[str, Json] = {
+            "suite": evaluation.suite,
+            "name": baseline,
+            "number": 1 + max(numbers, default=0),
+            "run": evaluation.run_id,
+        }
         await store.put(_BASELINES, f"{evaluation.suite}/{baseline}", row)
 
 
 def newest_baseline(store: Store, suite: str) -> tuple[str, Evaluation] | None:
     """Return name and evaluation of a suite's newest baseline, or None."""
-    mine = [row for row in _baselines(store).values() if row["suite"] == suite]
-    newest = max(mine, key=lambda row: int(row["number"]), default=None)
-    return (newest["name"], _kept(store, newest["run"])) if newest else None
+    rows = [row for row in _baselines(store).values() if row["suite"] == suite]
+    if not rows:
+        return None
+    newest = max(rows, key=lambda row: int(row["number"]))
+    return newest["name"], _stored(store, newest["run"])
 
 
 def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
     """Return a suite's evaluations, oldest first, each with its baseline names."""
-    names = [
-        (row["run"], row["name"]) for row in _baselines(store).values() if row["suite"] == suite
-    ]
+    names: dict[str, list[str]] = {}
+    for row in _baselines(store).values():
+        if row["suite"] == suite:
+            names.setdefault(row["run"], []).append(row["name"])
+    # Workspaces of earlier releases have evaluations without a number; they are the oldest.
     order: dict[str, Any] = store.items(_ORDER)
-    runs = sorted(store.items(_RUNS), key=lambda run: order.get(run, -1))
-    mine = [one for one in (_kept(store, run) for run in runs) if one.suite == suite]
-    return [(one, [name for run, name in names if run == one.run_id]) for one in mine]
+    evaluations = []
+    for run in sorted(store.items(_RUNS), key=lambda run: order.get(run, -1)):
+        evaluation = _stored(store, run)
+        if evaluation.suite == suite:
+            evaluations.append((evaluation, names.get(evaluation.run_id, [])))
+    return evaluations
 
 
 def find_evaluation(store: Store, text: str) -> tuple[str, Evaluation]:
-    """Find an evaluation by JSON file, baseline name (`NAME` or `SUITE/NAME`), or the start of its
-    run's id.
+    """Find an evaluation.
+
+    Args:
+        store: of the workspace.
+        text: a JSON file, a baseline (`NAME` or `SUITE/NAME`), or the start of a run's id.
 
     Raises:
-        InputError: none or several match, or the file is not an evaluation.
+        InputError: no evaluation or several match, or the file is not an evaluation.
     """
     if text.endswith(".json"):
         return text, _read(Path(text))
-    named = {
-        key: row["run"] for key, row in _baselines(store).items() if text in (key, row["name"])
-    }
-    fits = named or {run: run for run in store.items(_RUNS) if run.startswith(text)}
-    if len(fits) != 1:
-        what = f"{len(fits)} evaluations match {text!r}" if fits else f"unknown evaluation {text!r}"
-        hint = (
-            f"name one of {', '.join(sorted(fits))}" if fits else "see: transom eval history SUITE"
-        )
-        raise InputError(what, hint=hint)
-    name = next(iter(fits))
-    return name, _kept(store, fits[name])
+    matches = {}
+    for key, row in _baselines(store).items():
+        if text in (key, row["name"]):
+            matches[key] = row["run"]
+    # The name of a baseline may look like the start of a run's id; the name counts.
+    if not matches:
+        matches = {run: run for run in store.items(_RUNS) if run.startswith(text)}
+    if not matches:
+        hint = "see: transom eval history SUITE"
+        raise InputError(f"unknown evaluation {text!r}", hint=hint)
+    if len(matches) > 1:
+        hint = f"name one of {', '.join(sorted(matches))}"
+        raise InputError(f"{len(matches)} evaluations match {text!r}", hint=hint)
+    ((name, run),) = matches.items()
+    return name, _stored(store, run)
 
 
 def _read(path: Path) -> Evaluation:
@@ -86,5 +102,5 @@ def _baselines(store: Store) -> dict[str, Any]:
     return dict(store.items(_BASELINES))
 
 
-def _kept(store: Store, run: str) -> Evaluation:
+def _stored(store: Store, run: str) -> Evaluation:
     return Evaluation.model_validate(store.get(_RUNS, run))

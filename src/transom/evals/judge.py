@@ -1,6 +1,4 @@
-"""A model as judge: a role that sees question, rubric and answer, and marks each criterion of
-the rubric.
-"""
+"""A model as judge: it sees question, rubric and answer, and marks each criterion of the rubric."""
 
 from __future__ import annotations
 
@@ -39,9 +37,8 @@ class Marks(Shape):
 
 
 def judge_role() -> Role:
-    """Return the judge's role. It does not see the ground truth, so it judges the answer, not
-    the verdict.
-    """
+    """Return the judge's role."""
+    # It does not see the ground truth, so that it judges the answer and not the verdict.
     prompt = (Block("judge_task", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
     sees = frozenset({"judge_task", "question", "rubric", "answer", "retry"})
     return Role(JUDGE_ROLE, prompt, sees, settings=CallSettings(max_tokens=4096), output=Marks)
@@ -57,39 +54,40 @@ async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> S
     role = judge_role()
 
     async def ask(
-        at: Stage, rubric: list[Json], question: Json, answer: Json, egress: Egress
+        current_stage: Stage, rubric: list[Json], question: Json, answer: Json, egress: Egress
     ) -> Marks:
+        # The marks name criteria by their numbers.
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(rubric, 1))
         blocks = [
             Block("question", pretty_json(question), trust="untrusted"),
             Block("rubric", numbered),
             Block("answer", pretty_json(answer), trust="untrusted", egress=egress),
         ]
-        return (await call(at, role, blocks, lambda text: _read(text, len(rubric)))).value
+        reply = await call(current_stage, role, blocks, lambda text: _read(text, len(rubric)))
+        return reply.value
 
-    shown = outcome.model_dump(
-        mode="json", include={"verdict", "text", "criteria", "evidence", "questions", "reported"}
-    )
-    inputs = ([*scenario.rubric], dict(scenario.input), shown, outcome.egress)
-    marks = (
-        await run.stage(stage, ask, *inputs, out=model_file("marks.json", Marks), uses=[role])
-    ).value
-    given = [_MARKS[one.mark] for one in marks.criteria]
-    why = tuple(
-        f"{scenario.rubric[one.number - 1]}: {one.mark} ({one.reason})"
-        for one in marks.criteria
-        if one.mark != "met"
-    )
-    return Score(RUBRIC, SCORERS[RUBRIC].dimension, round(sum(given) / len(given), 6), why)
+    # Only what a reader of the answer sees: tool calls and costs must not sway the judge.
+    answer_fields = {"verdict", "text", "criteria", "evidence", "questions", "reported"}
+    answer = outcome.model_dump(mode="json", include=answer_fields)
+    inputs = ([*scenario.rubric], dict(scenario.input), answer, outcome.egress)
+    out = model_file("marks.json", Marks)
+    marks = (await run.stage(stage, ask, *inputs, out=out, uses=[role])).value
+    total, reasons = 0.0, list[str]()
+    for row in marks.criteria:
+        total += _MARKS[row.mark]
+        if row.mark != "met":
+            reasons.append(f"{scenario.rubric[row.number - 1]}: {row.mark} ({row.reason})")
+    value = round(total / len(marks.criteria), 6)
+    return Score(RUBRIC, SCORERS[RUBRIC].dimension, value, tuple(reasons))
 
 
 def _read(text: str, count: int) -> Marks:
     try:
         marks = Marks.model_validate(read_json(text))
     except (ValueError, ValidationError) as error:
-        raise ReplyError(
-            f"the marks are not the JSON that was asked for: {str(error).splitlines()[0]}"
-        ) from error
-    if [one.number for one in marks.criteria] != list(range(1, count + 1)):
+        reason = str(error).splitlines()[0]
+        raise ReplyError(f"the marks are not the JSON that was asked for: {reason}") from error
+    # The text goes to the judge, which is asked again.
+    if [row.number for row in marks.criteria] != list(range(1, count + 1)):
         raise ReplyError(f"mark each of the {count} criteria once, in order, from 1")
     return marks

@@ -64,7 +64,7 @@ class RepliesFile(Shape):
 
 
 class WrittenReplies(Provider):
-    """A provider that answers from a file of written replies, and abstains where no entry matches.
+    """A provider that answers from a file of written replies, and abstains if no entry matches.
 
     Raises:
         InputError: the file cannot be read, with file:line.
@@ -83,11 +83,10 @@ class WrittenReplies(Provider):
         text = render(request).as_text()
         number = _replies_so_far(request)
         for row in self._rows:
-            if (
-                fnmatchcase(request.role, row.role)
-                and all(one in text for one in row.sees)
-                and number < len(row.says)
-            ):
+            # An entry without a reply for this request lets the next one answer.
+            if not fnmatchcase(request.role, row.role) or number >= len(row.says):
+                continue
+            if all(expected_text in text for expected_text in row.sees):
                 return tell(_reply(row.says[number], number, estimate_tokens(text)), on_delta)
         raise NeedsModel(
             [NotUnderstood(request.role, "role")],
@@ -102,14 +101,16 @@ def _replies_so_far(request: Request) -> int:
     """Count the replies to the current message so far."""
     count = 0
     for turn in request.window.turns:
-        count = 0 if isinstance(turn, UserMessage) else count + isinstance(turn, AssistantMessage)
+        if isinstance(turn, UserMessage):
+            count = 0
+        elif isinstance(turn, AssistantMessage):
+            count += 1
     return count
 
 
-def _reply(said: str | CalledTool, number: int, tokens: int) -> Reply:
-    if isinstance(said, str):
-        return Reply(
-            (Text(said),), usage=Usage(tokens, estimate_tokens(said)), by=WrittenReplies.name
-        )
-    call = ToolCall(f"call{number}", said.tool, said.arguments)
+def _reply(written: str | CalledTool, number: int, tokens: int) -> Reply:
+    if isinstance(written, str):
+        usage = Usage(tokens, estimate_tokens(written))
+        return Reply((Text(written),), usage=usage, by=WrittenReplies.name)
+    call = ToolCall(f"call{number}", written.tool, written.arguments)
     return Reply((call,), stop="tool_calls", usage=Usage(tokens, 0), by=WrittenReplies.name)

@@ -1,6 +1,4 @@
-"""Running a suite: each epoch of each scenario is a stage, so that a killed evaluation can be
-resumed.
-"""
+"""Running a suite: each epoch is a stage, so that a killed evaluation can be resumed."""
 
 from __future__ import annotations
 
@@ -16,6 +14,7 @@ from transom.evals.document import (
     Evaluation,
     Fingerprint,
     ScenarioRow,
+    Status,
     summarise,
 )
 from transom.evals.faults import Case, prepared
@@ -58,39 +57,40 @@ async def run_suite(
     Raises:
         InputError: a fault matches no file.
     """
-    run.stage_seconds = max(run.stage_seconds, *(one.timeout + _MARGIN for one in suite.scenarios))
+    for scenario in suite.scenarios:
+        run.stage_seconds = max(run.stage_seconds, scenario.timeout + _MARGIN)
     slots = asyncio.Semaphore(jobs)
 
-    async def one(scenario: Scenario, epoch: int) -> EpochRow:
+    async def run_epoch(scenario: Scenario, epoch: int) -> EpochRow:
         async with slots:
             row = await _epoch(run, scenario, epoch, runner, model=fingerprint.model, judged=judged)
-        run.progress(
-            f"{scenario.id}/{epoch}: {row.status}" + "".join(f"; {why}" for why in row.why[:1])
-        )
+        reason = f"; {row.why[0]}" if row.why else ""
+        run.progress(f"{scenario.id}/{epoch}: {row.status}{reason}")
         return row
 
     tasks: dict[str, list[asyncio.Task[EpochRow]]] = {}
     try:
         async with asyncio.TaskGroup() as group:
             for scenario in suite.scenarios:
-                numbers = range(1, (epochs or scenario.epochs) + 1)
-                tasks[scenario.id] = [
-                    group.create_task(one(scenario, number)) for number in numbers
-                ]
-    except BaseExceptionGroup as several:
-        # e.g. a wrong scenario file or a full disk: one error message
-        raise several.exceptions[0] from None
-    rows = tuple(
-        _row(scenario, [task.result() for task in tasks[scenario.id]])
-        for scenario in suite.scenarios
-    )
-    used = sum((epoch.used for row in rows for epoch in row.details.epochs), Used())
+                tasks[scenario.id] = []
+                for number in range(1, (epochs or scenario.epochs) + 1):
+                    task = group.create_task(run_epoch(scenario, number))
+                    tasks[scenario.id].append(task)
+    except BaseExceptionGroup as error_group:
+        # Such as a wrong scenario file or a full disk: all epochs fail alike, and one error is
+        # enough.
+        raise error_group.exceptions[0] from None
+    rows, usage = list[ScenarioRow](), Used()
+    for scenario in suite.scenarios:
+        epoch_rows = [task.result() for task in tasks[scenario.id]]
+        rows.append(_row(scenario, epoch_rows))
+        usage = sum([epoch_row.used for epoch_row in epoch_rows], usage)
     return Evaluation(
         suite=suite.name,
-        summary=summarise(rows),
-        scenarios=rows,
+        summary=summarise(tuple(rows)),
+        scenarios=tuple(rows),
         fingerprint=fingerprint,
-        usage=used,
+        usage=usage,
         run_id=run.id,
     )
 
@@ -98,37 +98,46 @@ async def run_suite(
 async def _epoch(
     run: Run, scenario: Scenario, epoch: int, runner: Runner, *, model: str, judged: bool
 ) -> EpochRow:
-    stage = f"{scenario.id}/{epoch}"
-    with prepared(scenario, epoch, run.folder / stage / "work") as case:
+    """Run and score one epoch, or take its stored outcome."""
+    stage_name = f"{scenario.id}/{epoch}"
+    with prepared(scenario, epoch, run.folder / stage_name / "work") as case:
 
-        async def work(at: Stage, definition: str) -> Outcome:
-            del definition
+        async def work(stage: Stage, definition: str) -> Outcome:
+            del definition  # an input of the stage: another definition is another stage
             outcome = await _answer(case, runner)
-            at.memoise = outcome.error is None
+            # A resumed run tries an epoch with an error again.
+            stage.memoise = outcome.error is None
             return outcome
 
-        out = model_file("outcome.json", Outcome)
-        outcome = (await run.stage(stage, work, scenario.digest, out=out)).value
+        outcome_file = model_file("outcome.json", Outcome)
+        result = await run.stage(stage_name, work, scenario.digest, out=outcome_file)
+        outcome = result.value
         scores, notes = score(case, outcome), list[str]()
         if scenario.rubric and judged and outcome.error is None:
             try:
-                scores.append(await judge(run, f"{stage}/judge", scenario, outcome))
+                scores.append(await judge(run, f"{stage_name}/judge", scenario, outcome))
             except (EgressError, ProviderError, ReplyError) as error:
                 notes.append(f"the rubric was not judged: {error}")
     foreseen = scenario.abstains.get(model)
     abstains = foreseen is not None and outcome.verdict == foreseen.verdict
-    failed = [one for one in below(scenario, scores) if not (abstains and one.scorer == VERDICT)]
-    scores.sort(key=lambda one: one not in failed)  # reasons of a failure come first
-    reasons = (
-        [outcome.error]
-        if outcome.error
-        else [f"{one.scorer}: {why}" for one in scores for why in one.why]
-    )
+    failed = []
+    for result_score in below(scenario, scores):
+        # A foreseen abstention is a wrong verdict by definition.
+        if not (abstains and result_score.scorer == VERDICT):
+            failed.append(result_score)
+    # Reasons of a failure come first, since reports show only the first ones.
+    scores.sort(key=lambda result_score: result_score not in failed)
+    status: Status = "fail" if failed else "pass"
+    reasons = list[str]()
+    for result_score in scores:
+        reasons += [f"{result_score.scorer}: {reason}" for reason in result_score.why]
+    if outcome.error:
+        status, reasons = "error", [outcome.error]
     return EpochRow(
-        status="error" if outcome.error else "fail" if failed else "pass",
+        status=status,
         verdict=outcome.verdict,
         dimensions=by_dimension(scores),
-        scores={one.scorer: one.value for one in scores},
+        scores={result_score.scorer: result_score.value for result_score in scores},
         why=(*reasons, *notes),
         used=outcome.used,
         abstains=foreseen.why if foreseen and abstains else "",
@@ -136,39 +145,40 @@ async def _epoch(
 
 
 async def _answer(case: Case, runner: Runner) -> Outcome:
-    """Return the runner's outcome; an exception becomes an outcome with an error, so that others
-    go on.
-    """
-    began, limit = time.monotonic(), asyncio.timeout(case.scenario.timeout)
+    """Return the runner's outcome; an exception becomes an outcome with an error."""
+    start, deadline = time.monotonic(), asyncio.timeout(case.scenario.timeout)
     try:
-        async with limit:
+        async with deadline:
             outcome = await runner(case)
     except TimeoutError as error:
-        text = (
-            f"it took longer than {case.scenario.timeout:g} s"
-            if limit.expired()
-            else f"it gave up waiting: {error}"
-        )
+        # The product may also have given up by itself.
+        text = f"it gave up waiting: {error}"
+        if deadline.expired():
+            text = f"it took longer than {case.scenario.timeout:g} s"
         outcome = Outcome(error=text)
     except TransomError as error:
         outcome = Outcome(error=str(error))
-    except Exception as error:  # noqa: BLE001  a defect of the product; the other scenarios still tell something
+    except Exception as error:  # noqa: BLE001  a defect of the product must not end the others
         _log.exception("%s: the runner failed", case.scenario.id)
         outcome = Outcome(error=f"{type(error).__name__}: {error}")
     if outcome.used.seconds:
         return outcome
-    used = outcome.used.model_copy(update={"seconds": round(time.monotonic() - began, 3)})
-    return outcome.model_copy(update={"used": used})
+    usage = outcome.used.model_copy(update={"seconds": round(time.monotonic() - start, 3)})
+    return outcome.model_copy(update={"used": usage})
 
 
 def _row(scenario: Scenario, epochs: Sequence[EpochRow]) -> ScenarioRow:
-    passed = sum(one.status == "pass" for one in epochs)
-    enough = passed >= scenario.pass_share * len(epochs)
+    """Return the row of a scenario from those of its epochs."""
+    statuses = [epoch.status for epoch in epochs]
     scores = {}
     for name in DIMENSIONS:
-        found = [one.dimensions[name] for one in epochs if name in one.dimensions]
-        if found:
-            scores[name] = round(sum(found) / len(found), 6)
+        values = [epoch.dimensions[name] for epoch in epochs if name in epoch.dimensions]
+        if values:
+            scores[name] = round(sum(values) / len(values), 6)
+    # An error is worth more attention than a wrong answer.
+    status: Status = "error" if "error" in statuses else "fail"
+    if statuses.count("pass") >= scenario.pass_share * len(epochs):
+        status = "pass"
     details = Details(
         title=scenario.title,
         tags=scenario.tags,
@@ -176,10 +186,9 @@ def _row(scenario: Scenario, epochs: Sequence[EpochRow]) -> ScenarioRow:
         pass_share=scenario.pass_share,
         epochs=tuple(epochs),
     )
-    failed = "error" if any(one.status == "error" for one in epochs) else "fail"
     return ScenarioRow(
         id=scenario.id,
-        status="pass" if enough else failed,
+        status=status,
         scores=scores,
         epochs=len(epochs),
         details=details,

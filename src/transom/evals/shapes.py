@@ -16,6 +16,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Shape(BaseModel):
     """Base of models that are read from or written to files: unknown keys are errors."""
 
+    # People write `id: 12` and mean a text.
     model_config = ConfigDict(
         extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True
     )
@@ -26,7 +27,8 @@ def listed(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _named(value: object) -> object:
+def _as_tool(value: object) -> object:
+    # A scenario may name a tool alone, without arguments to compare.
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -42,9 +44,7 @@ class ExpectedTool(Shape):
 
 
 class Injected(Shape):
-    """Planted text that asks for a verdict: it must not be obeyed, and its source must be
-    reported.
-    """
+    """Planted text that asks for a verdict: it must be reported, and not be obeyed."""
 
     verdict: str
     source: str = ""
@@ -79,7 +79,7 @@ class Expected(Shape):
     evidence: Texts = ()
     no_other_evidence: bool = False
     injected: Injected | None = None
-    tools: tuple[Annotated[ExpectedTool, BeforeValidator(_named)], ...] = ()
+    tools: tuple[Annotated[ExpectedTool, BeforeValidator(_as_tool)], ...] = ()
     in_order: bool = False
     forbidden_tools: Texts = ()
     sub_conversations: int | None = None
@@ -123,6 +123,7 @@ class Fault(Shape):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Fault:
+        # Two kinds in one entry would share `calls` and `roles`, which mean the provider's alone.
         if sum(kind is not None for kind in (self.file, self.provider, self.memory)) != 1:
             raise ValueError(f"give exactly one of {', '.join(_FILE_FAULTS)}, provider, memory")
         return self
@@ -130,8 +131,11 @@ class Fault(Shape):
     @property
     def file(self) -> tuple[str, str] | None:
         """The kind of file fault and the pattern of its files, or None."""
-        kinds = [(name, pattern) for name in _FILE_FAULTS if (pattern := getattr(self, name))]
-        return kinds[0] if kinds else None
+        for name in _FILE_FAULTS:
+            pattern = getattr(self, name)
+            if pattern:
+                return name, pattern
+        return None
 
 
 class Defaults(Shape):
@@ -188,11 +192,9 @@ class Scenario(Defaults):
     @property
     def digest(self) -> str:
         """Digest of input and ground truth, not of epochs, timeouts or thresholds."""
-        return digest(
-            self.model_dump(
-                mode="json", include={"input", "expected", "rubric", "faults", "files", "limits"}
-            )
-        )[:16]
+        # Evaluations with other thresholds stay comparable.
+        definition = {"input", "expected", "rubric", "faults", "files", "limits"}
+        return digest(self.model_dump(mode="json", include=definition))[:16]
 
 
 class Evidence(Shape):
@@ -227,14 +229,20 @@ class Used(Shape):
     @staticmethod
     def of(replies: Sequence[Any]) -> Used:
         """Return the total usage of journaled replies."""
-        usages = [reply["reply"]["usage"] for reply in replies]
-        costs = [usage["cost"] for usage in usages if usage.get("cost") is not None]
-        names = ("input_tokens", "output_tokens", "cached_tokens")
-        tokens = {name: sum(usage[name] for usage in usages) for name in names}
-        return Used(**tokens, cost_usd=sum(costs) if costs else None)
+        total = Used()
+        for reply in replies:
+            usage = reply["reply"]["usage"]
+            # Servers that report no cost leave it out.
+            total += Used(
+                input_tokens=usage["input_tokens"],
+                output_tokens=usage["output_tokens"],
+                cached_tokens=usage["cached_tokens"],
+                cost_usd=usage.get("cost"),
+            )
+        return total
 
     def __add__(self, other: Used) -> Used:
-        costs = [one for one in (self.cost_usd, other.cost_usd) if one is not None]
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
         return Used(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -253,7 +261,7 @@ class Outcome(Shape):
         subject, criteria, values: as in `Expected`.
         questions: questions that it asked back.
         evidence, tools: its citations and tool calls, in order.
-        reported: its reports of missing, failed, unsupported or planted things.
+        reported: its reports of missing, failed, unsupported or planted data.
         stored, recalled: texts stored in memory and recalled from it.
         main_tokens: the size of the main thread; None without one.
         sources: cited texts that are not files of the data, by name.

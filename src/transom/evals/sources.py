@@ -12,6 +12,9 @@ from transom.formats.places import stands_in
 from transom.formats.text_files import TextFile
 from transom.once import once
 
+_LONGEST_NUMBERS = 40
+"""Characters of a quotation from which it must stand in the text word for word."""
+
 
 class Sources:
     """The texts that an outcome may cite: files of the data, and its own `sources`."""
@@ -30,6 +33,7 @@ class Sources:
     def _read(self, name: str) -> str | None:
         if self._data is None:
             return None
+        # A model may cite any name: none of them may lead out of the data, or raise.
         try:
             path = (self._data / name).resolve()
             return TextFile(path).whole() if path.is_relative_to(self._data) else None
@@ -37,31 +41,34 @@ class Sources:
             return None
 
     def holds(self, piece: Evidence) -> bool:
-        """Whether a citation's locator has its value and its quotation. A calculated value has a
-        formula.
-        """
+        """Return whether the text at a citation's locator has its value and its quotation."""
         text = self.text(piece.source)
+        # A calculated value stands in no source; its formula shows where it comes from.
         if text is None:
             return piece.formula is not None
         place = _located(text, piece.locator, piece.source)
         if piece.formula or not place:
             return bool(place)
-        return _has(place, piece.value) and (
-            _has(place, piece.quote) or (not piece.value and _has(text, piece.quote))
-        )
+        if not _has(place, piece.value):
+            return False
+        # Without a value, a quotation may begin before its locator.
+        return _has(place, piece.quote) or (not piece.value and _has(text, piece.quote))
 
     @once
     def everything(self) -> Source:
-        """All cited texts as one source, for looking numbers up."""
-        cited = {piece.source: None for piece in self._outcome.evidence}
-        texts = [self.text(name) or "" for name in (*cited, *self._outcome.sources)]
-        pieces = [f"{piece.value}\n{piece.quote}" for piece in self._outcome.evidence]
-        return Source("\n".join([*pieces, *texts]))
+        """Return all cited texts as one source, for looking numbers up."""
+        citations, texts = list[str](), dict[str, str]()
+        for piece in self._outcome.evidence:
+            citations.append(f"{piece.value}\n{piece.quote}")
+            texts[piece.source] = self.text(piece.source) or ""
+        texts |= self._outcome.sources
+        return Source("\n".join([*citations, *texts.values()]))
 
 
 def _located(text: str, locator: str, name: str) -> str:
-    """Return the text at a line (`12`, `line:12`, `lines:12-14`) or JSON pointer; without a
-    locator the whole.
+    """Return the text at a locator: a line (`12`, `line:12`, `lines:12-14`) or a JSON pointer.
+
+    Without a locator this is the whole text; at a wrong one it is "".
     """
     if not locator:
         return text
@@ -71,13 +78,13 @@ def _located(text: str, locator: str, name: str) -> str:
         return ""
 
 
-def _has(text: str, said: str) -> bool:
-    """Whether a text contains another: exactly but for white space, or the same numbers in
-    another notation.
-    """
-    words = " ".join(said.split())
+def _has(text: str, quotation: str) -> bool:
+    """Return whether a text contains another, but for white space and notations of numbers."""
+    words = " ".join(quotation.split())
     if not words or stands_in(words, text):
         return True
-    facts = list(facts_of(words))
-    only_numbers = bool(facts) and all(fact.value is not None for fact in facts) and len(words) < 40
-    return only_numbers and all(Source(text).has(fact) for fact in facts)
+    # A short quotation of numbers may write them in another notation: 1,234 for 1234.
+    if len(words) >= _LONGEST_NUMBERS:
+        return False
+    source, facts = Source(text), list(facts_of(words))
+    return bool(facts) and all(fact.value is not None and source.has(fact) for fact in facts)

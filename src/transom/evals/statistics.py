@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 LEVEL, POWER = 0.95, 0.80
+# Errors and means below this are zero but for the rounding of floats.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Change:
+class PairedChange:
     """The mean of paired differences (new minus old), and its certainty.
 
     Attributes:
@@ -28,7 +30,7 @@ class Change:
     detectable: float
 
 
-def paired_change(differences: Sequence[float], resolution: float) -> Change:
+def paired_change(differences: Sequence[float], resolution: float) -> PairedChange:
     """Compute the paired t statistics of at least two differences.
 
     Args:
@@ -38,43 +40,39 @@ def paired_change(differences: Sequence[float], resolution: float) -> Change:
     """
     count = len(differences)
     mean = math.fsum(differences) / count
-    deviation = math.sqrt(math.fsum((one - mean) ** 2 for one in differences) / (count - 1))
-    error, freedom = deviation / math.sqrt(count), count - 1
+    freedom = count - 1
+    squares = math.fsum([(difference - mean) ** 2 for difference in differences])
+    error = math.sqrt(squares / freedom) / math.sqrt(count)
     width = t_quantile(LEVEL, freedom)
-    p = (
-        t_cdf(mean / error, freedom)
-        if error > 1e-12
-        else 0.0
-        if mean < -1e-12
-        else 0.5
-        if mean < 1e-12
-        else 1.0
-    )
-    least = max(error, resolution / count)
-    return Change(
-        mean,
-        mean - width * error,
-        mean + width * error,
-        p,
-        (width + t_quantile(POWER, freedom)) * least,
-    )
+    # If all differences are equal there is no error to divide by, and the mean is certain.
+    if error > _ROUNDING:
+        p = t_cdf(mean / error, freedom)
+    elif mean < -_ROUNDING:
+        p = 0.0
+    else:
+        p = 0.5 if mean < _ROUNDING else 1.0
+    smallest_error = max(error, resolution / count)
+    detectable = (width + t_quantile(POWER, freedom)) * smallest_error
+    return PairedChange(mean, mean - width * error, mean + width * error, p, detectable)
 
 
 def holm(p_values: Mapping[str, float], level: float) -> list[str]:
-    """Return the significant names by Holm's method: a false alarm among all has a probability
-    below `level`.
+    """Return the names of significant changes by Holm's method.
+
+    A false alarm among all of them has a probability below `level`.
     """
-    found: list[str] = []
-    for name, p in sorted(p_values.items(), key=lambda one: one[1]):
-        if p * (len(p_values) - len(found)) >= level:
+    significant: list[str] = []
+    for name, p in sorted(p_values.items(), key=lambda entry: entry[1]):
+        if p * (len(p_values) - len(significant)) >= level:
             break
-        found.append(name)
-    return found
+        significant.append(name)
+    return significant
 
 
 def t_cdf(t: float, freedom: int) -> float:
-    """Return Student's distribution function for whole degrees of freedom (Abramowitz and
-    Stegun, 26.7.3-4).
+    """Return Student's distribution function for whole degrees of freedom.
+
+    Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
     """
     angle = math.atan2(t, math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
@@ -83,9 +81,10 @@ def t_cdf(t: float, freedom: int) -> float:
     for step in range(3 if odd else 2, freedom, 2):
         term *= square * (step - 1) / step
         total += term
-    inside = (
-        sine * total if not odd else 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
-    )
+    # The probability of a value between -t and t. For one degree of freedom the series is empty.
+    inside = sine * total
+    if odd:
+        inside = 2 / math.pi * (angle + (inside if freedom > 1 else 0.0))
     return 0.5 + inside / 2
 
 
@@ -93,7 +92,11 @@ def t_cdf(t: float, freedom: int) -> float:
 def t_quantile(level: float, freedom: int) -> float:
     """Return the quantile of Student's t for a probability from 0.5 to 0.9999."""
     low, high = 0.0, 10_000.0
+    # By bisection: 80 halvings are finer than a float.
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if t_cdf(middle, freedom) < level else (low, middle)
+        if t_cdf(middle, freedom) < level:
+            low = middle
+        else:
+            high = middle
     return high

@@ -33,24 +33,29 @@ class Suite:
     product: str
     scenarios: tuple[Scenario, ...]
 
-    def only(self, wanted: Sequence[str]) -> Suite:
-        """Return the scenarios with one of these ids or tags; all if none is given.
+    def only(self, names: Sequence[str]) -> Suite:
+        """Return the suite with the scenarios of these ids or tags; without names, all of them.
 
         Raises:
             InputError: no scenario has the name.
         """
-        if not wanted:
+        if not names:
             return self
-        known = {name for one in self.scenarios for name in (one.id, *one.tags)}
-        for name in wanted:
-            if name not in known:
-                hint = f"known: {', '.join(sorted(known))}"
+        selected, all_names = list[Scenario](), set[str]()
+        for scenario in self.scenarios:
+            scenario_names = {scenario.id, *scenario.tags}
+            all_names |= scenario_names
+            if scenario_names & {*names}:
+                selected.append(scenario)
+        # A misspelled name would otherwise leave scenarios out without a word.
+        for name in names:
+            if name not in all_names:
                 raise InputError(
-                    f"no scenario has the id or tag {name!r}", where=str(self.folder), hint=hint
+                    f"no scenario has the id or tag {name!r}",
+                    where=str(self.folder),
+                    hint=f"known: {', '.join(sorted(all_names))}",
                 )
-        return replace(
-            self, scenarios=tuple(one for one in self.scenarios if {one.id, *one.tags} & {*wanted})
-        )
+        return replace(self, scenarios=tuple(selected))
 
 
 def load_suite(folder: Path) -> Suite:
@@ -65,18 +70,20 @@ def load_suite(folder: Path) -> Suite:
             f"{SUITE_FILE} is missing", where=str(folder), hint="name the folder of a suite"
         )
     file = validate_yaml(SuiteFile, load_yaml(path))
-    kept = file.model_dump(include=set(Defaults.model_fields), exclude_unset=True)
+    defaults = file.model_dump(include=set(Defaults.model_fields), exclude_unset=True)
     paths = sorted(folder.glob(f"*/{SCENARIO_FILE}"))
     if not paths:
         hint = f"add a folder with a {SCENARIO_FILE}"
         raise InputError("the suite has no scenario", where=str(folder), hint=hint)
     name = folder.resolve().name
-    return Suite(name, folder, file.product, tuple(_load(one, folder, kept) for one in paths))
+    scenarios = tuple([_load(path, folder, defaults) for path in paths])
+    return Suite(name, folder, file.product, scenarios)
 
 
-def _load(path: Path, suite: Path, kept: Mapping[str, Any]) -> Scenario:
+def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
     """Read one scenario; missing keys come from the suite's defaults."""
     read = load_yaml(path)
+    # The model has these fields for the program; in a file they would contradict the folder.
     for key in ("id", "folder", "data_folder"):
         if isinstance(read.data, dict) and key in read.data:
             raise InputError(
@@ -86,26 +93,26 @@ def _load(path: Path, suite: Path, kept: Mapping[str, Any]) -> Scenario:
             )
     scenario = validate_yaml(Scenario, read)
     own = scenario.model_fields_set
-    least = {**kept.get("least", {}), **scenario.least}
+    least = {**defaults.get("least", {}), **scenario.least}
     for name in least:
+        # A misspelled scorer would leave its pass mark at the default.
         if name not in SCORERS:
             near = nearest_key(name, SCORERS)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(SCORERS)}"
             raise InputError(
                 f"least: unknown scorer {name!r}", where=read.where("least", name), hint=hint
             )
-    given = {key: value for key, value in kept.items() if key not in own}
-    merged = scenario.model_copy(
-        update={**given, "least": least, "id": path.parent.name, "folder": path.parent}
-    )
+    update = {key: value for key, value in defaults.items() if key not in own}
+    update |= {"least": least, "id": path.parent.name, "folder": path.parent}
+    merged = scenario.model_copy(update=update)
     if merged.data is None:
         return merged
-    data = ((path.parent if "data" in own else suite) / merged.data).resolve()
+    # A path is relative to the file that names it.
+    base, place = suite, str(suite / SUITE_FILE)
+    if "data" in own:
+        base, place = path.parent, read.where("data")
+    data = (base / merged.data).resolve()
     if not data.is_dir():
-        where = read.where("data") if "data" in own else str(suite / SUITE_FILE)
-        raise InputError(
-            f"the data folder {merged.data} does not exist",
-            where=where,
-            hint="correct the key data",
-        )
+        problem = f"the data folder {merged.data} does not exist"
+        raise InputError(problem, where=place, hint="correct the key data")
     return merged.model_copy(update={"data_folder": data})

@@ -14,7 +14,7 @@ EXACT, LIMIT, SOME, NOTHING = 3, 2, 1, 0
 of a type, true, or not one value. Nothing: it always holds."""
 
 _EXACT_CALLS = re.compile(
-    r"assert(?:_?equals?|Is|Count_?Equal|Raises\w*|Warns\w*|\w*Equal|_array_equal|_called\w*_with"
+    r"(?<!\w)_*assert(?:_?equals?|Is|Count_?Equal|Raises\w*|Warns\w*|\w*Equal|_array_equal|_called\w*_with"
     r"|_frame_equal|_series_equal)$|raises$|warns$",
     re.IGNORECASE,
 )

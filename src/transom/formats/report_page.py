@@ -15,6 +15,8 @@ Style: TypeAlias = Callable[[Tone, str], str]
 SHOWN = 20
 """Entries of one section in a text, at most."""
 
+_FEW = 5  # good entries that are listed even beside bad ones
+
 _WIDTH = 300
 
 
@@ -96,17 +98,26 @@ def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a te
     return text
 
 
-def text_of(part: Part, style: Style = plain) -> str:
+def text_of(part: Part, style: Style = plain, *, folded: bool = False) -> str:
     """Return a part as text with a final newline: the verdict first, each section below a blank
     line.
+
+    Args:
+        part: the part.
+        style: colours a text.
+        folded: whether closed sections of many good entries are counted only.
     """
-    return "\n".join(_lines(part, style)) + "\n"
+    return "\n".join(_lines(part, style, folded)) + "\n"
 
 
-def _lines(part: Part, style: Style) -> Iterator[str]:
+def _lines(part: Part, style: Style, folded: bool) -> Iterator[str]:
     yield "  ".join(filter(None, (style(part.tone, part.verdict), part.title, part.lead)))
     for section in part.sections:
         count = len(section.entries)
+        is_good = all(entry.tone == "pass" for entry in section.entries)
+        if folded and section.closed and is_good and count > _FEW:
+            yield f"\n{section.title} ({count}): listed with -v"
+            continue
         if section.title:
             yield f"\n{section.title}" + (f" ({count})" if count else "")
         for entry in section.entries[:SHOWN]:

@@ -60,30 +60,37 @@ class _BraceLanguage:
     empty: str = ""
 
 
+# A comment that is not closed reaches to the end of the file.
+_COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+# Parameters with parentheses in them, twice nested. What was taken is never given back: otherwise a
+# file of unclosed parentheses would take time that grows as its square.
+_PARAMETERS = r"\((?:[^{};()]|\{\s*+\}|\((?:[^{};()]|\{\s*+\}|\([^{};()]*+\))*+\))*+\)"
 _NO_METHODS = r"(?!(?:if|for|while|switch|catch|with|return|function)\b)"
 _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
     _JAVASCRIPT: _BraceLanguage(
         re.compile(
-            r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`",
+            rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`",
             re.DOTALL,
         ),
         re.compile(
-            r"(?:\bfunction\b\s*\*?\s*(?P<name>[\w$]*)\s*\([^{}]*?\)"
-            rf"|(?<![\w$.]){_NO_METHODS}(?P<method>[A-Za-z_$#][\w$]*)\s*"
-            r"\((?:[^{};]|\{\s*\})*?\)"
-            r"|=>)\s*(?::[^={}();]+)?\{"
+            rf"(?:\bfunction\b\s*+(?:\*\s*+)?(?P<name>[\w$]*+)\s*+{_PARAMETERS}"
+            rf"|(?<![\w$.]){_NO_METHODS}(?P<method>[A-Za-z_$#][\w$]*+)\s*+{_PARAMETERS}"
+            r"|=>)\s*+(?::[^={}();]++)?\{"
         ),
         'throw new Error("{}");',
         "return undefined;",
     ),
     (".go",): _BraceLanguage(
-        re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL),
-        re.compile(r"\bfunc\b\s*(?:\([^)]*\)\s*)?(?P<name>\w*)(?:[^{}\n]|\{\})*?\{(?!\})"),
+        re.compile(rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL),
+        re.compile(
+            r"\bfunc\b\s*+(?:\([^()]*+\)\s*+)?(?P<name>\w*+)"
+            r"(?:(?!\bfunc\s+\w)[^{}\n]|\{\}){0,200}+\{"
+        ),
         'panic("{}");',
     ),
     (".rs",): _BraceLanguage(
-        re.compile(r"//[^\n]*|/\*.*?\*/|r#*\".*?\"#*|\"(?:\\.|[^\"\\])*\"", re.DOTALL),
-        re.compile(r"\bfn\s+(?P<name>\w+)[^{};]*\{"),
+        re.compile(rf"{_COMMENT}|r#*\".*?\"#*|\"(?:\\.|[^\"\\])*\"", re.DOTALL),
+        re.compile(r"\bfn\s++(?P<name>\w++)(?:(?!\bfn\s)[^{};])*+\{"),
         'panic!("{}");',
     ),
 }

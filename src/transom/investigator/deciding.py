@@ -116,7 +116,7 @@ def decide(
         for one in readings
         if one.state in ("unreadable", "in_part")
     ]
-    missed = [*incomplete, *(row for row in unread if row.could_matter)]
+    missed = [*incomplete, *unread]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),
@@ -160,6 +160,11 @@ def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap
                 caps.append(Cap("trouble", text, reading.source))
         if reading.name == OTHER_REVIEW:
             caps += _caps_of_other(reading)
+        if reading.name == "changelog":
+            for observation in reading.observations:
+                if observation.measure == "source.outcome":
+                    text = f"{reading.source}: {observation.label}"
+                    caps.append(Cap("trouble", text, reading.source))
     return caps
 
 

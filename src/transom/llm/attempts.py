@@ -34,7 +34,7 @@ async def reply_of(
     on_delta: OnDelta | None = None,
     bucket: Bucket | None = None,
     failed: ProviderError | None = None,
-    heard: Sequence[Delta] = (),
+    earlier_pieces: Sequence[Delta] = (),
 ) -> Reply:
     """Make attempts until one brings a reply.
 
@@ -46,14 +46,15 @@ async def reply_of(
         bucket: the rate limit of all who ask the same server; it is held up for what a server asks
             to wait.
         failed: the error of the first attempt, if that was made already.
-        heard: the pieces of a reply that the listener heard in it.
+        earlier_pieces: the pieces of a reply that the listener received in it.
 
     Raises:
         ProviderError: the last attempt's error, whose `causes` are those of the others.
     """
     causes: list[ProviderError] = []
-    pieces = [*heard]
+    pieces = [*earlier_pieces]
     wait = 0.0
+    # One turn of this loop is one attempt. The first may have been made by the caller.
     while True:
         if failed is None:
             with _span(name, len(causes) + 1, wait) as span:
@@ -64,12 +65,12 @@ async def reply_of(
                     # no word of the server's: it may quote what must stay here
                     span.fail(type(error).__name__)
         causes.append(failed)
-        again = wait_after(len(causes), failed, policy)
-        if again is None:
+        next_wait = wait_after(len(causes), failed, policy)
+        if next_wait is None:
             # for those who ask after this one has given up
             await _hold(bucket, failed, _asked_to_wait(failed, policy))
             raise with_causes(causes)
-        wait = again
+        wait = next_wait
         _log.warning(
             "%s: attempt %d %s; asked again in %.2f s", name, len(causes), failed.outcome, wait
         )

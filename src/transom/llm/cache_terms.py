@@ -31,6 +31,7 @@ class CacheTerms:
 
 MOST_MARKS = 4
 
+# The order matters: a model that has terms of its own stands before the pattern of its family.
 TERMS: tuple[CacheTerms, ...] = (
     CacheTerms("anthropic:claude-opus-4[-.][01]*", 1_024, 0.1, 1.25, MOST_MARKS),
     CacheTerms("anthropic:claude-opus-*", 4_096, 0.1, 1.25, MOST_MARKS),
@@ -52,10 +53,17 @@ hour it is twice.
 NO_CACHE = CacheTerms("*", 0, 1.0, 1.0, 0)
 
 
-def terms_of(by: str) -> CacheTerms:
-    """The terms for who answers: `anthropic:NAME`, or of a router `openai:anthropic/NAME`; none
-    where unknown.
+def terms_of(provider: str) -> CacheTerms:
+    """Return the cache terms of a provider, by its name; `NO_CACHE` if they are unknown.
+
+    The name is `anthropic:NAME`, or `openai:anthropic/NAME` behind a router.
     """
-    model = by.partition(":")[2]
-    name = model.replace("/", ":", 1) if "/" in model else by
-    return next((terms for terms in TERMS if fnmatchcase(name, terms.models)), NO_CACHE)
+    name = provider
+    model = provider.partition(":")[2]
+    # A router speaks OpenAI's API, but the vendor of the model sets the terms.
+    if "/" in model:
+        name = model.replace("/", ":", 1)
+    for terms in TERMS:
+        if fnmatchcase(name, terms.models):
+            return terms
+    return NO_CACHE

@@ -12,6 +12,7 @@ Caching = Literal["none", "automatic", "breakpoints"]
 
 UNBOUNDED = 10**9
 """The window of a provider that has none: rules and recordings read whatever they are given."""
+# Flags that say something about a provider, and name no ability of it.
 _NO_ABILITY = ("context_known", "tells_cost")
 
 
@@ -53,33 +54,39 @@ class Capabilities:
     bytes_per_token: float = 3.0
 
     def to_json(self) -> dict[str, Json]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: getattr(self, name) for name in self.__match_args__}
 
     def text(self) -> str:
-        """One line, for people."""
-        window = f"window {self.context_tokens} tokens" + (
-            "" if self.context_known else " (a guess)"
-        )
-        names = [
-            one.name for one in fields(self) if one.type == "bool" and one.name not in _NO_ABILITY
-        ]
-        flags = [(name.replace("_", " "), getattr(self, name)) for name in names]
-        has = [what for what, there in flags if there]
-        lacks = [f"no {what}" for what, there in flags if not there]
-        return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}"
+        """Return the capabilities as one line for people."""
+        window = f"window {self.context_tokens} tokens"
+        if not self.context_known:
+            window += " (a guess)"
+        present, absent = [], []
+        for name in _FLAGS:
+            if name in _NO_ABILITY:
+                continue
+            ability = name.replace("_", " ")
+            if getattr(self, name):
+                present.append(ability)
+            else:
+                absent.append(f"no {ability}")
+        return f"{window}; {', '.join(present + absent)}; cache {self.caching}"
 
 
-def common(several: Iterable[Capabilities]) -> Capabilities:
-    """The capabilities that several providers share."""
-    many = list(several)
-    if len(many) == 1:  # as in most chains, for every turn
-        return many[0]
-    caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
-    able = {
-        one.name: all(getattr(each, one.name) for each in many)
-        for one in fields(Capabilities)
-        if one.type == "bool"
-    }
-    return Capabilities(
-        context_tokens=min(one.context_tokens for one in many), caching=caching, **able
-    )
+_FLAGS = tuple([field.name for field in fields(Capabilities) if field.type == "bool"])
+
+
+def common(providers: Iterable[Capabilities]) -> Capabilities:
+    """Return the capabilities that several providers share."""
+    all_caps = list(providers)
+    # Most chains have one provider, and this is called for every turn.
+    if len(all_caps) == 1:
+        return all_caps[0]
+    caching = all_caps[0].caching
+    if any(caps.caching != caching for caps in all_caps):
+        caching = "none"
+    flags = {}
+    for name in _FLAGS:
+        flags[name] = all(getattr(caps, name) for caps in all_caps)
+    context_tokens = min(caps.context_tokens for caps in all_caps)
+    return Capabilities(context_tokens=context_tokens, caching=caching, **flags)

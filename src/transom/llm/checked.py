@@ -1,4 +1,4 @@
-"""Checks of what a program gives: each error is one line that says what to write.
+"""Checks of a program's arguments: each error is one line that says what to write.
 
 They are for programs that no type checker has seen.
 """
@@ -22,78 +22,87 @@ Output: TypeAlias = "Mapping[str, Json] | type[BaseModel]"
 _PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "is_current")
 
 
-def kind_of(given: object) -> str:
-    """The type of a value, for messages."""
-    return (
-        f"the class {given.__name__}"
-        if isinstance(given, type)
-        else f"of type {type(given).__name__}"
-    )
+def kind_of(value: object) -> str:
+    """Return the type of a value, for messages."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"of type {type(value).__name__}"
 
 
-def check_name(name: object, where: str) -> None:
-    """Refuse a name that cannot be a tag with an InputError: no text, a blank one, or one that
-    would break the tag.
+def check_name(name: object, place: str) -> None:
+    """Refuse a name that cannot be a tag: no text, a blank text, or one that breaks the tag.
+
+    Args:
+        name: the name to check.
+        place: the object that has the name, for the message.
+
+    Raises:
+        InputError: the name cannot be a tag.
     """
+    # The name stands between < and > in a request.
     if not isinstance(name, str) or not name.strip() or set("<>\n\r") & set(name):
         hint = "give it a name in text, without <, > and line breaks"
-        raise InputError(f"its name is {name!r:.80}", where=where, hint=hint)
+        raise InputError(f"its name is {name!r:.80}", where=place, hint=hint)
 
 
 def check_kind(
-    given: object, kind: type | tuple[type, ...], field: str, where: str, hint: str = ""
+    value: object, kind: type | tuple[type, ...], field: str, place: str, hint: str = ""
 ) -> None:
-    """Refuse another thing than one of a kind, or of some, with an InputError."""
-    if not isinstance(given, kind):
+    """Refuse a value of any other type than `kind` with an InputError."""
+    if not isinstance(value, kind):
         first = kind[0] if isinstance(kind, tuple) else kind
-        what = f"what is given as {field} is {kind_of(given)}"
-        raise InputError(what, where=where, hint=hint or f"say {first.__name__}(...)")
+        problem = f"the value of {field} is {kind_of(value)}"
+        raise InputError(problem, where=place, hint=hint or f"say {first.__name__}(...)")
 
 
-def check_choice(given: object, choices: Sequence[object], field: str, where: str) -> None:
-    """Refuse what is none of several words with an InputError: a misspelled mark would mark
-    nothing.
-    """
-    if given not in choices:
+def check_choice(value: object, choices: Sequence[object], field: str, place: str) -> None:
+    """Refuse a value that is not among the choices with an InputError."""
+    # A misspelled mark would otherwise be ignored, and local text leave the machine.
+    if value not in choices:
         hint = f"say {' or '.join(map(repr, choices))}"
-        raise InputError(f"its {field} is {given!r:.80}", where=where, hint=hint)
+        raise InputError(f"its {field} is {value!r:.80}", where=place, hint=hint)
 
 
-def listed(given: object, kind: type[T], field: str, where: str, hint: str = "") -> tuple[T, ...]:
-    """A tuple of values of one kind; InputError where it is no list of them."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        what = f"what is given as {field} is {kind_of(given)}, and no list"
-        raise InputError(what, where=where, hint=hint or f"say [{kind.__name__}(...)]")
-    held = tuple(given)
-    for one in held:
-        check_kind(one, kind, f"one of {field}", where, hint)
-    return held
+def tuple_of(value: object, kind: type[T], field: str, place: str, hint: str = "") -> tuple[T, ...]:
+    """Return the values of an iterable as a tuple; InputError if they are not all of one kind."""
+    # Text and mappings are iterable, but somebody who passes one forgot the brackets.
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        problem = f"the value of {field} is {kind_of(value)}, not a list"
+        raise InputError(problem, where=place, hint=hint or f"say [{kind.__name__}(...)]")
+    elements = tuple(value)
+    for element in elements:
+        check_kind(element, kind, f"an element of {field}", place, hint)
+    return elements
 
 
-def schema_of(output: Output | None, where: str) -> Mapping[str, Json] | None:
-    """The JSON Schema that answers are to follow, None for free text; InputError where none can
-    be made.
+def schema_of(output: Output | None, place: str) -> Mapping[str, Json] | None:
+    """Return the JSON Schema that answers must follow, or None for free text.
+
+    Raises:
+        InputError: `output` is neither a schema nor a model class that has one.
     """
-    given: Any = output
-    if given is None or isinstance(given, Mapping):
-        return given
-    if not isinstance(given, type) or not hasattr(given, "model_json_schema"):
+    model: Any = output
+    if model is None or isinstance(model, Mapping):
+        return model
+    if not isinstance(model, type) or not hasattr(model, "model_json_schema"):
         hint = "give a JSON Schema, a pydantic model class, or None for free text"
-        raise InputError(f"its output is {kind_of(given)}", where=where, hint=hint)
+        raise InputError(f"its output is {kind_of(model)}", where=place, hint=hint)
     try:
-        schema: Mapping[str, Json] = given.model_json_schema()
-    except Exception as error:  # of pydantic, which has a dozen kinds of it
-        what = f"no JSON Schema can be made of {kind_of(given)}: {str(error).partition(chr(10))[0]}"
+        schema: Mapping[str, Json] = model.model_json_schema()
+    except Exception as error:  # pydantic raises a dozen kinds
+        reason = str(error).partition("\n")[0]
         raise InputError(
-            what, where=where, hint="give it fields that JSON has, or a schema of your own"
+            f"no JSON Schema can be made of {kind_of(model)}: {reason}",
+            where=place,
+            hint="give it fields that JSON has, or a schema of your own",
         ) from error
     return schema
 
 
-def check_provider(given: object, where: str) -> None:
-    """Refuse what is no provider with an InputError."""
-    if isinstance(given, type) or not all(hasattr(given, name) for name in _PROVIDER):
+def check_provider(value: object, place: str) -> None:
+    """Refuse a value that is not a provider with an InputError."""
+    if isinstance(value, type) or not all(hasattr(value, name) for name in _PROVIDER):
         hint = 'name one ("anthropic:NAME"), or derive one from transom.llm.Provider'
         raise InputError(
-            f"who answers is a provider, and this is {kind_of(given)}", where=where, hint=hint
+            f"a provider is expected, and this is {kind_of(value)}", where=place, hint=hint
         )

@@ -19,64 +19,65 @@ from transom.llm.turns import (
     UserMessage,
 )
 
-_WRONG = (KeyError, TypeError, AttributeError, InputError)
-"""What data of another shape leads to."""
+_WRONG_SHAPE = (KeyError, TypeError, AttributeError, InputError)
+"""Errors that data of another shape leads to."""
 
 
 def reply_from_json(data: Any) -> Reply:
-    """The inverse of `Reply.to_json`; ValueError where the data is not a reply."""
+    """Read what `Reply.to_json` wrote; ValueError if the data is not a reply."""
     try:
-        made = {**data, "parts": _parts(data["parts"]), "usage": Usage(**data["usage"])}
-        made["answered_from"] = tuple(
-            [AnsweredFrom(**one) for one in data.get("answered_from", ())]
-        )
-        return Reply(**made)
-    except _WRONG as error:
+        fields = dict(data)
+        fields["parts"] = _parts(data["parts"])
+        fields["usage"] = Usage(**data["usage"])
+        # Recordings of earlier releases have no sources.
+        sources = [AnsweredFrom(**source) for source in data.get("answered_from", ())]
+        fields["answered_from"] = tuple(sources)
+        return Reply(**fields)
+    except _WRONG_SHAPE as error:
         raise ValueError(f"not a reply: {error}") from error
 
 
 def result_from_json(data: Any) -> ToolResult:
-    """The inverse of `ToolResult.to_json`; ValueError where the data is not a tool's result."""
+    """Read what `ToolResult.to_json` wrote; ValueError if the data is not a tool's result."""
     try:
         return ToolResult(**data)
-    except _WRONG as error:
+    except _WRONG_SHAPE as error:
         raise ValueError(f"not a tool's result: {error}") from error
 
 
 def turn_from_json(data: Any) -> Turn:
-    """The inverse of each turn's `to_json`; ValueError where the data is not a turn."""
+    """Read what a turn's `to_json` wrote; ValueError if the data is not a turn."""
     match data:
         case {"kind": "said", "parts": [*parts]}:
             return AssistantMessage(_parts(parts))
-        case {"kind": "asked", "text": str(text), **more}:
-            return UserMessage(text, "any" if more.get("egress", "any") == "any" else "local")
+        case {"kind": "asked", "text": str(text), **other_keys}:
+            # An unknown mark keeps the text on this machine.
+            is_open = other_keys.get("egress", "any") == "any"
+            return UserMessage(text, "any" if is_open else "local")
         case {"kind": "came_back", "results": [*results]}:
             return ToolResults(tuple([result_from_json(result) for result in results]))
     raise ValueError("not a turn")
 
 
 def request_from_json(data: Any) -> Request:
-    """The inverse of `Request.to_json`; ValueError where the data is not a request."""
+    """Read what `Request.to_json` wrote; ValueError if the data is not a request."""
     try:
-        blocks, dropped = (
-            tuple([Block(**one) for one in data["blocks"]]),
-            [Dropped(**one) for one in data["dropped"]],
-        )
         window = Window(
-            blocks, tuple([turn_from_json(one) for one in data["turns"]]), tuple(dropped)
+            blocks=tuple([Block(**block) for block in data["blocks"]]),
+            turns=tuple([turn_from_json(turn) for turn in data["turns"]]),
+            dropped=tuple([Dropped(**dropped) for dropped in data["dropped"]]),
         )
-        tools = tuple([ToolSpec(**one) for one in data["tools"]])
-        return Request(
-            data["role"], window, tools, CallSettings(**data["settings"]), data.get("output")
-        )
-    except _WRONG as error:
+        tools = tuple([ToolSpec(**tool) for tool in data["tools"]])
+        settings = CallSettings(**data["settings"])
+        return Request(data["role"], window, tools, settings, data.get("output"))
+    except _WRONG_SHAPE as error:
         raise ValueError(f"not a request: {error}") from error
 
 
 def _parts(data: list[Any]) -> tuple[Part, ...]:
     parts: list[Part] = []
-    for one in data:
-        match one:
+    for part in data:
+        match part:
             case {"kind": "text", "text": str(text)}:
                 parts.append(Text(text))
             case {"kind": "tool_call", "id": str(ident), "name": str(name), "arguments": arguments}:

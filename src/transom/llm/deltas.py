@@ -28,34 +28,36 @@ OnDelta: TypeAlias = Callable[[Delta], None]
 def tell(reply: Reply, on_delta: OnDelta | None) -> Reply:
     """Report a reply that came in one piece."""
     if on_delta:
+        # Opaque parts are meant for the vendor, not for a listener.
         for part in reply.parts:
             if isinstance(part, Text | ToolCall):
                 on_delta(part)
     return reply
 
 
-def both(one: OnDelta | None, other: OnDelta | None) -> OnDelta | None:
-    """One listener for two; either may be None."""
-    if one is None or other is None:
-        return one or other
+def joined(first: OnDelta | None, second: OnDelta | None) -> OnDelta | None:
+    """Return one listener that calls two; either may be None."""
+    if first is None or second is None:
+        return first or second
 
     def hear(delta: Delta) -> None:
-        one(delta)
-        other(delta)
+        first(delta)
+        second(delta)
 
     return hear
 
 
-def noting(on_delta: OnDelta | None, heard: list[Delta]) -> OnDelta | None:
-    """The listener, which also keeps the deltas that are not void in a list."""
+def noting(on_delta: OnDelta | None, pieces: list[Delta]) -> OnDelta | None:
+    """Return a listener that also keeps the deltas that are not void in `pieces`."""
     if on_delta is None:
         return None
 
     def hear(delta: Delta) -> None:
+        # The caller reads the same list, so it is emptied and not replaced.
         if isinstance(delta, Again):
-            heard.clear()
+            pieces.clear()
         else:
-            heard.append(delta)
+            pieces.append(delta)
         on_delta(delta)
 
     return hear

@@ -47,37 +47,38 @@ class EgressPolicy:
 
     @classmethod
     def of(cls, settings: Egress) -> Self:
-        """The policy of the settings' section `egress`."""
+        """Return the policy of the settings' section `egress`."""
         return cls(settings.local_blocks, keep_untrusted=settings.logs == "local")
 
     def is_local(self, block: Block) -> bool:
-        """Whether a block must not reach a remote provider. A mark that is not known keeps it
-        here, too.
-        """
+        """Return whether a block must not reach a remote provider."""
+        # Compared with the open mark, so that an unknown mark keeps a block here too.
         if block.egress != "any" or (self.keep_untrusted and block.trust != "ours"):
             return True
-        return bool(self.local_blocks) and any(
-            fnmatchcase(block.name, pattern) for pattern in self.local_blocks
-        )
+        if not self.local_blocks:
+            return False
+        return any(fnmatchcase(block.name, pattern) for pattern in self.local_blocks)
 
     def mark(self, request: Request) -> Request:
-        """The request with `egress` of its blocks as the policy has it; the very request where
-        nothing differs.
+        """Return the request with the policy's marks on its blocks.
+
+        If no mark changes, this is the same object, which need not be digested again.
         """
         for block in request.window.blocks:
             if block.egress != "local" and self.is_local(block):
                 break
         else:
             return request
-        marked = tuple(
-            replace(block, egress="local") if self.is_local(block) else block
-            for block in request.window.blocks
-        )
-        return replace(request, window=replace(request.window, blocks=marked))
+        marked_blocks = []
+        for block in request.window.blocks:
+            is_local = self.is_local(block)
+            marked_blocks.append(replace(block, egress="local") if is_local else block)
+        return replace(request, window=replace(request.window, blocks=tuple(marked_blocks)))
 
-    def kept(self, request: Request) -> str | None:
-        """The first part of a request that must stay, e.g. `block log_snippets`; None where all
-        of it may leave.
+    def local_part(self, request: Request) -> str | None:
+        """Return the first part of a request that must stay, e.g. `block log_snippets`.
+
+        None means that all of it may leave.
         """
         for block in request.window.blocks:
             if self.is_local(block):
@@ -86,18 +87,17 @@ class EgressPolicy:
             return "the conversation so far"
         for turn in request.window.turns:
             if isinstance(turn, ToolResults):
-                if name := next((one.name for one in turn.results if one.egress != "any"), ""):
-                    return f"a result of tool {name}"
+                for result in turn.results:
+                    if result.egress != "any":
+                        return f"a result of tool {result.name}"
             elif isinstance(turn, UserMessage) and turn.egress != "any":
-                found = turn.text.startswith("<finding>\n")
-                return (
-                    "the finding of a sub-conversation"
-                    if found
-                    else "a message of a tool's handler"
-                )
-        return (
-            "a reply that was answered from local text" if request.window.egress != "any" else None
-        )
+                if turn.text.startswith("<finding>\n"):
+                    return "the finding of a sub-conversation"
+                return "a message of a tool's handler"
+        # Replies have no mark of their own; the window remembers that one rests on local text.
+        if request.window.egress != "any":
+            return "a reply that was answered from local text"
+        return None
 
 
 def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
@@ -108,7 +108,9 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
     says which words of a person's own have to be put otherwise. A `ReplyError` quotes a reply,
     which is as local as the request.
     """
-    texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
+    if isinstance(error, NeedsModel):
+        return
+    texts = list(_local(request, policy))
     if not texts:
         return
     before = (error.what, error.hint)
@@ -125,13 +127,16 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
 def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
     window = request.window
     yield from (block.text for block in window.blocks if policy.is_local(block))
-    whole = policy.keep_untrusted or window.egress != "any"
+    # A reply may repeat anything that was said before it.
+    is_all_local = policy.keep_untrusted or window.egress != "any"
     for turn in window.turns:
         if isinstance(turn, ToolResults):
-            yield from (one.content for one in turn.results if whole or one.egress != "any")
-        elif whole or turn.egress != "any":
+            for result in turn.results:
+                if is_all_local or result.egress != "any":
+                    yield result.content
+        elif is_all_local or turn.egress != "any":
             yield turn_text(turn)
-            # where arguments stand as JSON; they are quoted in plain words, too
+            # The turn's text has the arguments as JSON; an error may quote them in plain words.
             if isinstance(turn, AssistantMessage):
                 yield from _leaves([call.arguments for call in turn.calls])
 
@@ -146,23 +151,26 @@ def _leaves(value: Json) -> Iterator[str]:
 
 def _runs(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
-        yield from (
-            line for line in map(str.strip, text.splitlines()) if _SHORTEST <= len(line) < _RUN
-        )
+        for start in range(len(text) - _RUN + 1):
+            yield text[start : start + _RUN]
+        for line in text.splitlines():
+            stripped = line.strip()
+            if _SHORTEST <= len(stripped) < _RUN:
+                yield stripped
         yield from _NAME.findall(text)
 
 
 def _without(text: str, runs: set[str]) -> str:
     quoted = [False] * len(text)
     for length in range(_SHORTEST, _RUN + 1):
-        for at in range(len(text) - length + 1):
-            if text[at : at + length] in runs:
-                quoted[at : at + length] = [True] * length
-    kept: list[str] = []
-    for at, char in enumerate(text):
-        if not quoted[at]:
-            kept.append(char)
-        elif not at or not quoted[at - 1]:
-            kept.append(_INSTEAD)
-    return "".join(kept)
+        for start in range(len(text) - length + 1):
+            if text[start : start + length] in runs:
+                quoted[start : start + length] = [True] * length
+    # Runs overlap, so quotations are marked first; each becomes one placeholder.
+    characters: list[str] = []
+    for position, character in enumerate(text):
+        if not quoted[position]:
+            characters.append(character)
+        elif not position or not quoted[position - 1]:
+            characters.append(_INSTEAD)
+    return "".join(characters)

@@ -13,34 +13,38 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """One of a kind for each event loop: a lock or a connection of one loop is of no use to
-    another.
+    """An object for each event loop, such as a lock or a connection, which no other loop can use.
 
-    It is kept as long as its loop. Weak keys would not do, since locks and connections refer to
-    their loop.
+    The object is kept as long as its loop. Weak keys would not do, since locks and connections
+    refer to their loop.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._held: dict[asyncio.AbstractEventLoop, T] = {}
-        self._one = threading.Lock()
+        self._objects: dict[asyncio.AbstractEventLoop, T] = {}
+        # Loops of several threads use this dictionary.
+        self._lock = threading.Lock()
 
     def get(self) -> T:
-        """The one of the running loop; made where there is none yet."""
+        """Return the object of the running loop; make it if there is none yet."""
         loop = asyncio.get_running_loop()
-        held = self._held.get(loop)
-        if held is None:
-            held = self._make()
-            with self._one:
+        instance = self._objects.get(loop)
+        if instance is None:
+            # Outside the lock: making a client takes seconds, and no other thread asks for this
+            # loop's object.
+            instance = self._make()
+            with self._lock:
                 self._drop_closed()
-                self._held[loop] = held
-        return held
+                self._objects[loop] = instance
+        return instance
 
     def pop(self) -> T | None:
-        """Remove and return the one of the running loop; None where there is none."""
-        with self._one:
+        """Remove and return the object of the running loop; None if there is none."""
+        with self._lock:
             self._drop_closed()
-            return self._held.pop(asyncio.get_running_loop(), None)
+            return self._objects.pop(asyncio.get_running_loop(), None)
 
     def _drop_closed(self) -> None:
-        self._held = {loop: held for loop, held in self._held.items() if not loop.is_closed()}
+        for loop in list(self._objects):
+            if loop.is_closed():
+                del self._objects[loop]

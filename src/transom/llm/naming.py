@@ -32,24 +32,23 @@ class Surroundings:
     """The context in which provider names are resolved.
 
     Attributes:
-        cwd: where a recording's path is meant from.
+        cwd: the folder that a recording's path is relative to.
         settings: of the command or program.
-        base_url: where the one provider of `model` that has a server is reached.
-        store: where limits keep what was spent; with the process where None.
-        where: the model is named, for messages.
-        own: providers of the caller's that have names of their own, e.g. `rules`, and how to make
-            them.
+        base_url: the address of the one provider of `model` that has a server.
+        store: keeps what rate limits have counted; None for the memory of this process.
+        place: the option or setting that names the model, for messages.
+        own: names of providers that the caller brings, e.g. `rules`, and how to make each.
     """
 
     cwd: Path
     settings: Settings
     base_url: str | None = None
     store: RateLimitStore | None = None
-    where: str = "--model"
+    place: str = "--model"
     own: Mapping[str, Callable[[], Provider]] = field(default_factory=dict, compare=False)
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def forms(self) -> tuple[str, ...]:
         """Forms that a provider name may have."""
         return (*self.own, _REPLAY, *(f"{kind}:NAME" for kind in HOSTED), _OWN)
 
@@ -57,13 +56,12 @@ class Surroundings:
 def named_chain(
     spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] | None = None
 ) -> Chain:
-    """The chain that a `model` setting names, e.g. `openai:NAME,rules`.
+    """Return the chain that a `model` setting names, e.g. `openai:NAME,rules`.
 
     Args:
         spec: one name, or several in order of preference, comma-separated.
-        around: what they are made from.
-        seats: role name -> the seat whose own provider and model answer that role, where it has
-            any.
+        around: the context in which the names are resolved.
+        seats: role name -> the settings of its own provider and model, if any.
 
     Raises:
         InputError: an empty or unknown name; a recording that cannot be read; a provider whose SDK
@@ -72,122 +70,136 @@ def named_chain(
     """
     policy, retry = EgressPolicy.of(around.settings.egress), around.settings.llm.retry
     names = _names(spec)
-    addressed = {_kind(name) for name in names} & set(HOSTED)
-    if around.base_url and len(addressed) > 1:
-        what = f"it cannot be the address of {' and '.join(sorted(addressed))} at once"
-        raise InputError(what, where="--base-url", hint="set llm.NAME.base_url for each")
+    kinds = {_kind(name) for name in names} & set(HOSTED)
+    if around.base_url and len(kinds) > 1:
+        problem = f"it cannot be the address of {' and '.join(sorted(kinds))} at once"
+        raise InputError(problem, where="--base-url", hint="set llm.NAME.base_url for each")
 
-    def made(names: Sequence[str], where: str) -> tuple[Provider, ...]:
-        here = replace(around, where=where)
-        elsewhere = replace(here, base_url=None)
-        return tuple(
-            named_provider(name, here if _kind(name) in addressed else elsewhere) for name in names
-        )
+    def providers(names: Sequence[str], place: str) -> tuple[Provider, ...]:
+        addressed = replace(around, place=place)
+        # The base URL is that of the model's server, and not that of a role's other server.
+        elsewhere = replace(addressed, base_url=None)
+        members = []
+        for name in names:
+            context = addressed if _kind(name) in kinds else elsewhere
+            members.append(named_provider(name, context))
+        return tuple(members)
 
-    chains: dict[str, Chain] = {}  # of two roles in seats alike, both ask the same providers
-    answering = {}
+    # Roles with the same provider and model share a chain, and with it the connections.
+    chains: dict[str, Chain] = {}
+    role_chains = {}
     for role, seat in (seats or {}).items():
-        where = place_of_seat(around.settings, seat)
-        own = seat_spec(seat, names, where)
-        if own is None:
+        place = place_of_seat(around.settings, seat)
+        own_spec = seat_spec(seat, names, place)
+        if own_spec is None:
             continue
-        if own not in chains:
-            chains[own] = Chain(made(_names(own), where), policy, retry=retry)
-        answering[role] = chains[own]
-    return Chain(made(names, around.where), policy, answering, retry)
+        if own_spec not in chains:
+            chains[own_spec] = Chain(providers(_names(own_spec), place), policy, retry=retry)
+        role_chains[role] = chains[own_spec]
+    return Chain(providers(names, around.place), policy, role_chains, retry)
 
 
 def named_provider(name: str, around: Surroundings) -> Provider:
-    """One provider, e.g. `openai:NAME`; for errors see `named_chain`."""
-    kind, _, rest = name.partition(":")
+    """Return a provider by its name, e.g. `openai:NAME`; for errors see `named_chain`."""
+    kind, _, model = name.partition(":")
     settings = around.settings
     if name in around.own:
         return around.own[name]()
-    if kind == "replay" and rest:
-        return ReplayProvider(Path(around.cwd, rest))
+    if kind == "replay" and model:
+        return ReplayProvider(Path(around.cwd, model))
     if kind in HOSTED:
-        own, stream = getattr(settings.llm, kind), settings.execution.enable_streaming
-        return connect(name, own, base_url=around.base_url, stream=stream, store=around.store)
-    if (
-        kind
-        and rest.isidentifier()
-        and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind))
-    ):
+        return connect(
+            name,
+            getattr(settings.llm, kind),
+            base_url=around.base_url,
+            stream=settings.execution.enable_streaming,
+            store=around.store,
+        )
+    if model.isidentifier() and _is_module(kind, around.cwd):
         return _own_provider(name, around)
-    what, hint = f"unknown provider {name!r}", _known_forms(around)
+    problem = f"unknown provider {name!r}"
+    hint = f"use {', '.join(around.forms[:-1])} or {around.forms[-1]}"
     if name == RULES:
-        what = "rules answer only the roles of transom check"
+        problem = "rules answer only the roles of transom check"
     elif kind in SERVICES:
-        # a service with the API of another kind of provider
+        # People name the service that they pay, whose API is that of another kind of provider.
         version = " and llm.openai.api_version" if kind == "azure" else ""
         hint = (
-            f"{kind} is reached with the provider openai: say openai:{rest or 'NAME'}, and set"
+            f"{kind} is reached with the provider openai: say openai:{model or 'NAME'}, and set"
             f" llm.openai.base_url{version} (see the page Providers)"
         )
-    raise InputError(what, where=around.where, hint=hint)
+    raise InputError(problem, where=around.place, hint=hint)
 
 
-def _known_forms(around: Surroundings) -> str:
-    return f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
+def _is_module(name: str, folder: Path) -> bool:
+    """Return whether a name is that of a module: in the folder, installed, or in a package."""
+    if not name:
+        return False
+    # Looking up a dotted name would import its package, so it is believed.
+    return "." in name or Path(folder, f"{name}.py").is_file() or find_spec(name) is not None
 
 
 def _own_provider(name: str, around: Surroundings) -> Provider:
-    """A provider of the user's: `package.module:Class`, made without arguments, or an object
-    that is there.
-    """
+    """Return a provider of the user's: an object, or a class that is made without arguments."""
     module, _, attribute = name.partition(":")
     if str(around.cwd) not in sys.path:
-        # the `transom` command does not have the working folder on its path
+        # The `transom` command does not have the working folder on its path.
         sys.path.append(str(around.cwd))
     try:
-        found = getattr(import_module(module), attribute)
-        made: Provider = found() if isinstance(found, type) else found
-    except Exception as error:  # of whatever kind the user's module raises
-        what = f"{name} cannot be made: {type(error).__name__}: {error}"
+        value = getattr(import_module(module), attribute)
+        provider: Provider = value() if isinstance(value, type) else value
+    except Exception as error:  # the user's module may raise anything
+        problem = f"{name} cannot be made: {type(error).__name__}: {error}"
         hint = "correct it; package.module:Class is made without arguments"
-        raise InputError(what, where=around.where, hint=hint) from error
-    check_provider(made, f"{around.where} {name}")
-    return made
+        raise InputError(problem, where=around.place, hint=hint) from error
+    check_provider(provider, f"{around.place} {name}")
+    return provider
 
 
 def place_of_seat(settings: Settings, seat: ModelSeat) -> str:
     """Return where a seat's provider or model was written, e.g. `transom.yaml:2: llm.agent_a`."""
     for name in type(settings.llm).model_fields:
         if getattr(settings.llm, name) is seat:
-            written = [settings.origins.get(f"llm.{name}.{key}") for key in ("provider", "model")]
-            place = next(filter(None, written), None)
-            return f"{place}: llm.{name}" if place else f"llm.{name}"
+            for key in ("provider", "model"):
+                origin = settings.origins.get(f"llm.{name}.{key}")
+                if origin:
+                    return f"{origin}: llm.{name}"
+            return f"llm.{name}"
     return "llm"
 
 
 def place_of_model(settings: Settings) -> str:
     """Return where the `model` setting was written: the option, or a line of a file."""
-    place = settings.origins.get("model", "command line")
-    return "--model" if place == "command line" else f"{place}: model"
+    origin = settings.origins.get("model", "command line")
+    return "--model" if origin == "command line" else f"{origin}: model"
 
 
-def seat_spec(seat: ModelSeat, names: Sequence[str], where: str = "llm") -> str | None:
-    """The provider name of a seat's own `provider` and `model`; None where it has neither, and the
-    chain answers.
+def seat_spec(seat: ModelSeat, names: Sequence[str], place: str = "llm") -> str | None:
+    """Return the provider name of a role's own `provider` and `model`.
 
-    A model without a provider is one of the first of the chain's `names` that has a server.
+    None means that the role has neither, and the chain answers. A model without a provider belongs
+    to the first of the chain's `names` that has a server.
+
+    Args:
+        seat: the role's settings.
+        names: the chain's provider names.
+        place: of the settings, for messages.
 
     Raises:
-        SettingsError: a model without a provider where the chain has no server, or two models; at
-            `where`.
+        SettingsError: the chain has no server for the model, or the provider names a model too.
     """
     if seat.model is None:
         return seat.provider
-    provider = seat.provider or next((_kind(name) for name in names if _kind(name) in HOSTED), None)
+    provider = seat.provider
+    for name in names:
+        if not provider and _kind(name) in HOSTED:
+            provider = _kind(name)
     if provider is None:
-        raise SettingsError(
-            f"model {seat.model} has no provider",
-            where=where,
-            hint="set provider beside it",
-        )
+        problem = f"model {seat.model} has no provider"
+        raise SettingsError(problem, where=place, hint="set provider beside it")
     if ":" in provider:
-        what = f"{provider} names a model already, and {seat.model} is another one"
-        raise SettingsError(what, where=where, hint="set model alone, or provider alone")
+        problem = f"{provider} names a model already, and {seat.model} is another one"
+        raise SettingsError(problem, where=place, hint="set model alone, or provider alone")
     return f"{provider}:{seat.model}"
 
 

@@ -20,6 +20,7 @@ from transom.yaml_text import parse_yaml
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
+# Vendors name the snapshots of a model by their day: `gpt-4.1-2025-04-14`.
 _DAY = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
 _HOW_TO_PRICE = (
     "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of"
@@ -39,7 +40,8 @@ class Price(BaseModel):
     cache_write: float | None = Field(default=None, ge=0)
 
     def of(self, usage: Usage) -> float:
-        """Dollars; `usage.input_tokens` includes what a cache gave or took."""
+        """Return the dollars of a call."""
+        # `input_tokens` includes the tokens that a cache gave or took, at prices of their own.
         written = usage.cache_write_tokens
         plain = usage.input_tokens - usage.cached_tokens - written
         cached = self.input if self.cached is None else self.cached
@@ -69,14 +71,17 @@ class Prices(BaseModel):
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
-        """The published list, with a file of the same form laid over it; InputError where that
-        cannot be read.
+        """Return the published list, with a file of the same form laid over it.
+
+        Raises:
+            InputError: the file cannot be read, or is not a price list.
         """
-        known = cls._read(_PUBLISHED)
+        published_list = cls._read(_PUBLISHED)
         if path is None:
-            return known
-        given = cls._read(path)
-        return given.model_copy(update={"models": {**known.models, **given.models}})
+            return published_list
+        own_list = cls._read(path)
+        models = {**published_list.models, **own_list.models}
+        return own_list.model_copy(update={"models": models})
 
     @classmethod
     def _read(cls, path: Path) -> Self:
@@ -90,59 +95,68 @@ class Prices(BaseModel):
         try:
             return cls.model_validate(file.data)
         except ValidationError as error:
+            # One error at a time: the others are often consequences of the first.
             first = error.errors(include_url=False)[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise InputError(
-                what, where=file.where(*first["loc"]), hint="see prices in docs/providers.md"
+                f"{'.'.join(map(str, first['loc']))}: {first['msg']}",
+                where=file.where(*first["loc"]),
+                hint="see prices in docs/providers.md",
             ) from error
 
     def check(self, providers: Iterable[Provider]) -> None:
-        """Refuse a provider without a known price with an InputError, since what it costs could
-        not be counted.
-        """
-        for one in providers:
-            if not (one.local or one.caps.tells_cost or self._price(one.name)):
-                what = f"no price of it is known ({self.as_of}), so its cost cannot be capped"
-                raise InputError(what, where=one.name, hint=_HOW_TO_PRICE.format(name=one.name))
+        """Refuse a provider without a known price with an InputError.
 
-    def of(self, usage: Usage, by: str) -> float | None:
-        """Dollars that a reply cost: as its server reported, else by this list; None where it is
-        unknown.
+        Its cost could not be counted, so a cap in dollars could not hold.
         """
+        for provider in providers:
+            if not (provider.local or provider.caps.tells_cost or self._price(provider.name)):
+                raise InputError(
+                    f"no price of it is known ({self.as_of}), so its cost cannot be capped",
+                    where=provider.name,
+                    hint=_HOW_TO_PRICE.format(name=provider.name),
+                )
+
+    def of(self, usage: Usage, provider: str) -> float | None:
+        """Return the dollars that a reply cost, or None if its cost is unknown.
+
+        Args:
+            usage: the reply's tokens, and its cost if the server reported it.
+            provider: the name of the provider that answered.
+        """
+        # The server knows discounts that no list has.
         if usage.cost is not None:
             return usage.cost
-        if by == RULES:
+        if provider == RULES:
             return 0.0
-        price = self._price(by)
+        price = self._price(provider)
         return price.of(usage) if price else None
 
-    def at_most(self, by: str, read: int, written: int) -> float | None:
+    def at_most(self, provider: str, read: int, written: int) -> float | None:
         """Return the most that a call of so many tokens costs; None if no price is known."""
-        price = self._price(by)
+        price = self._price(provider)
         return price.at_most(read, written) if price else None
 
-    def of_tokens(self, by: str, tokens: Mapping[str, int]) -> float | None:
-        """The same for a call as telemetry counts it."""
-        return self.of(
-            Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), by
-        )
+    def of_tokens(self, provider: str, tokens: Mapping[str, int]) -> float | None:
+        """Return the dollars of a call as telemetry counts its tokens; see `of`."""
+        usage = Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"])
+        return self.of(usage, provider)
 
     def _price(self, name: str) -> Price | None:
-        """The price of a model by its name, with or without a date: vendors name their snapshots
-        so.
-        """
+        """Return the price of a model by its name, with or without a date."""
+        # A dated snapshot may have its own price; usually it has that of the model.
         return self.models.get(name) or self.models.get(_DAY.sub("", name))
 
 
 @cache
 def published() -> Prices:
-    """The published list, read once for each process."""
+    """Return the published list, which is read once for each process."""
     return Prices.load()
 
 
 def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> Exporter | None:
-    """The configured exporter, with prices."""
-    found = exporter(endpoint)
-    if found and found.metrics.price is None:
-        found.metrics.price = Prices.load(prices).of_tokens
-    return found
+    """Return the configured exporter, with prices; None if none is configured."""
+    configured = exporter(endpoint)
+    # Telemetry stands below this room, so it is given the function rather than the list.
+    if configured and configured.metrics.price is None:
+        configured.metrics.price = Prices.load(prices).of_tokens
+    return configured

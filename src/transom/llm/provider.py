@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import CoroutineType
-from typing import Protocol, get_args
+from typing import Any, Protocol, get_args
 
 from transom.config.hosted import Retry
 from transom.errors import (
@@ -21,14 +21,14 @@ from transom.errors import (
 )
 from transom.llm.attempts import reply_of
 from transom.llm.capabilities import Capabilities, common
-from transom.llm.checked import check_kind, check_provider, listed
+from transom.llm.checked import check_kind, check_provider, tuple_of
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy, unquote
-from transom.llm.reading import held_arguments, is_deep
+from transom.llm.reading import bounded_arguments, is_deep
 from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Request, Role
-from transom.llm.structured import shown
+from transom.llm.structured import with_visible_schema
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
 
@@ -39,21 +39,21 @@ _PARTS = get_args(Part)
 
 
 class Provider(Protocol):
-    """Answers a request with a reply. A subclass needs only `name` and `complete`."""
+    """A model or a stand-in that answers requests. A subclass needs only `name` and `complete`."""
 
     @property
     def name(self) -> str:
-        """`rules`, `replay`, `anthropic:NAME`; stands in every reply's `by`."""
+        """The provider's name, e.g. `rules`, `anthropic:NAME`; every reply has it as `by`."""
         ...
 
     @property
     def local(self) -> bool:
-        """Whether what it is sent stays on this machine."""
+        """Whether requests to it stay on this machine."""
         return False
 
     @property
     def caps(self) -> Capabilities:
-        """Its capabilities."""
+        """The provider's capabilities."""
         return Capabilities()
 
     @property
@@ -62,30 +62,28 @@ class Provider(Protocol):
         return True
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Answer.
+        """Answer a request.
 
         Args:
-            request: what is asked.
-            on_delta: is called with pieces of the reply as they come; with the whole where it does
-                not stream.
+            request: the blocks, turns, tools and settings of the call.
+            on_delta: called with pieces of the reply as they come, or with the whole reply if the
+                provider does not stream.
 
         Raises:
-            ProviderError: it cannot; `NeedsModel` where the embedded rules abstain.
+            ProviderError: there is no reply; `NeedsModel` if the embedded rules abstain.
         """
         ...
 
     def estimate_tokens(self, request: Request) -> int:
-        """An upper-side estimate of the request's tokens."""
+        """Return an upper-side estimate of the request's tokens."""
         return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the protocol's signature
-        """Changes when the same request would be answered by something else: a model's name, a
-        rule's version.
-        """
+        """Return a text that changes when other code or another model would answer the role."""
         return "1"
 
     def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the protocol's signature
-        """Whether something that an earlier answer rests on is unchanged."""
+        """Return whether a source that an earlier answer rests on is unchanged."""
         return True
 
 
@@ -96,10 +94,10 @@ class Chain:
 
     Attributes:
         providers: at least one.
-        policy: what is kept on this machine.
+        policy: names the blocks that stay on this machine.
         seats: role name -> the chain that answers that role instead.
-        retry: how often a provider of one's own is asked again after a retryable error; a provider
-            with a server has attempts of its own.
+        retry: attempts at a provider of the user's own after a retryable error; a provider with a
+            server counts its own attempts.
     """
 
     providers: tuple[Provider, ...]
@@ -108,12 +106,13 @@ class Chain:
     retry: Retry = field(default_factory=Retry)
 
     def __post_init__(self) -> None:
-        held = listed(self.providers, object, "providers", "Chain", "say Chain((first, second))")
-        object.__setattr__(self, "providers", held)
-        if not held:
+        hint = "say Chain((first, second))"
+        providers = tuple_of(self.providers, object, "providers", "Chain", hint)
+        object.__setattr__(self, "providers", providers)
+        if not providers:
             raise ValueError("a chain needs at least one provider")
-        for one in self.providers:
-            check_provider(one, "Chain")
+        for provider in providers:
+            check_provider(provider, "Chain")
         for role, chain in self.seats.items():
             check_kind(chain, Chain, f"seat {role}", "Chain")
 
@@ -122,70 +121,81 @@ class Chain:
         return ",".join(provider.name for provider in self.providers)
 
     def of(self, role: str) -> Chain:
-        """The chain that answers a role of that name."""
+        """Return the chain that answers a role of that name."""
         return self.seats.get(role, self)
 
     @property
     def everyone(self) -> tuple[Provider, ...]:
         """The providers of all roles."""
+        # Several roles may share a chain, whose providers are listed once. By identity, since
+        # equal chains may have different connections.
         chains = {id(chain): chain for chain in (self, *self.seats.values())}
-        return tuple(provider for chain in chains.values() for provider in chain.providers)
+        providers: list[Provider] = []
+        for chain in chains.values():
+            providers += chain.providers
+        return tuple(providers)
 
     def fingerprint(self, role: Role) -> str:
-        asked = self.of(role.name).providers
-        return "|".join([f"{provider.name}={provider.fingerprint(role)}" for provider in asked])
+        """Return the fingerprints of all providers that may answer a role."""
+        providers = self.of(role.name).providers
+        return "|".join([f"{provider.name}={provider.fingerprint(role)}" for provider in providers])
 
-    def is_current(self, by: str, sources: Sequence[AnsweredFrom]) -> bool:
-        """Whether an answer of `by` would rest on the same things today."""
-        named = [provider for provider in self.everyone if provider.name == by]
-        return all(provider.is_current(source) for provider in named for source in sources)
+    def is_current(self, name: str, sources: Sequence[AnsweredFrom]) -> bool:
+        """Return whether an answer of the named provider would rest on the same sources today."""
+        for provider in self.everyone:
+            if provider.name == name and not all(map(provider.is_current, sources)):
+                return False
+        return True
 
     @property
     def caps(self) -> Capabilities:
-        """Capabilities that all its providers share."""
-        return common(provider.caps for provider in self.providers)
+        """The capabilities that all its providers share."""
+        return common([provider.caps for provider in self.providers])
 
     def estimate_tokens(self, request: Request) -> int:
-        """The highest estimate of its providers."""
-        return max(
-            provider.estimate_tokens(request) for provider in self.of(request.role).providers
-        )
+        """Return the highest estimate of the role's providers."""
+        providers = self.of(request.role).providers
+        return max([provider.estimate_tokens(request) for provider in providers])
 
     async def answer(
         self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None
     ) -> Reply:
-        """Ask the providers in turn, once. An agent sees to it that answers are whole and follow
-        their schema.
+        """Ask the providers in turn, once each.
+
+        The reply may be cut off or miss its schema: an agent asks for a better one.
 
         Args:
-            request: what is asked.
+            request: the blocks, turns, tools and settings of the call.
             only: the provider that answered before in this stage; no other is asked.
-            on_delta: see `Provider.complete`; hears `Again` where another one is asked after it
-                heard a part.
+            on_delta: see `Provider.complete`; it is called with `Again` before another provider is
+                asked, if it has received a part of a reply.
 
         Raises:
             EgressError: a local block would reach a remote provider.
             ProviderError: the last provider's error, whose `causes` are those of the earlier ones.
         """
         causes: list[ProviderError] = []
-        heard: list[Delta] = []
-        there = self.of(request.role).providers
-        asked = [one for one in there if only in (None, one.name)]
-        hear = noting(on_delta, heard) if len(asked) > 1 else on_delta
-        for number, provider in enumerate(asked):
-            # that the rules abstain is no trouble
-            if number and not isinstance(causes[-1], NeedsModel):
-                _log.warning(
-                    "%s; %s is asked next", _failed(asked[number - 1], causes[-1]), provider.name
-                )
+        pieces: list[Delta] = []
+        providers = self.of(request.role).providers
+        if only is not None:
+            providers = tuple([provider for provider in providers if provider.name == only])
+        hear = noting(on_delta, pieces) if len(providers) > 1 else on_delta
+        failure = ""
+        for provider in providers:
+            # Rules that abstain are no trouble, so no one is warned.
+            if causes and not isinstance(causes[-1], NeedsModel):
+                _log.warning("%s; %s is asked next", failure, provider.name)
+            # For each provider: a local one may stand before a remote one.
             guard_egress(request, provider, self.policy)
-            if heard and hear:
-                hear(Again(_failed(asked[number - 1], causes[-1])))
+            if pieces and hear:
+                hear(Again(failure))
             try:
                 return await self._ask(provider, request, hear)
             except ProviderError as error:
                 causes += [*error.causes, error]
+                failure = _failure_clause(provider, error)
             except TransomError as error:
+                # Errors of ours may quote the request too, and they reach logs and traces.
                 unquote(error, request, self.policy)
                 raise
         if not causes:
@@ -198,34 +208,40 @@ class Chain:
 
     async def _ask(self, provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
         """Ask one provider, again if that may help and it does not do so itself."""
-        heard: list[Delta] = []
+        pieces: list[Delta] = []
         _check_tools(request, provider)
-        request = shown(request, provider.caps)
+        request = with_visible_schema(request, provider.caps)
+        # The first attempt is made here, without a span of its own: nearly always it is the only
+        # one, and the call has a span already.
         try:
-            return await _asked(provider, request, noting(on_delta, heard) if on_delta else None)
+            return await _complete(provider, request, noting(on_delta, pieces))
         except ProviderError as error:
             if not (error.retryable and getattr(provider, "is_retried", True)):
                 raise
             failed = error
-        attempt = partial(_asked, provider, request)
         return await reply_of(
-            provider.name, attempt, self.retry, on_delta=on_delta, failed=failed, heard=heard
+            provider.name,
+            partial(_complete, provider, request),
+            self.retry,
+            on_delta=on_delta,
+            failed=failed,
+            earlier_pieces=pieces,
         )
 
     def failed(self, error: Exception) -> str:
-        """The name of the provider with which a call ended: the one that its error names, or
-        else the first.
-        """
+        """Return the name of the provider that an error names, or else the first provider's."""
         names = [provider.name for provider in self.providers]
-        where = error.where if isinstance(error, TransomError) else None
-        return where if where in names else names[0]
+        if isinstance(error, TransomError) and error.where in names:
+            return str(error.where)
+        return names[0]
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Keys of its providers, for redaction."""
-        return tuple(
-            secret for provider in self.everyone for secret in getattr(provider, "secrets", ())
-        )
+        """The keys of its providers, for redaction."""
+        secrets: list[str] = []
+        for provider in self.everyone:
+            secrets += getattr(provider, "secrets", ())
+        return tuple(secrets)
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -244,70 +260,80 @@ def _check_tools(request: Request, provider: Provider) -> None:
         )
 
 
-async def _asked(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
-    """Ask one provider. A TimeoutError is the end of the caller's own patience, so none leaves
-    here.
-    """
+async def _complete(provider: Provider, request: Request, on_delta: OnDelta | None) -> Reply:
+    """Ask one provider once, and check its reply."""
     try:
         answer = provider.complete(request, on_delta=on_delta)
-        reply = (
-            await answer
-            if type(answer) is CoroutineType or hasattr(answer, "__await__")
-            else answer
-        )
+        # A user's own provider may have written `def complete`.
+        if type(answer) is CoroutineType or hasattr(answer, "__await__"):
+            reply = await answer
+        else:
+            reply = answer
     except TimeoutError as error:
-        what = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
-        raise NetworkFailed(what, where=provider.name) from error
-    # Here, and not where each one is made: only what a provider of the user's returns may be wrong.
-    if type(reply) is not Reply or type(reply.parts) is not tuple or type(reply.usage) is not Usage:
-        raise _no_reply(provider, reply)
-    for part in reply.parts:
-        if type(part) not in _PARTS:
-            raise _no_reply(provider, reply)
+        # Callers take a TimeoutError for the end of their own patience, so none leaves here.
+        problem = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
+        raise NetworkFailed(problem, where=provider.name) from error
+    _check_reply(reply, provider)
     if reply.by != provider.name:
         reply = replace(reply, by=provider.name)
+    # A journal cannot hold arguments of any depth.
+    for call in reply.calls:
+        if is_deep(call.arguments):
+            return replace(reply, parts=tuple([_bounded(part) for part in reply.parts]))
+    return reply
+
+
+def _check_reply(reply: Any, provider: Provider) -> None:
+    """Refuse a reply of another shape.
+
+    It is checked here and not in the constructors: only a user's own provider may be wrong.
+    """
+    is_reply = type(reply) is Reply
+    if is_reply:
+        is_reply = type(reply.parts) is tuple and type(reply.usage) is Usage
+    if is_reply:
+        for part in reply.parts:
+            is_reply = is_reply and type(part) in _PARTS
+    if not is_reply:
+        raise ProviderError(
+            f"its complete() returned {reply!r:.200}",
+            where=provider.name,
+            hint=(
+                'write async def complete, and return Reply((Text("..."),), usage=Usage(...)) of'
+                " transom.llm"
+            ),
+        )
     if reply.egress not in EGRESS:
         check_marks(f"a reply of {provider.name}", egress=reply.egress)
-    if not [call for call in reply.calls if is_deep(call.arguments)]:
-        return reply
-    return replace(reply, parts=tuple([_held(part) for part in reply.parts]))
 
 
-def _no_reply(provider: Provider, returned: object) -> ProviderError:
-    what = f"its complete() returned {returned!r:.200}"
-    hint = (
-        'write async def complete, and return Reply((Text("..."),), usage=Usage(...)) of'
-        " transom.llm"
-    )
-    return ProviderError(what, where=provider.name, hint=hint)
+def _bounded(part: Part) -> Part:
+    if isinstance(part, ToolCall):
+        return ToolCall(part.id, part.name, bounded_arguments(part.arguments))
+    return part
 
 
-def _held(part: Part) -> Part:
-    return (
-        ToolCall(part.id, part.name, held_arguments(part.arguments))
-        if isinstance(part, ToolCall)
-        else part
-    )
-
-
-def _failed(provider: Provider, error: ProviderError) -> str:
-    """A clause on a failure, without the server's text, which may quote local text."""
+def _failure_clause(provider: Provider, error: ProviderError) -> str:
+    """Return a clause on a failure, without the server's text, which may quote local text."""
     return f"{provider.name} {error.outcome}"
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:
-    """Stop what is marked local, by its maker or by the policy, with an EgressError before it
-    can leave the machine.
+    """Stop a request with a local part before it can leave the machine.
+
+    Raises:
+        EgressError: a part is marked local, by its maker or by the policy, and the provider is
+            remote.
     """
     if provider.local:
         return
-    kept = policy.kept(request)
-    if kept:
+    local_part = policy.local_part(request)
+    if local_part:
         raise EgressError(
-            f"{kept} is marked local and would reach the remote provider {provider.name}",
+            f"{local_part} is marked local and would reach the remote provider {provider.name}",
             where=request.role,
             hint=(
-                "name a local provider with --model, say llm.NAME.local: true of a server that is"
-                " your own, or let it leave the machine (settings egress.*)"
+                "name a local provider with --model, set llm.NAME.local: true for a server of your"
+                " own, or let it leave the machine (settings egress.*)"
             ),
         )

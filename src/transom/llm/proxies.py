@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # undocumented; requests has it too
+
+# Undocumented, but public and stable: requests uses it too.
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from transom.errors import SettingsError
 from transom.telemetry.address import checked, shown
@@ -24,29 +26,38 @@ _CONNECTIONS, _KEPT = 1000, 100
 def proxy_of(
     url: str, *, local: bool = False, environ: Mapping[str, str] = os.environ
 ) -> str | None:
-    """The proxy through which a server is asked; None where it is asked directly.
+    """Return the proxy through which a server is asked; None if it is asked directly.
 
-    That is `HTTPS_PROXY` or `ALL_PROXY`, in lower case first, where `NO_PROXY` does not except the
-    server. An https address of another machine is asked so, and no other: that is a tunnel, of
-    which the proxy sees the host alone. What is `local` passes none. The proxy's address may hold a
-    password.
+    The address is that of `HTTPS_PROXY` or `ALL_PROXY`, in lower case first, unless `NO_PROXY`
+    names the server. It may hold a password.
+
+    Args:
+        url: the server's address.
+        local: whether the server is the user's own, which is never asked through a proxy.
+        environ: the environment variables.
 
     Raises:
         SettingsError: the variable holds no address of a proxy.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
+    # An https request passes a proxy through a tunnel, so that the proxy sees the host alone. Any
+    # other request would be readable to it.
     if local or parts.scheme != "https" or _is_this_machine(host):
         return None
-    variable = "HTTPS_PROXY" if _value(environ, "HTTPS_PROXY") else "ALL_PROXY"
-    value, excepted = _value(environ, variable), _value(environ, "NO_PROXY").replace("*.", ".")
-    if not value or proxy_bypass_environment(f"{host}:{parts.port or 443}", {"no": excepted}):
+    variable = "HTTPS_PROXY"
+    if not _value(environ, variable):
+        variable = "ALL_PROXY"
+    value = _value(environ, variable)
+    # People write `*.corp`; the library understands `.corp`.
+    exceptions = _value(environ, "NO_PROXY").replace("*.", ".")
+    if not value or proxy_bypass_environment(f"{host}:{parts.port or 443}", {"no": exceptions}):
         return None
     address = value if "://" in value else f"http://{value}"
     try:
         checked(_SOCKS.sub("http", address))
     except ValueError as error:
-        hint = "say http://HOST:PORT, or except the server in NO_PROXY"
+        hint = "say http://HOST:PORT, or name the server in NO_PROXY"
         raise SettingsError(
             f"{shown(value)!r} is no address of a proxy: {error}", where=variable, hint=hint
         ) from None
@@ -54,8 +65,13 @@ def proxy_of(
 
 
 def transport(library: Any, proxy: str | None) -> Any:
-    """The transport for a client of `httpx` or its like, with a proxy by `proxy_of`; that client
-    looks for none.
+    """Return the transport for a client of `httpx` or a library like it.
+
+    A client with a transport of its own looks for no proxy itself.
+
+    Args:
+        library: the module of the client.
+        proxy: an address from `proxy_of`, or None.
     """
     limits = library.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT)
     return library.AsyncHTTPTransport(proxy=proxy, limits=limits)

@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
 
     Attributes:
         tokens: of its window and of the longest answer.
-        usd: None if no price is known, so that nobody can say.
+        usd: None if no price is known.
     """
 
     tokens: int
@@ -46,7 +46,7 @@ class _Account:
     """The replies of one conversation and of all below it, as far as they are counted.
 
     Attributes:
-        replies: who answered, and what that took.
+        replies: the provider of each reply, and its usage.
         sums: the dollars of no reply, of the first, of the first two, and so on; None from the
             first reply of unknown cost on.
     """
@@ -128,26 +128,30 @@ class Purse:
             account: the conversation or run whose replies these are.
             replies: all of them, oldest first, as the journal has them.
         """
-        known = self._accounts.setdefault(account, _Account())
-        if len(replies) < len(known.replies):  # the journal was read anew, and some did not get in
-            known.replies = []
+        counted = self._accounts.setdefault(account, _Account())
+        # The journal was read anew, and some replies did not reach it.
+        if len(replies) < len(counted.replies):
+            counted.replies = []
             self._count_again()
-        for by, usage in islice(replies, len(known.replies), None):
-            known.replies.append((by, usage))
-            self._count(known, by, usage)
+        for provider_name, usage in islice(replies, len(counted.replies), None):
+            counted.replies.append((provider_name, usage))
+            self._count(counted, provider_name, usage)
 
     def usd_of(self, account: Hashable, replies: int | None = None) -> float | None:
         """Return the dollars of the first so many replies of an account; None if unknown."""
         sums = self._accounts.setdefault(account, _Account()).sums
         return sums[-1 if replies is None else replies]
 
-    def _count(self, account: _Account, by: str, usage: Usage) -> None:
-        tokens, usd = usage.input_tokens + usage.output_tokens, self._cost(by, usage)
-        before = account.sums[-1]
-        account.sums.append(None if before is None or usd is None else before + usd)
+    def _count(self, account: _Account, provider_name: str, usage: Usage) -> None:
+        tokens, usd = usage.input_tokens + usage.output_tokens, self._cost(provider_name, usage)
+        previous_sum = account.sums[-1]
+        if previous_sum is None or usd is None:
+            account.sums.append(None)
+        else:
+            account.sums.append(previous_sum + usd)
         self._tokens_spent += tokens
         if usd is None:
-            self.unpriced = self.unpriced or by
+            self.unpriced = self.unpriced or provider_name
             usd = 0.0
         self._usd_spent += usd
         self._dearest = Estimate(
@@ -159,14 +163,14 @@ class Purse:
         self._dearest = Estimate(0, 0.0)
         for account in self._accounts.values():
             account.sums = [0.0]
-            for by, usage in account.replies:
-                self._count(account, by, usage)
+            for provider_name, usage in account.replies:
+                self._count(account, provider_name, usage)
 
-    def _cost(self, by: str, usage: Usage) -> float | None:
-        if by in self.free:
+    def _cost(self, provider_name: str, usage: Usage) -> float | None:
+        if provider_name in self.free:
             return 0.0
-        cost = (self.prices or published()).of(usage, by)
-        return 0.0 if cost is None and by in _NO_MODEL else cost
+        cost = (self.prices or published()).of(usage, provider_name)
+        return 0.0 if cost is None and provider_name in _NO_MODEL else cost
 
     # -- reserving ---------------------------------------------------------------------------------
 
@@ -179,11 +183,12 @@ class Purse:
             written: the limit on tokens of the answer.
         """
         usd: float | None = 0.0
+        # The dearest provider counts; one of unknown price makes the estimate unknown.
         for provider in providers if self.usd is not None else ():
             if provider.local or provider.name in self.free:
                 continue
-            most = (self.prices or published()).at_most(provider.name, read, written)
-            usd = None if most is None or usd is None else max(usd, most)
+            highest = (self.prices or published()).at_most(provider.name, read, written)
+            usd = None if highest is None or usd is None else max(usd, highest)
         return Estimate(read + written, usd)
 
     async def reserve(self, estimate: Estimate) -> None:
@@ -278,13 +283,13 @@ class Purse:
 
 async def reserve_all(purses: Sequence[Purse], estimates: Sequence[Estimate]) -> None:
     """Reserve in each of several purses, or in none of them."""
-    held = 0
+    reserved = 0
     try:
         for purse, estimate in zip(purses, estimates, strict=True):
             await purse.reserve(estimate)
-            held += 1
+            reserved += 1
     except BaseException:
-        release_all(purses[:held], estimates[:held])
+        release_all(purses[:reserved], estimates[:reserved])
         raise
 
 

@@ -38,29 +38,31 @@ def read_document(text: str) -> Json:
 
 
 def is_deep(value: Json, levels: int = LEVELS) -> bool:
-    """Whether lists and objects are nested deeper than that."""
+    """Return whether lists and objects are nested deeper than `levels`."""
+    # Level by level rather than by recursion, which a deep value would break.
     layer = [value] if isinstance(value, dict | list) else []
     for _ in range(levels):
+        inner_layer = []
+        for container in layer:
+            children = container.values() if isinstance(container, dict) else container
+            inner_layer += [child for child in children if isinstance(child, dict | list)]
+        layer = inner_layer
         if not layer:
             break
-        layer = [inner for one in layer for inner in _inside(one) if isinstance(inner, dict | list)]
     return bool(layer)
 
 
-def held_arguments(given: Json) -> Json:
-    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that a
-    model is corrected.
+def bounded_arguments(arguments: Json) -> Json:
+    """Return the arguments of a call, or their text if they are nested deeper than `LEVELS`.
+
+    A tool refuses arguments that are a text, so the model is corrected.
     """
-    if not is_deep(given):
-        return given
+    if not is_deep(arguments):
+        return arguments
     try:
-        return compact_json(given)
+        return compact_json(arguments)
     except RecursionError:
         return f"nested deeper than {LEVELS} levels"
-
-
-def _inside(one: dict[str, Json] | list[Json]) -> list[Json]:
-    return one if isinstance(one, list) else [*one.values()]
 
 
 def _read(text: str, levels: int, pairs: Callable[[list[tuple[str, Any]]], Any] | None) -> Json:
@@ -77,10 +79,10 @@ def _read(text: str, levels: int, pairs: Callable[[list[tuple[str, Any]]], Any] 
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("an object in it has a name twice")
-    return made
+    return members
 
 
 def _number(text: str) -> float:

@@ -1,9 +1,9 @@
-"""`replay`: recorded conversations, asked again without a model.
+"""`replay`: recorded conversations, answered again without a model.
 
 A recording is one JSON file: `{"schema": "transom.recording/1", "calls": [{"role", "digest",
-"request", "reply"}]}`. Its `context_tokens` is the window of the model that answered, where it had
-one: with another, other things are asked. A request that was not recorded is an error that shows
-where it differs from the nearest one of its role.
+"request", "reply"}]}`. Its `context_tokens` is the window of the model that answered, if it had a
+window: with another window, the requests differ. A request that was not recorded is an error, which
+shows where it differs from the nearest recorded request of its role.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ from transom.llm.shapes import Request, Role
 
 RECORDING_SCHEMA = "transom.recording/1"
 _SHOWN_LINES = 12
-_AGAIN = (
+_HOW_TO_MEND = (
     "record it again (transom runs record RUN FILE), or restore the prompt, tools and settings of"
-    " then"
+    " the recording"
 )
 
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A request of a role and what it was answered with: found by its digest, and its text for
-    people.
-    """
+    """A request of a role, by its digest and as text for people, and its reply."""
 
     role: str
     digest: str
@@ -57,8 +55,8 @@ class Recording:
     """Recorded requests to models, with their replies.
 
     Attributes:
-        calls: in order; of the same request the last answer counts.
-        context_tokens: the window of the model that answered; None where it has none, or it is
+        calls: in order; the last answer to the same request counts.
+        context_tokens: the window of the model that answered; None if it has none, or it is
             unknown.
     """
 
@@ -66,19 +64,20 @@ class Recording:
     context_tokens: int | None = None
 
     def write(self, path: Path) -> None:
-        """Write it, over an older recording; InputError where another file is there, or it
-        cannot be written.
+        """Write the recording, over an older one.
+
+        Raises:
+            InputError: the file is not a recording, or cannot be written.
         """
+        # Reading raises for any other file, which must not be overwritten.
         if path.exists():
             self.read(path)
-        rows: list[Json] = [call.to_json() for call in self.calls]
-        window: dict[str, Json] = (
-            {"context_tokens": self.context_tokens} if self.context_tokens else {}
-        )
+        data: dict[str, Json] = {"schema": RECORDING_SCHEMA}
+        if self.context_tokens:
+            data["context_tokens"] = self.context_tokens
+        data["calls"] = [call.to_json() for call in self.calls]
         try:
-            write_atomic(
-                path, pretty_json({"schema": RECORDING_SCHEMA, **window, "calls": rows}).encode()
-            )
+            write_atomic(path, pretty_json(data).encode())
         except OSError as error:
             raise InputError(
                 f"cannot write the recording: {error.strerror or error}", where=str(path)
@@ -86,23 +85,25 @@ class Recording:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The inverse of `write`; InputError where the file cannot be read, or is no recording."""
+        """Read what `write` wrote; InputError if the file is not a recording."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
                 raise ValueError(f"its schema is not {RECORDING_SCHEMA}")
-            calls = [
-                RecordedCall(**{**one, "reply": reply_from_json(one["reply"])})
-                for one in data["calls"]
-            ]
+            calls = []
+            for row in data["calls"]:
+                reply = reply_from_json(row["reply"])
+                calls.append(RecordedCall(**{**row, "reply": reply}))
             return cls(tuple(calls), data.get("context_tokens"))
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
 
 
 class ReplayProvider(Provider):
-    """Answers from a recording, by the digest of the request; InputError where it cannot be
-    read.
+    """A provider that answers from a recording, by the digest of the request.
+
+    Raises:
+        InputError: the recording cannot be read.
     """
 
     name = "replay"
@@ -115,6 +116,7 @@ class ReplayProvider(Provider):
         recording = Recording.read(self._path)
         self._digest = digest(self._path.read_bytes())
         self._replies = {call.digest: call.reply for call in recording.calls}
+        # By role, to show what differs if a request was not recorded.
         self._texts: dict[str, list[str]] = {}
         for call in recording.calls:
             self._texts.setdefault(call.role, []).append(call.request)
@@ -137,14 +139,19 @@ class ReplayProvider(Provider):
             return ReplayMiss(
                 f"the recording has no call of role {request.role}",
                 where=str(self._path),
-                hint=_AGAIN,
+                hint=_HOW_TO_MEND,
             )
-        nearest = max(
-            recorded, key=lambda other: difflib.SequenceMatcher(None, other, text).quick_ratio()
-        )
+
+        def likeness(recorded_text: str) -> float:
+            return difflib.SequenceMatcher(None, recorded_text, text).quick_ratio()
+
+        nearest = max(recorded, key=likeness)
         lines = difflib.unified_diff(
             nearest.splitlines(), text.splitlines(), "recorded", "asked", lineterm="", n=1
         )
-        shown = "\n".join([*lines][:_SHOWN_LINES])
-        what = f"no recording of this call of role {request.role}; the nearest differs in\n{shown}"
-        return ReplayMiss(what, where=str(self._path), hint=_AGAIN)
+        excerpt = "\n".join([*lines][:_SHOWN_LINES])
+        return ReplayMiss(
+            f"no recording of this call of role {request.role}; the nearest differs in\n{excerpt}",
+            where=str(self._path),
+            hint=_HOW_TO_MEND,
+        )

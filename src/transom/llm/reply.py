@@ -34,13 +34,18 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        one, two = self.cost, other.cost
+        # A call of unknown cost adds nothing to the sum of the reported ones.
+        cost = self.cost
+        if cost is None:
+            cost = other.cost
+        elif other.cost is not None:
+            cost += other.cost
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
-            two if one is None else one if two is None else one + two,
+            cost,
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -50,7 +55,9 @@ class Usage:
             "cached_tokens": self.cached_tokens,
             "cache_write_tokens": self.cache_write_tokens,
         }
-        return data if self.cost is None else {**data, "cost": self.cost}
+        if self.cost is not None:
+            data["cost"] = self.cost
+        return data
 
 
 @dataclass(frozen=True)
@@ -102,4 +109,7 @@ class Reply:
             "by": self.by,
             "answered_from": [source.to_json() for source in self.answered_from],
         }
-        return data if self.egress == "any" else {**data, "egress": self.egress}
+        # Left out by default, so that replies journaled before this mark existed stay the same.
+        if self.egress != "any":
+            data["egress"] = self.egress
+        return data

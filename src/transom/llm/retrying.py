@@ -18,11 +18,13 @@ _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 
 
 class RetryingProvider:
-    """A provider with retries, within the rate limits of a bucket, which all share that ask the
-    same server.
+    """A provider with retries, within the rate limits of a bucket.
+
+    All providers that ask the same server share its bucket.
     """
 
-    is_retried = False  # by a chain: it does so itself
+    # A chain must not ask again what is asked again here.
+    is_retried = False
 
     def __init__(
         self, provider: Provider, policy: Retry | None = None, bucket: Bucket | None = None
@@ -36,7 +38,7 @@ class RetryingProvider:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Keys, where the provider has any."""
+        """The provider's keys."""
         return tuple(getattr(self._provider, "secrets", ()))
 
     async def aclose(self) -> None:
@@ -46,8 +48,10 @@ class RetryingProvider:
             await close()
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Send the request until there is a reply; else raise the last ProviderError, with the
-        others as `causes`.
+        """Send the request until there is a reply.
+
+        Raises:
+            ProviderError: the last attempt's error, whose `causes` are those of the others.
         """
         attempt = partial(self._once, request)
         return await reply_of(
@@ -55,11 +59,14 @@ class RetryingProvider:
         )
 
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
-        taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)
+        reservation = await self._bucket.take(
+            self.estimate_tokens(request) + request.settings.max_tokens
+        )
         try:
             reply = await self._provider.complete(request, on_delta=on_delta)
         except _FREE:
-            await self._bucket.settle(taken, 0)
+            # Given back at once: the next request need not wait for it.
+            await self._bucket.settle(reservation, 0)
             raise
-        await self._bucket.settle(taken, reply.usage.input_tokens + reply.usage.output_tokens)
+        await self._bucket.settle(reservation, reply.usage.input_tokens + reply.usage.output_tokens)
         return reply

@@ -1,6 +1,6 @@
 """`rules`: the embedded default, no language model at all.
 
-A table role -> pure function over the request's blocks. It is deterministic, needs no key and no
+A table of role -> pure function over the request's blocks. It is deterministic, needs no key and no
 network, and abstains (`NeedsModel`, naming the words) instead of guessing. The products bring the
 tables; this is the provider around them.
 """
@@ -22,8 +22,12 @@ RULES = "rules"
 
 
 class RulesProvider(Provider):
-    """Answers from rules by role, each with a hand-bumped version; `sources`: what they answer
-    from -> digest.
+    """A provider that answers from rules.
+
+    Args:
+        table: role name -> its rule.
+        versions: role name -> the version of its rule, raised by hand when its answers change.
+        sources: name of a file that rules answer from -> its digest.
     """
 
     name = RULES
@@ -49,4 +53,5 @@ class RulesProvider(Provider):
         return str(self._versions.get(role.name, 0))
 
     def is_current(self, source: AnsweredFrom) -> bool:
+        # A file that is gone has no digest, so its answers are void as well.
         return self._sources.get(source.name) == source.digest

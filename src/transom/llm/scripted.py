@@ -24,12 +24,13 @@ _ALL = Capabilities(streaming=True, structured_output=True, sampling=True)
 
 
 class ScriptedProvider(Provider):
-    """Answers from a script: per role a list of answers, taken in turn, or one function for all.
+    """A provider that answers from a script.
 
     Args:
         script: role name -> answers in order, or a function request -> answer for every role.
+        name: the provider's name.
         local: whether blocks marked local may reach it.
-        caps: what may be asked of it; by default all, so that a test need not say.
+        caps: its capabilities; all of them by default, so that a test need not list them.
         estimates_usage: whether a reply without a usage gets an estimate, as a model would report.
 
     Attributes:
@@ -39,7 +40,8 @@ class ScriptedProvider(Provider):
     name: str = "scripted"
     local: bool = True
     caps: Capabilities = _ALL
-    is_retried: bool = False  # each answer of a script is for one request
+    # Each answer of a script is for one request: a second attempt would take the next answer.
+    is_retried: bool = False
 
     def __init__(
         self,
@@ -54,16 +56,20 @@ class ScriptedProvider(Provider):
         self.name, self.local, self.caps = name, local, caps
         self._estimates_usage = estimates_usage
         self.requests: list[Request] = []
-        self._each = script if callable(script) else None
-        self._queues = (
-            {} if callable(script) else {role: list(answers) for role, answers in script.items()}
-        )
+        self._function: Callable[[Request], object] | None = None
+        self._queues: dict[str, list[Answer]] = {}
+        if callable(script):
+            self._function = script
+        else:
+            for role, answers in script.items():
+                self._queues[role] = list(answers)
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         self.requests.append(request)
-        answer: object = self._each or self._next(request)
+        answer: object = self._function or self._next(request)
         if isinstance(answer, Exception):
             raise answer
+        # An answer of a list may be a function as well.
         if callable(answer):
             answer = answer(request)
             if not isinstance(answer, Reply | str) and inspect.isawaitable(answer):
@@ -79,9 +85,11 @@ class ScriptedProvider(Provider):
     def _next(self, request: Request) -> Answer:
         queue = self._queues.get(request.role)
         if not queue:
-            known = ", ".join(self._queues) or "no role"
-            what = f"the script has no further answer for role {request.role}"
-            raise ProviderError(what, hint=f"add one to ScriptedProvider; the script knows {known}")
+            scripted_roles = ", ".join(self._queues) or "no role"
+            raise ProviderError(
+                f"the script has no further answer for role {request.role}",
+                hint=f"add one to ScriptedProvider; the script knows {scripted_roles}",
+            )
         return queue.pop(0)
 
     def _usage(self, request: Request, reply: Reply) -> Usage:
@@ -89,7 +97,7 @@ class ScriptedProvider(Provider):
 
 
 def _stream(reply: Reply, on_delta: OnDelta) -> None:
-    """Text word by word, as models do; a call in one piece."""
+    """Call a listener with text word by word, as models do, and with each call in one piece."""
     for part in reply.parts:
         if isinstance(part, ToolCall):
             on_delta(part)
@@ -100,8 +108,6 @@ def _stream(reply: Reply, on_delta: OnDelta) -> None:
 
 
 def _reply(answer: object) -> Reply:
-    return (
-        Reply((answer,), stop="tool_calls")
-        if isinstance(answer, ToolCall)
-        else Reply((Text(str(answer)),))
-    )
+    if isinstance(answer, ToolCall):
+        return Reply((answer,), stop="tool_calls")
+    return Reply((Text(str(answer)),))

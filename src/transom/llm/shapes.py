@@ -1,8 +1,7 @@
-"""The shapes of a model request: block, role, window, request. The turns of a conversation are in
-`turns`.
+"""The shapes of a model request: block, role, window, request.
 
-A window is a list of named blocks and the conversation so far.
-Nothing else reaches a model.
+A window is a list of named blocks and the conversation so far. Nothing else reaches a model. The
+turns of a conversation are in `turns`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
-from transom.llm.checked import Output, check_choice, check_kind, check_name, listed, schema_of
+from transom.llm.checked import Output, check_choice, check_kind, check_name, schema_of, tuple_of
 from transom.llm.turns import EGRESS, TRUST, Egress, Trust, Turn, check_marks
 from transom.once import once
 
@@ -32,13 +31,12 @@ Strategy = Literal["truncate", "sub_conversation", "memory"]
 search a memory.
 """
 _STRATEGIES = get_args(Strategy)
-_HOTTEST = 2  # of any vendor; what a model does not take is left out later
+# Of any vendor; a provider leaves out a temperature that its model does not take.
+_HOTTEST = 2
 
 
 class _Canonical:
-    """Base of flat shapes that stand in every request of a conversation, so that their text is
-    made once.
-    """
+    """Base of flat shapes whose canonical text is made once, since every request repeats them."""
 
     __match_args__: ClassVar[tuple[str, ...]]
 
@@ -47,7 +45,7 @@ class _Canonical:
 
     @once
     def canonical(self) -> str:
-        """`to_json` as canonical text."""
+        """Return the canonical text of `to_json`."""
         return canonical_json(self.to_json())
 
 
@@ -57,14 +55,15 @@ class Block(_Canonical):
 
     Attributes:
         name: the tag it is rendered under; a role's `sees` is a set of these.
-        text: all of it. A provider may read nothing else.
+        text: the whole content. A provider may read nothing else.
         tier: stable blocks come first, so that the prefix stays byte-identical.
         trust: `untrusted` text is fenced and is data, never an instruction.
         egress: `local` blocks never reach a remote provider.
-        data: the same content in structured form, where `text` was made from it.
+        data: the same content in structured form, if `text` was made from it.
 
     Raises:
-        InputError: a name or a text that is none; a tier or a mark that there is not.
+        InputError: the name cannot be a tag, the text is not a `str`, or the tier or a mark is
+            unknown.
     """
 
     name: str
@@ -76,9 +75,9 @@ class Block(_Canonical):
 
     def __post_init__(self) -> None:
         check_name(self.name, "Block")
-        check_kind(
-            self.text, str, "text", f"Block {self.name!r}", "what it was made from goes into data"
-        )
+        hint = "structured content goes into data"
+        check_kind(self.text, str, "text", f"Block {self.name!r}", hint)
+        # The short tests first: a window is built of blocks for every call.
         if self.trust not in TRUST or self.egress not in EGRESS:
             check_marks(f"Block {self.name!r}", trust=self.trust, egress=self.egress)
         if type(self.tier) is not Tier:
@@ -97,8 +96,13 @@ class Dropped(_Canonical):
 
 @dataclass(frozen=True)
 class ToolSpec(_Canonical):
-    """A tool that a role may call. `effect` says what a repetition would do; `unknown` is
-    undeclared.
+    """A tool that a role may call.
+
+    Attributes:
+        name: the name by which a model calls it.
+        description: what the tool does, for the model.
+        parameters: the JSON Schema of its arguments.
+        effect: what a repetition would do; `unknown` is undeclared.
     """
 
     name: str
@@ -112,29 +116,38 @@ class ToolSpec(_Canonical):
 
 @dataclass(frozen=True)
 class CallSettings(_Canonical):
-    """Settings of a model call; `temperature` None: the provider's own. InputError for numbers
-    that no server takes.
+    """Settings of a model call.
+
+    Attributes:
+        max_tokens: limit on the tokens of the answer.
+        temperature: 0 to 2, or None for the provider's own.
+
+    Raises:
+        InputError: a number that no server takes.
     """
 
     max_tokens: int = 16_384
     temperature: float | None = None
 
     def __post_init__(self) -> None:
-        """Equal settings are written alike: 0, 0.0 and -0.0 are one temperature, and one digest."""
-        most, warmth = self.max_tokens, self.temperature
-        warm = warmth is None or (type(warmth) in (int, float) and 0 <= warmth <= _HOTTEST)
-        if type(most) is not int or most < 1 or not warm:
-            hint = (
-                f"give max_tokens from 1 on, and a temperature from 0 to {_HOTTEST}, or None for"
-                " the server's own"
-            )
+        max_tokens, temperature = self.max_tokens, self.temperature
+        # By exact type: a bool is an int, and means a mistake here.
+        is_valid = type(max_tokens) is int and max_tokens >= 1
+        if temperature is not None:
+            is_number = type(temperature) in (int, float)
+            is_valid = is_valid and is_number and 0 <= temperature <= _HOTTEST
+        if not is_valid:
             raise InputError(
-                f"max_tokens is {most!r:.80}, temperature {warmth!r:.80}",
+                f"max_tokens is {max_tokens!r:.80}, temperature {temperature!r:.80}",
                 where="CallSettings",
-                hint=hint,
+                hint=(
+                    f"give max_tokens from 1 on, and a temperature from 0 to {_HOTTEST}, or None"
+                    " for the server's own"
+                ),
             )
-        if self.temperature is not None:
-            object.__setattr__(self, "temperature", self.temperature + 0.0)
+        # Equal settings have one digest: 0, 0.0 and -0.0 are the same temperature.
+        if temperature is not None:
+            object.__setattr__(self, "temperature", temperature + 0.0)
 
 
 _SETTINGS = CallSettings()
@@ -142,21 +155,21 @@ _SETTINGS = CallSettings()
 
 @dataclass(frozen=True, init=False)
 class Role:
-    """A named seat at a model, e.g. `Role("clerk", "You know the stock.")`.
+    """A task for a model, under a name, e.g. `Role("clerk", "You know the stock.")`.
 
     Attributes:
-        name: `product.seat`, e.g. `checklist.parser`.
+        name: `product.role`, e.g. `checklist.parser`.
         prompt: its own blocks, all of them stable. A text becomes one block of the name `role`.
-        sees: names of the blocks that may stand in its window, its own prompt's included; only
-            these where none is given.
-        tools: what it may call.
-        settings: how it asks.
-        strategy: what it does when its conversation outgrows the window.
-        output: what its answers are to follow, a JSON Schema or a model class of pydantic; None for
-            free text.
+        sees: names of the blocks that may stand in its window, its own prompt's included; by
+            default these alone.
+        tools: the tools that it may call.
+        settings: of its calls.
+        strategy: how its conversation goes on when it outgrows the window.
+        output: the JSON Schema or pydantic model class that its answers must follow; None for free
+            text.
 
     Raises:
-        InputError: a field that is none of these, and what to write; a strategy that there is not.
+        InputError: a field of another type, or an unknown strategy. The hint says what to write.
     """
 
     name: str
@@ -177,44 +190,41 @@ class Role:
         strategy: Strategy = "truncate",
         output: Output | None = None,
     ) -> None:
-        """See the class."""
+        """Make a role; see the class for the arguments."""
         check_name(name, "Role")
         if isinstance(prompt, str):
             prompt = [Block("role", prompt, Tier.STABLE)]
-        own = listed(
-            prompt,
-            Block,
-            "prompt",
-            name,
-            'say Role("clerk", "You know the stock."), or [Block(...)]',
-        )
-        seen = [block.name for block in own] if sees is None else listed(sees, str, "sees", name)
+        hint = 'say Role("clerk", "You know the stock."), or [Block(...)]'
+        blocks = tuple_of(prompt, Block, "prompt", name, hint)
+        if sees is None:
+            visible = [block.name for block in blocks]
+        else:
+            visible = [*tuple_of(sees, str, "sees", name)]
         check_kind(settings, CallSettings, "settings", name)
         check_choice(strategy, _STRATEGIES, "strategy", name)
-        own_tools = listed(
-            tools, ToolSpec, "tools", name, "give tools to the agent: Agent(role, tools=[...])"
-        )
-        given = {
+        hint = "give tools to the agent: Agent(role, tools=[...])"
+        values = {
             "name": name,
-            "prompt": own,
-            "sees": frozenset(seen),
+            "prompt": blocks,
+            "sees": frozenset(visible),
+            "tools": tuple_of(tools, ToolSpec, "tools", name, hint),
             "settings": settings,
             "strategy": strategy,
+            "output": output,
         }
-        for field_name, value in {**given, "tools": own_tools, "output": output}.items():
+        for field_name, value in values.items():
             object.__setattr__(self, field_name, value)
+        # A class without a schema is an error here, and not at the first call.
         _ = self.schema
 
     @once
     def schema(self) -> Mapping[str, Json] | None:
-        """The JSON Schema of `output`."""
+        """Return the JSON Schema of `output`; None for free text."""
         return schema_of(self.output, self.name)
 
     @once
     def digest(self) -> str:
-        """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema
-        of answers.
-        """
+        """Return a digest that changes with anything that may change the role's answers."""
         data: dict[str, Json] = {
             "name": self.name,
             "prompt": [block.to_json() for block in self.prompt],
@@ -222,7 +232,7 @@ class Role:
             "tools": [tool.to_json() for tool in self.tools],
             "settings": self.settings.to_json(),
         }
-        # so that roles which set none keep the digest that journals know
+        # Left out by default, so that a role keeps the digest that journals know.
         if self.strategy != "truncate":
             data["strategy"] = self.strategy
         if self.schema is not None:
@@ -232,6 +242,8 @@ class Role:
 
 class Share(NamedTuple):
     """Tokens of one part of a window, and its limit once the window is full; both are estimates."""
+
+    # `used` is a key of journals.
 
     name: str
     used: int
@@ -243,10 +255,9 @@ class Window:
     """Everything that one call sees, in order, and the names of what was left out.
 
     Attributes:
-        shares: how full it is; a remark for the journal, not part of what is asked.
-        egress: `local` where what was said in the conversation so far was answered from local text,
-            so that it may repeat it: a window that holds it is as local, whether or not that text
-            still stands in it.
+        shares: how full each part is; a remark for the journal, not part of the request.
+        egress: `local` if a reply in the conversation was answered from local text, which it may
+            repeat: the window is as local, whether or not that text still stands in it.
     """
 
     blocks: tuple[Block, ...]
@@ -260,21 +271,30 @@ class Window:
             check_marks("Window", egress=self.egress)
 
     def get(self, name: str) -> Block:
-        """The block of that name; KeyError where there is none."""
+        """Return the block of that name; KeyError if there is none."""
         for block in self.blocks:
             if block.name == name:
                 return block
         raise KeyError(name)
 
     def text(self, name: str) -> str:
-        """The text of a block, or "" where the window has none of that name."""
-        return next((block.text for block in self.blocks if block.name == name), "")
+        """Return the text of a block, or "" if the window has no block of that name."""
+        for block in self.blocks:
+            if block.name == name:
+                return block.text
+        return ""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One call: who asks, what is seen and may be called, and how; `output`: the JSON Schema of
-    the answer, or None.
+    """A call of a model.
+
+    Attributes:
+        role: the name of the role that asks.
+        window: the blocks and turns that the model sees.
+        tools: the tools that it may call.
+        settings: of the call.
+        output: the JSON Schema of the answer; None for free text.
     """
 
     role: str
@@ -287,8 +307,9 @@ class Request:
         return {**self.head_json(), "turns": [turn.to_json() for turn in self.window.turns]}
 
     def head_json(self) -> dict[str, Json]:
-        """All but the turns, which come last; the same from call to call while blocks and tools
-        stay.
+        """Return the request as JSON, without its turns.
+
+        This stays the same from call to call while blocks and tools do.
         """
         data: dict[str, Json] = {
             "role": self.role,
@@ -298,30 +319,32 @@ class Request:
             "tools": [tool.to_json() for tool in self.tools],
             "settings": self.settings.to_json(),
         }
-        # Left out where there is none, so that recordings of requests for free text keep their
-        # digests.
-        return data if self.output is None else {**data, "output": dict(self.output)}
+        # Left out by default, so that recordings of requests for free text keep their digests.
+        if self.output is not None:
+            data["output"] = dict(self.output)
+        return data
 
     @once
     def head(self) -> str:
-        """`head_json` as canonical text, put together from that of its parts."""
-        window = self.window
-        blocks = ",".join([block.canonical for block in window.blocks])
+        """Return the canonical text of `head_json`, put together from that of its parts."""
+        # Each block has its text already; `canonical_json` would write all of them anew for each
+        # call. The keys stand in alphabetical order, as it would write them.
+        blocks = ",".join([block.canonical for block in self.window.blocks])
+        dropped = ",".join([block.canonical for block in self.window.dropped])
         tools = ",".join([tool.canonical for tool in self.tools])
-        dropped = ",".join([one.canonical for one in window.dropped])
-        output = "" if self.output is None else f'"output":{canonical_json(dict(self.output))},'
-        role, settings = quoted(self.role), self.settings.canonical
+        output = ""
+        if self.output is not None:
+            output = f'"output":{canonical_json(dict(self.output))},'
         return (
-            f'{{"blocks":[{blocks}],"dropped":[{dropped}],{output}"role":{role},"settings":{settings},'
-            f'"tools":[{tools}],"turns":[]}}'
+            f'{{"blocks":[{blocks}],"dropped":[{dropped}],{output}"role":{quoted(self.role)},'
+            f'"settings":{self.settings.canonical},"tools":[{tools}],"turns":[]}}'
         )
 
     @once
     def digest(self) -> str:
-        """The digest of the request. A turn is digested once: a longer conversation costs no
-        more for each call.
-        """
-        turns = [turn.digest for turn in self.window.turns]
-        return digest(
-            f'{self.head.removesuffix("[]}")}["{digest("".join(turns))}"]}}' if turns else self.head
-        )
+        """Return the digest of the request."""
+        if not self.window.turns:
+            return digest(self.head)
+        # Each turn is digested once, so that a longer conversation costs no more for each call.
+        turns = digest("".join([turn.digest for turn in self.window.turns]))
+        return digest(f'{self.head.removesuffix("[]}")}["{turns}"]}}')

@@ -1,10 +1,10 @@
-"""Answers: how one that follows a JSON Schema is requested, checked and repaired, and what ends
-one in vain.
+"""Structured answers: how an answer that follows a JSON Schema is requested, checked and repaired,
+and the errors of answers that cannot be repaired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,17 +25,15 @@ VOID = Again("the answer does not follow its schema")
 CUT_OFF = Again("it broke off before it was whole")
 GO_ON = UserMessage("You have said nothing. Please go on.")
 """Sent once to a model that stopped without any text."""
-_ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
+_REQUEST = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
 _UNUSABLE = "Your last answer cannot be used:"
 _WRONG = f"{_UNUSABLE}\n{{}}\nGive the whole answer again, as one JSON value and nothing else."
-_OLD = f"{_UNUSABLE} it does not follow what was asked for then. Give the whole answer again."
+_OLD = f"{_UNUSABLE} it does not follow the schema of its request. Give the whole answer again."
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One violation of the schema by an answer, and where; `text` quotes the answer, `bare` does
-    not.
-    """
+    """A violation of the schema by an answer; `text` quotes the answer, `bare` does not."""
 
     text: str
     bare: str
@@ -44,155 +42,172 @@ class Complaint:
 Check = Callable[[Json], list[Complaint]]
 
 
-def shown(request: Request, caps: Capabilities) -> Request:
-    """The request for a model of such capabilities: with the schema in a block where its server
-    does not enforce it.
-    """
-    return request if request.output is None or is_held(request, caps) else in_words(request)
-
-
-def is_held(request: Request, caps: Capabilities) -> bool:
-    """Whether its server enforces the schema and still lets the model call tools."""
-    able = caps.structured_output and (caps.structured_with_tools or not request.tools)
-    return able and request.output is not None
-
-
-def in_words(request: Request) -> Request:
-    """The request with the schema of its answer in a block; unchanged where it has no schema, or
-    has the block.
-    """
-    if request.output is None or any(block.name == SCHEMA_BLOCK for block in request.window.blocks):
+def with_visible_schema(request: Request, caps: Capabilities) -> Request:
+    """Return the request with its schema in a block, unless the model's server enforces it."""
+    if request.output is None or is_enforced(request, caps):
         return request
-    block = Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
-    return replace(request, window=replace(request.window, blocks=(*request.window.blocks, block)))
+    return with_schema_block(request)
 
 
-def is_mending_what_tools_found(request: Request) -> bool:
-    """Whether it asks for the repair of an answer for which tools were called, so that none has to
-    be called any more.
+def is_enforced(request: Request, caps: Capabilities) -> bool:
+    """Return whether the server enforces the request's schema and still allows tool calls."""
+    if request.output is None or not caps.structured_output:
+        return False
+    return caps.structured_with_tools or not request.tools
 
-    Where none was, the answer may have been a call that went wrong; who must then answer makes
-    something up.
+
+def with_schema_block(request: Request) -> Request:
+    """Return the request with the schema of its answer in a block.
+
+    A request without a schema, or with the block, is returned unchanged.
     """
-    *before, last = request.window.turns or (None,)
+    blocks = request.window.blocks
+    if request.output is None or any(block.name == SCHEMA_BLOCK for block in blocks):
+        return request
+    blocks = (*blocks, _schema_block(request.output))
+    return replace(request, window=replace(request.window, blocks=blocks))
+
+
+def is_repair_after_tools(request: Request) -> bool:
+    """Return whether a request asks to repair an answer that rests on tool results.
+
+    Such a repair needs no further call, so the schema may be enforced for the whole reply.
+    """
+    turns = request.window.turns
+    if not turns:
+        return False
+    last = turns[-1]
     if not isinstance(last, UserMessage) or not last.text.startswith(_UNUSABLE):
         return False
-    others = [one for one in before if not isinstance(one, AssistantMessage)]
-    return bool(others) and isinstance(others[-1], ToolResults)
+    for turn in reversed(turns[:-1]):
+        # Without tool results, the answer may have been a call that went wrong. A model that must
+        # not call then makes something up.
+        if not isinstance(turn, AssistantMessage):
+            return isinstance(turn, ToolResults)
+    return False
+
+
+def _schema_block(schema: Mapping[str, Json]) -> Block:
+    return Block(SCHEMA_BLOCK, _REQUEST.format(canonical_json(dict(schema))))
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:
-    """The text that a schema adds to a window: servers that enforce a schema read it as well."""
-    return render_block(Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(schema)))))
+    """Return the text that a schema adds to a window; servers that enforce it read it as well."""
+    return render_block(_schema_block(schema))
 
 
-def repair_text(wrong: Sequence[Complaint]) -> str:
-    """The message to a model whose answer does not follow its schema; `wrong` is empty where
-    that was another one.
+def repair_text(violations: Sequence[Complaint]) -> str:
+    """Return the message to a model whose answer does not follow its schema.
+
+    Args:
+        violations: of the answer; empty if it was an answer to another schema.
     """
-    return _WRONG.format("\n".join(f"- {one.text}" for one in wrong)) if wrong else _OLD
+    if not violations:
+        return _OLD
+    return _WRONG.format("\n".join([f"- {complaint.text}" for complaint in violations]))
 
 
-def complaints(reply: Reply, held: Check) -> list[Complaint]:
-    """The violations of an answer by a check; [] where there are none, or where the reply is no
-    answer.
-    """
+def complaints(reply: Reply, check: Check) -> list[Complaint]:
+    """Return the violations of an answer by a check; [] if the reply is not a whole answer."""
     if reply.calls or reply.stop != "end":
         return []
     try:
         value = read_json(reply.text)
     except ValueError as error:
-        return [Complaint(what := f"it is no JSON: {error}", what)]
-    return held(value)
+        problem = f"it is no JSON: {error}"
+        return [Complaint(problem, problem)]
+    return check(value)
 
 
 def schema_check(schema: Mapping[str, Json]) -> Check:
-    """A function that says where a value departs from a JSON Schema (2020-12), at five places at
-    most; [] for none.
+    """Return a function that lists where a value departs from a JSON Schema (2020-12).
+
+    The function names five places at most.
 
     Raises:
-        InputError: the schema itself is none, or leads to one that is not in it; the latter is
-            found by the function.
+        InputError: the schema is not valid. A reference that leads nowhere is raised by the
+            function.
     """
     import jsonschema  # noqa: PLC0415  (only where a schema is to be followed)
     from referencing import Registry  # noqa: PLC0415  only where there is a schema
     from referencing.exceptions import Unresolvable  # noqa: PLC0415  only where there is a schema
 
-    where = "the schema of the answer"
-    check_kind(schema, Mapping, "output", where)
+    place = "the schema of the answer"
+    check_kind(schema, Mapping, "output", place)
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema))
     except jsonschema.SchemaError as error:
-        raise InputError(f"no JSON Schema: {error.message}", where=where) from error
+        raise InputError(f"no JSON Schema: {error.message}", where=place) from error
     # An own registry: the library's default one would fetch a remote `$ref`.
     validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
 
-    def held(value: Json) -> list[Complaint]:
+    def check(value: Json) -> list[Complaint]:
         try:
-            found = sorted(
-                validator.iter_errors(value),
-                key=lambda error: [str(step) for step in error.absolute_path],
-            )
+            errors = sorted(validator.iter_errors(value), key=_path_of_error)
         except Unresolvable as error:
-            raise InputError(
-                f"{error}", where=where, hint="put what it refers to into $defs"
-            ) from error
+            hint = "put what it refers to into $defs"
+            raise InputError(f"{error}", where=place, hint=hint) from error
         except RecursionError:
-            return [
-                Complaint(
-                    what := "$: it is nested too deeply, or its schema refers to itself for ever",
-                    what,
-                )
-            ]
-        return [
-            Complaint(_said(error), f"it breaks {_place(error.absolute_schema_path)}")
-            for error in found[:_MOST_COMPLAINTS]
-        ]
+            problem = "$: it is nested too deeply, or its schema refers to itself for ever"
+            return [Complaint(problem, problem)]
+        violations = []
+        for violation in errors[:_MOST_COMPLAINTS]:
+            rule = "/".join(["#", *map(str, violation.absolute_schema_path)])
+            violations.append(Complaint(_error_text(violation), f"it breaks {rule}"))
+        return violations
 
-    return held
+    return check
+
+
+def _path_of_error(error: Any) -> list[str]:
+    return [str(step) for step in error.absolute_path]
+
+
+def _error_text(error: Any) -> str:
+    """Return place and message of an error, with the errors of each alternative of an `anyOf`."""
+    text = f"{error.json_path}: {error.message[:300]}"
+    inner = "; ".join([_error_text(cause) for cause in error.context[:_MOST_COMPLAINTS]])
+    return f"{text} ({inner})" if inner else text
 
 
 def answer_read(text: str, output: Output) -> Any:
-    """An answer as data, by its schema or as the model class that has it; ReplyError where it is
-    none for that.
+    """Return an answer as data, or as an instance of the model class that it follows.
+
+    Raises:
+        ReplyError: the text is not JSON, or not data of the model class.
     """
     try:
         value = read_json(text)
         return value if isinstance(output, Mapping) else output.model_validate_json(text)
-    except ValueError as error:  # pydantic's, too
-        listed: list[Any] = getattr(error, "errors", list)()[:_MOST_COMPLAINTS]
-        errors = [
-            f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in listed
-        ]
-        what = f"the answer is no {'JSON' if isinstance(output, Mapping) else output.__name__}"
+    except ValueError as error:
+        # pydantic's ValidationError is a ValueError that lists its errors.
+        reasons = []
+        for row in getattr(error, "errors", list)()[:_MOST_COMPLAINTS]:
+            field = ".".join(map(str, row["loc"])) or "all of it"
+            reasons.append(f"{field}: {row['msg']}")
+        kind = "JSON" if isinstance(output, Mapping) else output.__name__
         raise ReplyError(
-            f"{what}: {'; '.join(errors) or error}", hint="ask again, and say what is wrong"
+            f"the answer is no {kind}: {'; '.join(reasons) or error}",
+            hint="ask again, and name what is wrong",
         ) from error
 
 
-def _said(error: Any) -> str:
-    """Place and message of an error; for `anyOf` and the like, the errors of each alternative."""
-    inner = "; ".join(_said(one) for one in error.context[:_MOST_COMPLAINTS])
-    return f"{error.json_path}: {error.message[:300]}{f' ({inner})' if inner else ''}"
+def paused(provider: str) -> ProviderError:
+    """Return the error for a server that paused in the middle of an answer.
 
-
-def _place(path: Iterable[str | int]) -> str:
-    """A path in a schema, for messages."""
-    return "/".join(["#", *map(str, path)])
-
-
-def paused(by: str) -> ProviderError:
-    """The error for a server that paused in the middle of an answer; only servers with tools of
-    their own do.
+    Only servers with tools of their own do so.
     """
-    what = "its server paused in the middle of an answer, as it does for tools of its own"
-    return ProviderError(what, where=by, hint="give it no such tools, or choose another model")
+    problem = "its server paused in the middle of an answer, as it does for tools of its own"
+    hint = "give it no such tools, or choose another model"
+    return ProviderError(problem, where=provider, hint=hint)
 
 
-def answer_in_vain(wrong: Sequence[Complaint], role: str) -> ReplyError:
-    """The error for a repair that does not follow the schema either; it quotes the first
-    complaint.
+def failed_repair(violations: Sequence[Complaint], role: str) -> ReplyError:
+    """Return the error for a repair that does not follow the schema either.
+
+    It quotes the first of the violations.
     """
-    what = "the answer does not follow its schema, nor does its repair"
-    first = wrong[0] if wrong else Complaint("it is not whole", "it is not whole")
-    return ReplyError(f"{what}: {first.text}", where=role, bare=f"{what}: {first.bare}")
+    problem = "the answer does not follow its schema, nor does its repair"
+    # Without a violation, the repair was cut off.
+    first = violations[0] if violations else Complaint("it is not whole", "it is not whole")
+    return ReplyError(f"{problem}: {first.text}", where=role, bare=f"{problem}: {first.bare}")

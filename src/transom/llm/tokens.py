@@ -11,5 +11,5 @@ _BYTES_PER_TOKEN = 3
 
 
 def estimate_tokens(text: str) -> int:
-    """An upper-side estimate of the tokens of a text."""
+    """Return an upper-side estimate of the tokens of a text."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)

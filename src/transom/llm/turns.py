@@ -16,16 +16,15 @@ TRUST: tuple[Trust, ...] = get_args(Trust)
 EGRESS: tuple[Egress, ...] = get_args(Egress)
 
 
-def check_marks(where: str, *, trust: object = "ours", egress: object = "any") -> None:
-    """Refuse an unknown mark, see `check_choice`."""
-    check_choice(trust, TRUST, "trust", where)
-    check_choice(egress, EGRESS, "egress", where)
+def check_marks(place: str, *, trust: object = "ours", egress: object = "any") -> None:
+    """Refuse an unknown mark; see `check_choice`."""
+    check_choice(trust, TRUST, "trust", place)
+    check_choice(egress, EGRESS, "egress", place)
 
 
 def strictest(*marks: Egress) -> Egress:
-    """The egress mark of something made of several parts: `local` if any is; an unknown mark
-    counts as local.
-    """
+    """Return the egress mark of an object made of several parts: `local` if any part is."""
+    # Compared with the open mark, so that an unknown mark counts as local.
     for mark in marks:
         if mark != "any":
             return "local"
@@ -54,8 +53,8 @@ class ToolCall:
         return {"kind": "tool_call", "id": self.id, "name": self.name, "arguments": self.arguments}
 
     @once
-    def wanted(self) -> str:
-        """Equal for calls that ask for the same, whatever their ids."""
+    def content_key(self) -> str:
+        """Return tool and arguments as text; equal for calls that differ in their ids alone."""
         return canonical_json([self.name, self.arguments])
 
 
@@ -73,7 +72,8 @@ Part = Text | ToolCall | Opaque
 
 
 def calls_of(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
-    """The tool calls among the parts."""
+    """Return the tool calls among the parts."""
+    # Most replies have no call or one, and a comprehension is a call of its own.
     calls: tuple[ToolCall, ...] = ()
     for part in parts:
         if isinstance(part, ToolCall):
@@ -89,14 +89,13 @@ class _Turn:
 
     @once
     def digest(self) -> str:
-        """The digest of its JSON."""
+        """Return the digest of its JSON."""
         return digest(self.to_json())
 
 
 @dataclass(frozen=True)
 class AssistantMessage(_Turn):
-    """A reply of the model: its parts as they came, since a vendor may want its own back to the
-    byte.
+    """A reply of the model, with its parts unchanged, since a vendor may want its own back.
 
     It has no egress mark of its own; the window that it answers has, see `Window.egress`.
     """
@@ -109,6 +108,7 @@ class AssistantMessage(_Turn):
         return calls_of(self.parts)
 
     def to_json(self) -> dict[str, Json]:
+        # `said`, `asked` and `came_back` are the words of journals and recordings.
         return {"kind": "said", "parts": [part.to_json() for part in self.parts]}
 
 
@@ -134,6 +134,7 @@ class ToolResult:
     egress: Egress = "any"
 
     def __post_init__(self) -> None:
+        # The short test first: a conversation makes many results, nearly all of them right.
         if self.egress not in EGRESS or self.trust not in TRUST:
             check_marks(f"the result of {self.name}", trust=self.trust, egress=self.egress)
 
@@ -156,9 +157,9 @@ class ToolResults(_Turn):
 
     @property
     def egress(self) -> Egress:
-        """`local` if any result is."""
-        for one in self.results:
-            if one.egress != "any":
+        """The strictest mark of the results: `local` if any of them is local."""
+        for result in self.results:
+            if result.egress != "any":
                 return "local"
         return "any"
 
@@ -168,8 +169,9 @@ class ToolResults(_Turn):
 
 @dataclass(frozen=True)
 class UserMessage(_Turn):
-    """A message of the user, or of the program in its own name; `local` text never reaches a
-    remote provider.
+    """A message of the user, or of the program in its own name.
+
+    A text marked `local` never reaches a remote provider.
     """
 
     text: str
@@ -177,11 +179,14 @@ class UserMessage(_Turn):
 
     def __post_init__(self) -> None:
         if self.egress not in EGRESS:
-            check_marks("what was asked", egress=self.egress)
+            check_marks("the user's message", egress=self.egress)
 
     def to_json(self) -> dict[str, Json]:
         data: dict[str, Json] = {"kind": "asked", "text": self.text}
-        return data if self.egress == "any" else {**data, "egress": self.egress}
+        # Left out by default, so that messages journaled before this mark existed stay the same.
+        if self.egress != "any":
+            data["egress"] = self.egress
+        return data
 
 
 Turn = UserMessage | AssistantMessage | ToolResults

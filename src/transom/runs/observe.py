@@ -183,7 +183,7 @@ def _log_texts(request: Request, ending: str, reply_text: str, policy: EgressPol
     if not _log.isEnabledFor(logging.DEBUG):
         _log.info("%s", head)
         return
-    local_part = policy.kept(request)
+    local_part = policy.local_part(request)
     if local_part:
         line = "%s\n--- what was sent and came back is left out: %s is marked local"
         _log.debug(line, head, local_part)

@@ -18,7 +18,7 @@ from transom.errors import InputError, RunError, TransomError
 from transom.llm import Reply, Request, Role, Usage
 from transom.llm.attempts import of_provider
 from transom.llm.capabilities import UNBOUNDED
-from transom.llm.deltas import OnDelta, both
+from transom.llm.deltas import OnDelta, joined
 from transom.llm.purse import FAILED_ATTEMPT, Estimate, Purse, release_all, reserve_all
 from transom.runs.artifact import write_file
 from transom.runs.conversation import ConversationKey, ConversationState
@@ -195,7 +195,7 @@ class Stage:
             CapReached: the conversation or the run has used what it may.
             TimeoutError: there was no reply in time.
         """
-        on_delta = both(on_delta, self.host.on_delta)
+        on_delta = joined(on_delta, self.host.on_delta)
         # A call without a limit waits for nobody.
         purses: list[Purse] = []
         if purse is not None and purse.is_capped:
@@ -304,7 +304,7 @@ class Stage:
         if host.progress is not tell_nobody:
             silence = host.silence.begin(partial(self._silence_line, request.role))
             if on_delta:  # a reply that is shown as it comes is not silent
-                on_delta = both(on_delta, silence.restart)
+                on_delta = joined(on_delta, silence.restart)
         began = time.monotonic()
         try:
             provider = self._pinned.get(chain)

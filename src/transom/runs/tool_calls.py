@@ -107,7 +107,7 @@ and its effect is not known."""
 
 def _mark_of(call: ToolCall) -> str:
     """Return the digest that equal calls share."""
-    return digest(call.wanted)[:16]
+    return digest(call.content_key)[:16]
 
 
 class ToolJournal:

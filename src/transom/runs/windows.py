@@ -256,7 +256,7 @@ def recording_of(
         request, reply = request_from_json(document), reply_from_json(data["reply"])
         place, local_part = (
             f"call {number} ({request.role})",
-            None if local else policy.kept(request),
+            None if local else policy.local_part(request),
         )
         if not local and (local_part or reply.egress != "any"):
             problem = (

@@ -107,7 +107,7 @@ class _Closed:
     """The only finder after lock-down: names the allowed imports instead of searching a disk."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004  as importers do
+    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004
         raise NotAllowed(f"{name} cannot be imported here; there are {', '.join(IMPORTABLE)}")
 
 
@@ -117,15 +117,15 @@ class Printed(io.TextIOBase):
     """
 
     def __init__(self, fd: int, limit: int) -> None:
-        self._fd, self._left = fd, limit
+        self._fd, self._remaining = fd, limit
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str, /) -> int:
-        data = text[: self._left].encode("utf-8", "backslashreplace")[: self._left]
+        data = text[: self._remaining].encode("utf-8", "backslashreplace")[: self._remaining]
         if data:
-            self._left -= os.write(self._fd, data)
+            self._remaining -= os.write(self._fd, data)
         return len(text)
 
 
@@ -149,9 +149,9 @@ class Channel:
         header, body = self._exactly(header_length), self._exactly(body_length)
         if header is None or body is None:
             return None
-        asked: dict[str, Any] = json.loads(bytes(header))
-        self.id = asked["id"]
-        return asked, str(body, "utf-8", "surrogatepass")
+        header_data: dict[str, Any] = json.loads(bytes(header))
+        self.id = header_data["id"]
+        return header_data, str(body, "utf-8", "surrogatepass")
 
     def answer(self, value: object) -> bool:
         """Send a result; False if it could not be sent and a failure was sent instead."""
@@ -185,12 +185,12 @@ class Channel:
 
     def _exactly(self, count: int) -> bytearray | None:
         data = bytearray(count)
-        view, at = memoryview(data), 0
-        while at < count:
-            got = self._in.readinto(view[at:])
+        view, position = memoryview(data), 0
+        while position < count:
+            got = self._in.readinto(view[position:])
             if not got:
                 return None
-            at += got
+            position += got
         return data
 
 
@@ -273,13 +273,13 @@ class Host:
             # frees the frames' objects, since the answer needs some memory
             error.__traceback__ = None
             self.channel.fail("memory", "it needs more memory than its limit", line)
-        except BaseException as error:  # noqa: BLE001  # untrusted code may raise anything; it ends as an answer
+        except BaseException as error:  # noqa: BLE001  it becomes an answer
             self.channel.fail("crash", describe(error), code_line(error))
         finally:
             self._running = False
         return False
 
-    def _load(self, header: dict[str, Any], body: str) -> None:  # noqa: ARG002  one signature for every answer
+    def _load(self, header: dict[str, Any], body: str) -> None:  # noqa: ARG002  as the others
         self._running = False  # at a syntax error CPython itself tries to open the source
         code = compile(body, CODE_NAME, "exec", dont_inherit=True)
         self._running = True
@@ -293,7 +293,7 @@ class Host:
             arguments[header["text"]] = body
         return function(**arguments)
 
-    def _constants(self, header: dict[str, Any], body: str) -> object:  # noqa: ARG002  one signature for every answer
+    def _constants(self, header: dict[str, Any], body: str) -> object:  # noqa: ARG002  as the others
         return {name: self.names[name] for name in header["names"] if name in self.names}
 
     def audit(self, event: str, args: tuple[object, ...]) -> None:
@@ -350,7 +350,8 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
     for name in ("ctypes", "_ctypes", "ctypes._endian"):
         sys.modules.pop(name, None)
     sys.argv[:], sys.orig_argv[:] = [], []
-    sys.executable = sys._base_executable = ""  # type: ignore[attr-defined]  # they would reveal folders of the machine
+    # Both would reveal folders of the machine.
+    sys.executable = sys._base_executable = ""  # type: ignore[attr-defined]
 
 
 def load_libc() -> Any:  # pragma: no cover
@@ -401,8 +402,8 @@ def load_filter(libc: Any, program: bytes) -> None:  # pragma: no cover
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
-    wanted = Program(len(program) // 8, program)
-    checked_call("seccomp", libc.prctl(22, 2, ctypes.byref(wanted), 0, 0))
+    descriptor = Program(len(program) // 8, program)
+    checked_call("seccomp", libc.prctl(22, 2, ctypes.byref(descriptor), 0, 0))
 
 
 def main() -> None:  # pragma: no cover

@@ -67,7 +67,9 @@ class Done:
 
 
 @dataclass
-class _Kept:
+class _StreamHead:
+    """The beginning of a stream, up to a limit."""
+
     limit: int
     data: bytearray = field(default_factory=bytearray)
     full: bool = False
@@ -110,24 +112,26 @@ async def run_command(
         raise InputError("is not a folder", where=str(project), hint="name the project's folder")
     limits = limits or CommandLimits()
     folder = project.resolve()
-    given = {
+    variables = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": str(folder),
         "LANG": "C.UTF-8",
         **(environment or {}),
     }
-    hidden = hidden_part(argv[0], level, folder, readable, given["PATH"])
+    # Checked before the start: in the sandbox a hidden program looks like a missing one.
+    hidden = hidden_part(argv[0], level, folder, readable, variables["PATH"])
     if hidden is not None:
         raise _hidden(argv[0], hidden, setting)
-    with _enclosed(level, folder, readable, given) as (enclosure, descriptors):
+    with _enclosed(level, folder, readable, variables) as (enclosure, descriptors):
         pipe = asyncio.subprocess.PIPE
         try:
+            # The limits come first, so that they hold for the sandbox's own helper, too.
             process = await start_group(
                 *(*_limited(limits), *enclosure, *argv),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=pipe,
                 stderr=pipe,
-                env=given,
+                env=variables,
                 cwd=folder,
                 pass_fds=descriptors,
             )
@@ -158,7 +162,7 @@ def _enclosed(
 
 def _hidden(name: str, hidden: Path, setting: str) -> ProgramHidden:
     """Return the error for a program that exists outside of the sandbox only."""
-    # a program of an environment needs its library beside it
+    # A program of a virtual environment needs the library in the folder above.
     folder = hidden.parent.parent if hidden.parent.name == "bin" else hidden
     problem = "is not visible in the sandbox"
     if hidden != Path(name):
@@ -167,12 +171,12 @@ def _hidden(name: str, hidden: Path, setting: str) -> ProgramHidden:
 
 
 async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> Done:
-    out, err = _Kept(limits.output_bytes), _Kept(limits.output_bytes)
+    stdout, stderr = _StreamHead(limits.output_bytes), _StreamHead(limits.output_bytes)
     assert process.stdout is not None and process.stderr is not None
     readers = asyncio.gather(
-        _keep(process, process.stdout, out), _keep(process, process.stderr, err)
+        _keep(process, process.stdout, stdout), _keep(process, process.stderr, stderr)
     )
-    many = asyncio.create_task(_count(process, limits.processes))
+    crowd_watch = asyncio.create_task(_count(process, limits.processes))
     ended = "itself"
     try:
         async with asyncio.timeout(limits.wall_seconds):
@@ -182,46 +186,48 @@ async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> 
         ended = "time"
     finally:
         kill_group(process)  # after a cancellation the command must not go on
-        many.cancel()
+        crowd_watch.cancel()
         await asyncio.shield(_reaped(process, readers))
-    if many.done() and not many.cancelled():
+    if crowd_watch.done() and not crowd_watch.cancelled():
         ended = "processes"
-    if out.full or err.full:
+    if stdout.full or stderr.full:
         ended = "output"
+    # asyncio may not have seen the end of a process that was killed just now.
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
-    return Done(128 - code if code < 0 else code, _text(out), _text(err), ended)
+    return Done(128 - code if code < 0 else code, _text(stdout), _text(stderr), ended)
 
 
 async def _keep(
-    process: asyncio.subprocess.Process, stream: asyncio.StreamReader, kept: _Kept
+    process: asyncio.subprocess.Process, stream: asyncio.StreamReader, head: _StreamHead
 ) -> None:
     while data := await stream.read(_CHUNK):
-        kept.data += data[: kept.limit - len(kept.data)]
-        if len(kept.data) >= kept.limit and not kept.full:
-            kept.full = True
+        head.data += data[: head.limit - len(head.data)]
+        if len(head.data) >= head.limit and not head.full:
+            head.full = True
             kill_group(process)
 
 
-async def _count(process: asyncio.subprocess.Process, most: int) -> None:
-    """Kill the command and return when it has more than `most` processes, so that a fork bomb
-    stays small.
-    """
-    while len(_descendants(process.pid, most)) <= most:
+async def _count(process: asyncio.subprocess.Process, max_processes: int) -> None:
+    """Kill the command and return once it has more than `max_processes` processes."""
+    # Often enough that a fork bomb stays small.
+    while len(_descendants(process.pid, max_processes)) <= max_processes:
         await asyncio.sleep(0.05)
     kill_group(process)
 
 
-def _descendants(pid: int, most: int) -> list[int]:
-    """Return the processes below one, at most `most` + 1; orphans in its pid namespace are
-    included.
+def _descendants(pid: int, limit: int) -> list[int]:
+    """Return the processes below a process, at most `limit` + 1.
+
+    Orphans in its pid namespace are included.
     """
-    found, at = [pid], 0
-    while at < len(found) <= most + 1:
-        with contextlib.suppress(OSError):  # it may have ended
-            for task in Path(f"/proc/{found[at]}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-        at += 1
-    return found[1:]
+    pids, position = [pid], 0
+    # Children are appended while the list is walked, so that grandchildren are found as well.
+    while position < len(pids) <= limit + 1:
+        with contextlib.suppress(OSError):  # a process may have ended meanwhile
+            for task in Path(f"/proc/{pids[position]}/task").iterdir():
+                pids += map(int, (task / "children").read_text().split())
+        position += 1
+    return pids[1:]
 
 
 async def _reaped(
@@ -232,8 +238,8 @@ async def _reaped(
         await readers
 
 
-def _text(kept: _Kept) -> str:
-    return kept.data.decode("utf-8", "replace")
+def _text(head: _StreamHead) -> str:
+    return head.data.decode("utf-8", "replace")
 
 
 def _limited(limits: CommandLimits) -> list[str]:

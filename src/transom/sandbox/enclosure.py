@@ -104,13 +104,13 @@ def hidden_part(
     roots = [*granted(readable), project]
     if level is Level.L3:
         # A grant of `/` or of `/tmp` itself does not show the machine's `/tmp`.
-        shown = [root for root in roots if root != _SCRATCH]
+        visible_roots = [root for root in roots if root != _SCRATCH]
         in_scratch = [root for root in roots if _is_in_scratch(root)]
     else:
-        shown = in_scratch = roots
+        visible_roots = in_scratch = roots
 
     def is_shown(path: Path) -> bool:
-        near = in_scratch if _is_in_scratch(path) else shown
+        near = in_scratch if _is_in_scratch(path) else visible_roots
         return any(path.is_relative_to(root) for root in near)
 
     hidden: Path | None = None
@@ -166,8 +166,8 @@ def _links_to(path: Path) -> Iterator[Path]:
         if first is None:
             return
         yield first
-        rest = path.relative_to(first)
-        path = Path(os.path.normpath(first.parent / first.readlink() / rest))
+        remainder = path.relative_to(first)
+        path = Path(os.path.normpath(first.parent / first.readlink() / remainder))
 
 
 def _interpreter_of(program: Path) -> Path | None:

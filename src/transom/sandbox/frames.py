@@ -1,6 +1,4 @@
-"""The parent's side of the frames described in `child.py`. Replies are untrusted: parsed,
-bounded, checked.
-"""
+"""The parent's side of the frames described in `child.py`. Replies are untrusted, so checked."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _MOST_LEVELS = 32
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerReply:
     """A reply with checked form; `value` is unchecked JSON of the code."""
 
     ok: bool
@@ -39,7 +37,7 @@ def frame_head(call_id: str, header: Mapping[str, object], body_length: int) -> 
     return struct.pack(">IQ", len(data), body_length) + data
 
 
-def parse_reply(data: bytes, call_id: str) -> tuple[Answer, bytes]:
+def parse_reply(data: bytes, call_id: str) -> tuple[WorkerReply, bytes]:
     """Parse the first reply in `data`; returns it and the rest.
 
     Raises:
@@ -51,13 +49,14 @@ def parse_reply(data: bytes, call_id: str) -> tuple[Answer, bytes]:
     return parse_payload(data[4 : 4 + length], call_id), data[4 + length :]
 
 
-def parse_payload(data: bytes, call_id: str) -> Answer:
+def parse_payload(data: bytes, call_id: str) -> WorkerReply:
     """Parse a reply without its length.
 
     Raises:
         ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or
             a text that is not valid Unicode.
     """
+    # Counted before parsing, which is where the memory would be spent.
     if data.count(b",") > _MOST_VALUES:
         raise ValueError(f"the reply holds more than {_MOST_VALUES} values")
     try:
@@ -68,35 +67,37 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
     if not isinstance(reply, dict) or reply.get("id") != call_id:
         raise ValueError("the reply does not answer the call")
     if reply.get("ok") is True and "value" in reply:
-        return Answer(ok=True, value=reply["value"])
+        return WorkerReply(ok=True, value=reply["value"])
     kind, message, line = reply.get("kind"), reply.get("message"), reply.get("line")
     if reply.get("ok") is not False or not isinstance(kind, str) or not isinstance(message, str):
         raise ValueError("the reply has the wrong shape")
-    return Answer(
+    return WorkerReply(
         ok=False, kind=kind, message=one_line(message), line=line if type(line) is int else None
     )
 
 
 def one_line(text: str) -> str:
     """Make untrusted text fit for an error message: one bounded line without control characters."""
-    return "".join(c if c.isprintable() else " " for c in text[:_MESSAGE_CHARS]).strip()
+    characters = [
+        character if character.isprintable() else " " for character in text[:_MESSAGE_CHARS]
+    ]
+    return "".join(characters).strip()
 
 
 def _check_values(value: object) -> None:
-    """Check depth and texts level by level, since deeply nested lists are expensive for
-    recursive code.
-    """
+    """Check depth and texts; ValueError if a value is too deep, or a text is not valid Unicode."""
+    # Level by level, since deeply nested lists are expensive for recursive code.
     level = [value]
     for _ in range(_MOST_LEVELS):
         below: list[object] = []
-        for one in level:
-            if isinstance(one, dict):
-                below += one
-                below += one.values()
-            elif isinstance(one, list):
-                below += one
-            elif isinstance(one, str) and not one.isascii():
-                one.encode()  # raises for a lone surrogate, which cannot be printed or stored
+        for part in level:
+            if isinstance(part, dict):
+                below += part
+                below += part.values()
+            elif isinstance(part, list):
+                below += part
+            elif isinstance(part, str) and not part.isascii():
+                part.encode()  # raises for a lone surrogate, which cannot be printed or stored
         if not below:
             return
         level = below

@@ -62,9 +62,12 @@ def command(level: Level) -> list[str]:
         raise SandboxUnavailable(
             "bubblewrap is not installed", hint="run as root: apt-get install -y bubblewrap"
         )
-    binds = [word for path in _visible() for word in ("--ro-bind-try", path, path)]
-    shut = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    return [bwrap, *shut, *binds, "--remount-ro", "/", "--chdir", "/", "--", *python]
+    line = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    # A path may be missing on this system: `/lib64` is, on some.
+    for path in _visible():
+        line += ["--ro-bind-try", path, path]
+    # The empty root that bubblewrap makes would be writable.
+    return [*line, "--remount-ro", "/", "--chdir", "/", "--", *python]
 
 
 def environment(hash_seed: int) -> dict[str, str]:
@@ -91,16 +94,18 @@ def plan(level: Level, limits: Limits) -> dict[str, object]:
 
 
 def base_python() -> str:
-    """Return the interpreter below a virtual environment, since it has the standard library
-    beside it.
-    """
-    return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+    """Return the interpreter that a virtual environment was made from."""
+    # The environment's own may be a copy, which does not find the standard library.
+    if sys.prefix != sys.base_prefix:
+        name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        python = Path(sys.base_prefix, "bin", name)
+        if python.is_file():
+            return str(python.resolve())
+    return str(Path(sys.executable).resolve())
 
 
 def _visible() -> list[str]:
-    """Return the paths that an L3 worker can see: interpreter, its library, shared libraries,
-    its program.
-    """
+    """Return the paths that an L3 worker can see: interpreter, libraries, and its program."""
     paths = [
         base_python(),
         sysconfig.get_path("stdlib"),
@@ -108,6 +113,7 @@ def _visible() -> list[str]:
         str(_CHILD),
         *_LIBRARIES,
     ]
+    # An interpreter that is built as a shared library needs that as well.
     shared = sysconfig.get_config_var("LDLIBRARY")
     if shared and ".so" in str(shared):
         paths.append(str(Path(sysconfig.get_config_var("LIBDIR")) / str(shared)))

@@ -55,19 +55,22 @@ def needs(level: Level) -> str:
 
 
 def require(level: Level | None) -> Level:
-    """Return the level to use: the wanted one, or the best.
+    """Return the level to use: the given one, or the best of this machine.
 
     Raises:
         SandboxUnavailable: this machine does not support it, or no level at all.
     """
+    # No isolation is a person's explicit choice, and needs no probe.
     if level is Level.NONE:
         return level
-    found = probe()
-    missing = dict(found.missing)
-    wanted = level or (Level.L1 if found.level is Level.NONE else found.level)
-    if wanted in missing:
-        raise unavailable(wanted, missing[wanted])
-    return wanted
+    best = probe().level
+    if level is None:
+        # Without any level, the error names what the lowest one needs.
+        level = Level.L1 if best is Level.NONE else best
+    problem = needs(level)
+    if problem:
+        raise unavailable(level, problem)
+    return level
 
 
 def unavailable(level: Level, missing: str) -> SandboxUnavailable:
@@ -84,6 +87,7 @@ def _remedy(problem: str) -> str:
         return "use Linux 5.13 or later with Landlock switched on"
     if not problem.startswith("bwrap: "):
         return ""
+    # bubblewrap reports the failed call, and not the setting that forbids it.
     for name, forbids, allows in _NAMESPACE_SETTINGS:
         file = _KERNEL_SETTINGS / name
         if file.is_file() and file.read_text().strip() == forbids:
@@ -94,10 +98,10 @@ def _remedy(problem: str) -> str:
 def _try(level: Level) -> str | None:
     """Return why a level does not work here, or None."""
     try:
-        frames = request("probe", plan(level, Limits())) + request(
-            "probe", {"op": "load"}, b"answer = 42"
-        )
-        done = subprocess.run(
+        # The same two requests with which a worker begins: lock down, then load code.
+        lock_frame = request("probe", plan(level, Limits()))
+        frames = lock_frame + request("probe", {"op": "load"}, b"answer = 42")
+        child = subprocess.run(
             command(level),
             input=frames,
             capture_output=True,
@@ -113,11 +117,12 @@ def _try(level: Level) -> str | None:
     except OSError as error:
         return f"the child did not start: {error}"
     try:
-        locked, rest = parse_reply(done.stdout, "probe")
+        locked, later_replies = parse_reply(child.stdout, "probe")
         if not locked.ok:
             return locked.message
-        loaded, _ = parse_reply(rest, "probe")
+        loaded, _ = parse_reply(later_replies, "probe")
     except ValueError:
-        errors = done.stderr.decode(errors="replace").strip().splitlines()
-        return errors[-1] if errors else f"the child ended with code {done.returncode}"
+        # The child, or bubblewrap around it, ended before it could answer.
+        errors = child.stderr.decode(errors="replace").strip().splitlines()
+        return errors[-1] if errors else f"the child ended with code {child.returncode}"
     return None if loaded.ok else loaded.message

@@ -1,5 +1,6 @@
-"""Runs a program with the user's own rights, without a sandbox; no process of its group outlives
-it.
+"""Runs a program with the user's own rights, without a sandbox.
+
+No process of its group outlives it.
 """
 
 from __future__ import annotations
@@ -29,39 +30,43 @@ async def run_openly(
     seconds: float | None = None,
     setting: str,
 ) -> Done:
-    """Run a program with the user's own rights and `prompt` on its stdin; no process of its group
-    outlives it.
+    """Run a program with the user's own rights and `prompt` on its stdin.
 
     Raises:
         InputError: the program cannot be started; the hint names `setting`.
     """
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(prompt.encode("utf-8", "replace"))
-        given.seek(0)
+    # Files, not pipes: a daemon that outlives the program would keep a pipe open.
+    with TemporaryFile() as stdin, TemporaryFile() as stdout, TemporaryFile() as stderr:
+        stdin.write(prompt.encode("utf-8", "replace"))
+        stdin.seek(0)
+        variables = {**os.environ, **environment}
         try:
-            around = {**os.environ, **environment}
             process = await start_group(
-                *argv, cwd=folder, env=around, stdin=given, stdout=out, stderr=err
+                *argv, cwd=folder, env=variables, stdin=stdin, stdout=stdout, stderr=stderr
             )
         except OSError as error:
-            what, hint = f"cannot be started: {error.strerror}", f"correct {setting}"
-            raise InputError(what, where=argv[0], hint=hint) from error
-        ends = [asyncio.ensure_future(one) for one in (process.wait(), _flood(out, err))]
+            problem = f"cannot be started: {error.strerror}"
+            raise InputError(problem, where=argv[0], hint=f"correct {setting}") from error
+        exit_task = asyncio.ensure_future(process.wait())
+        flood_task = asyncio.ensure_future(_flood(stdout, stderr))
         try:
             ended, _ = await asyncio.wait(
-                ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+                [exit_task, flood_task], timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
+            # Also after a normal end: the program may have left processes in its group.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            ends[1].cancel()
+            flood_task.cancel()
             code = await process.wait()
-        return Done(code, _head(out), _head(err)) if ended else Done(124, "", "", ended="time")
+        if not ended:
+            return Done(124, "", "", ended="time")
+        return Done(code, _head(stdout), _head(stderr))
 
 
 async def _flood(*files: IO[bytes]) -> int:
     """Return when the program has printed too much."""
-    while all(os.fstat(one.fileno()).st_size <= _MOST_OUTPUT for one in files):
+    while all(os.fstat(file.fileno()).st_size <= _MOST_OUTPUT for file in files):
         await asyncio.sleep(0.5)
     return _MOST_OUTPUT
 

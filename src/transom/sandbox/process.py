@@ -1,6 +1,4 @@
-"""Starts a process in its own group, and kills the group, also when the start itself is
-cancelled.
-"""
+"""Starts a process in its own group, and kills the group, even if the start is cancelled."""
 
 from __future__ import annotations
 
@@ -30,6 +28,7 @@ async def start_group(*argv: str, **options: Any) -> Process:
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
+        # Further cancellations may arrive while the start is awaited.
         while not starting.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([starting])
@@ -52,12 +51,13 @@ def kill_group(process: Process) -> None:
 def _below(pid: int) -> list[int]:
     """Return the processes below this one."""
     try:
-        children = [
-            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        ]
-    except OSError:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:  # the process has ended
         return []
-    return [one for child in children for one in (child, *_below(child))]
+    processes = []
+    for child in map(int, text.split()):
+        processes += [child, *_below(child)]
+    return processes
 
 
 async def _end(process: Process) -> None:

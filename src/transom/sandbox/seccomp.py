@@ -161,7 +161,8 @@ def _library() -> Any:
             f"unknown processor {platform.machine()}; known: {', '.join(_PROCESSORS)}"
         )
     try:
-        import pyseccomp as sc  # type: ignore[import-untyped]  # noqa: PLC0415  # fails where libseccomp is absent
+        # This fails if libseccomp is not installed.
+        import pyseccomp as sc  # type: ignore[import-untyped]  # noqa: PLC0415
     except (ImportError, OSError, RuntimeError) as error:
         raise SandboxUnavailable(
             f"libseccomp cannot be loaded: {error}",

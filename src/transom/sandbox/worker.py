@@ -122,20 +122,24 @@ class Worker:
         """
         texts = {key: value for key, value in args.items() if isinstance(value, str)}
         largest = max(texts, key=lambda key: len(texts[key]), default=None)
-        rest = {key: value for key, value in args.items() if key != largest}
+        # The largest text, usually a log, travels as raw bytes: as JSON it would be escaped, and
+        # read twice.
+        small_args = {key: value for key, value in args.items() if key != largest}
         body = b"" if largest is None else self._encoded(texts[largest])
-        return await self._ask({"op": "call", "name": name, "args": rest, "text": largest}, body)
+        header = {"op": "call", "name": name, "args": small_args, "text": largest}
+        return await self._ask(header, body)
 
     async def constants(self, names: Iterable[str]) -> dict[str, object]:
-        """Return the values of module-level names, which must be JSON; names that the code does
-        not set are omitted.
+        """Return the values of module-level names, which must be JSON.
+
+        Names that the code does not set are omitted.
         """
-        wanted = list(names)
-        found = await self._ask({"op": "constants", "names": wanted}, most=_CONSTANT_BYTES)
-        if not isinstance(found, dict) or not set(found) <= set(wanted):
+        requested = list(names)
+        values = await self._ask({"op": "constants", "names": requested}, max_bytes=_CONSTANT_BYTES)
+        if not isinstance(values, dict) or not set(values) <= set(requested):
             await self.close()
             raise _failure("schema", "the constants are not an object with the requested names")
-        return found
+        return values
 
     async def close(self) -> None:
         """Kill the process group and wait for its end; may be called twice."""
@@ -148,7 +152,7 @@ class Worker:
     async def _reap(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()
-        # a call in another task is reading and empties the pipe
+        # A RuntimeError means that a call in another task is reading, and empties the pipe.
         with contextlib.suppress(RuntimeError):
             while await process.stdout.read(_CHUNK):  # a paused transport would never see its end
                 pass
@@ -196,16 +200,20 @@ class Worker:
                 kill_group(process)
 
     async def _ask(
-        self, header: Mapping[str, object], body: bytes = b"", *, most: int | None = None
+        self, header: Mapping[str, object], body: bytes = b"", *, max_bytes: int | None = None
     ) -> object:
         async with self._one_at_a_time:
             if self._process is None:
                 raise SandboxError(
                     "this worker has ended", hint="make a new worker for the next call"
                 )
-            most = self._limits.reply_bytes if most is None else min(most, self._limits.reply_bytes)
+            max_bytes = (
+                self._limits.reply_bytes
+                if max_bytes is None
+                else min(max_bytes, self._limits.reply_bytes)
+            )
             return await self._within(
-                self._limits.wall_seconds, lambda: self._exchange(header, body, most)
+                self._limits.wall_seconds, lambda: self._exchange(header, body, max_bytes)
             )
 
     async def _within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> object:
@@ -222,7 +230,7 @@ class Worker:
             await self.close()
             raise
 
-    async def _exchange(self, header: Mapping[str, object], body: bytes, most: int) -> object:
+    async def _exchange(self, header: Mapping[str, object], body: bytes, max_bytes: int) -> object:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None
         call_id = secrets.token_hex(8)
@@ -230,8 +238,8 @@ class Worker:
         try:
             await _send(process.stdin, head, body)
             length = struct.unpack(">I", await process.stdout.readexactly(4))[0]
-            if length > most + _ENVELOPE:
-                raise _failure("output", f"the reply has {length} bytes, the limit is {most}")
+            if length > max_bytes + _ENVELOPE:
+                raise _failure("output", f"the reply has {length} bytes, the limit is {max_bytes}")
             answer = parse_payload(await process.stdout.readexactly(length), call_id)
         except (asyncio.IncompleteReadError, ConnectionError):
             raise await self._death(process) from None
@@ -254,7 +262,11 @@ class Worker:
         if code is None:
             return _failure("crash", "it closed its pipe")
         # bubblewrap reports a signal as a shell does.
-        number = -code if code < 0 else code - 128 if self._level is Level.L3 else 0
+        number = 0
+        if code < 0:
+            number = -code
+        elif self._level is Level.L3:
+            number = code - 128
         if number == signal.SIGXCPU:
             return _failure(
                 "timeout", f"it used more than {self._limits.cpu_seconds} s of CPU time"
@@ -271,6 +283,7 @@ class Worker:
 
     def _encoded(self, text: str) -> bytes:
         limit = self._limits.text_bytes
+        # A text has at least as many bytes as characters, so a long one is not encoded at all.
         body = text.encode("utf-8", "surrogatepass") if len(text) <= limit else b""
         if len(text) > limit or len(body) > limit:
             raise AtomFailed(
@@ -281,15 +294,16 @@ class Worker:
         return body
 
 
-def _failure(kind: str, what: str, line: int | None = None) -> AtomFailed:
-    """Return the error for a failure; an unknown kind, which may come from the child, becomes a
-    crash.
-    """
-    where = CODE_NAME if line is None else f"{CODE_NAME}:{line}"
-    return AtomFailed(what, kind=kind if kind in _KINDS else "crash", where=where)
+def _failure(kind: str, problem: str, line: int | None = None) -> AtomFailed:
+    """Return the error for a failure."""
+    # The kind may come from the child, which may send anything.
+    known_kind = kind if kind in _KINDS else "crash"
+    place = CODE_NAME if line is None else f"{CODE_NAME}:{line}"
+    return AtomFailed(problem, kind=known_kind, where=place)
 
 
 async def _send(pipe: asyncio.StreamWriter, head: bytes, body: bytes) -> None:
+    # In pieces: one write of a long text would be copied into the transport's buffer as a whole.
     pipe.write(head)
     view = memoryview(body)
     while view:
@@ -299,9 +313,7 @@ async def _send(pipe: asyncio.StreamWriter, head: bytes, body: bytes) -> None:
 
 
 def _widen(process: asyncio.subprocess.Process) -> None:
-    """Enlarge the pipe for the text from 64 KiB to 1 MiB, for fewer turns of the event loop with
-    a long log.
-    """
+    """Enlarge the pipe for the text from 64 KiB to 1 MiB, so that a long log takes fewer turns."""
     assert process.stdin is not None
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a user's share of pipe memory may be used up

@@ -35,6 +35,7 @@ class Cleaner:
         """Return the result of a transaction's function, whose texts are all cleaned."""
         cleaning = _CleaningConnection(connection, self._redact)
         result = work(cleaning)
+        # One line for all texts: an event, its row and its index often hold the same one.
         if cleaning.has_cleaned:
             _report()
         return result
@@ -49,6 +50,8 @@ class _CleaningConnection:
         self._redact = redact
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> StatementResult:
+        # Numbers and the bytes of vectors hold no text. JSON is a text, too: secrets are found in
+        # their escaped form.
         cleaned = [self._redact(value) if isinstance(value, str) else value for value in values]
         if cleaned != [*values]:
             self.has_cleaned = True

@@ -20,7 +20,7 @@ _OWN_FIELD = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LIMIT = re.compile(
-    r"(?:usage|session|rate|weekly|daily|monthly|hourly|5-hour|spend\w*|credit|token|request)"
+    r"(?:usage|session|rate|weekly|daily|monthly|hourly|5-hour|spend(?:ing)?|credit|token|request)"
     r"[ -]?limit"
     r"|limit (?:was |has been )?(?:reached|exceeded|hit)|(?:hit|reached|exceeded) your .{0,30}limit"
     r"|rate.?limit(?:ed|ing|Error)|quota (?:was |has been )?(?:reached|exceeded|exhausted)"
@@ -29,13 +29,13 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _UNTIL = re.compile(
-    r"(?:resets?|try again|retry|available again|renews?)\s*(?:at|in|after|on|:)?\s*"
+    r"(?:resets?|try again|retry|available again|renews?)\s*+(?:at|in|after|on|:)?+\s*+"
     r"([^.|\n\"]{1,60})"
     r"|limit reached\|(\d{9,13})",
     re.IGNORECASE,
 )
 _AIDER_COST = re.compile(r"\$(\d+(?:\.\d+)?) session")
-_AIDER_TOKENS = re.compile(r"Tokens:\s*([\d.]+k?) sent,.*?([\d.]+k?) received", re.IGNORECASE)
+_AIDER_TOKENS = re.compile(r"Tokens:\s*([\d.]+k?) sent,.{0,200}?([\d.]+k?) received", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

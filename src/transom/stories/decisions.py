@@ -240,8 +240,10 @@ def _bare(line: str) -> str:
 
 
 def _undecorated(text: str) -> str:
-    """Return a text without the signs and symbols around its words: `**APPROVED** ✅`."""
-    return re.sub(r"^[^\w\n]+|[^\w\n]+$", "", text)
+    """Return a text without the signs and symbols around its words: `**APPROVED** ✅`. A question
+    mark stays: `APPROVED?` decides nothing.
+    """
+    return re.sub(r"^[^\w\n]+|[^\w\n?]+$", "", text)
 
 
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:

@@ -12,46 +12,42 @@ from transom.tools.definition import ToolOutcome
 
 
 def used_up(call: ToolCall) -> ToolOutcome:
-    """The result of a call when no more are allowed."""
+    """Return the result of a call when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
-    return refused(
-        call, ToolRefused("the turns in which tools may be called are used up", hint=hint)
-    )
+    error = ToolRefused("the turns in which tools may be called are used up", hint=hint)
+    return refused(call, error)
 
 
 def done_before(call: ToolCall) -> ToolOutcome:
-    """The result of a call that was carried out, as a person has said, and whose own result is
-    lost.
+    """Return the result of a call whose own result is lost.
+
+    A person has confirmed that the call was carried out.
     """
     hint = "go on without its result, and do not repeat the call"
-    return refused(
-        call, ToolInDoubtError("the call was carried out, and its result was lost", hint=hint)
-    )
+    error = ToolInDoubtError("the call was carried out, and its result was lost", hint=hint)
+    return refused(call, error)
 
 
 def stopped_while_running(call: ToolCall) -> ToolOutcome:
-    """The result of a call of unknown effect that was interrupted by the end of its process."""
-    what = "the program stopped while this ran; it may have taken effect"
-    return refused(call, ToolInDoubtError(what, hint="check before you call it again"))
+    """Return the result of a call of unknown effect that the end of its process interrupted."""
+    problem = "the program stopped while this ran; it may have taken effect"
+    return refused(call, ToolInDoubtError(problem, hint="check before you call it again"))
 
 
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> ToolOutcome:
-    """The result of a call that is refused."""
+    """Return the result of a call that is refused."""
     content: dict[str, Json] = {"error": error.what}
     if error.hint:
         content["hint"] = error.hint
-    result = ToolResult(
-        call.id,
-        call.name,
-        as_text(content),
-        is_error=True,
-        trust="ours" if trust == "ours" else "untrusted",
-    )
+    # An unknown mark counts as untrusted.
+    known_trust: Trust = "ours" if trust == "ours" else "untrusted"
+    result = ToolResult(call.id, call.name, as_text(content), is_error=True, trust=known_trust)
     return ToolOutcome(result, error=type(error).__name__)
 
 
-def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
-    """The result of a call that was made before with equal arguments."""
+def earlier_outcome(call: ToolCall, before: ToolResult) -> ToolOutcome:
+    """Return the result of a call that was made before with equal arguments."""
+    # The model is told, so that it does not take an old answer for a new one.
     remark = (
         f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
     )
@@ -62,7 +58,7 @@ def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
 
 
 def made_beside(call: ToolCall, first: ToolCall) -> ToolOutcome:
-    """The result of a call that equals another one of the same reply."""
+    """Return the result of a call that equals another one of the same reply."""
     remark = (
         f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is"
         " there.]"
@@ -71,9 +67,8 @@ def made_beside(call: ToolCall, first: ToolCall) -> ToolOutcome:
 
 
 def as_text(content: Json) -> str:
-    """Content as text: text as it is, anything else as JSON."""
-    return (
-        content
-        if isinstance(content, str)
-        else json.dumps(content, ensure_ascii=False, allow_nan=False)
-    )
+    """Return content as text: a text unchanged, anything else as JSON."""
+    if isinstance(content, str):
+        return content
+    # Without escapes: a model reads `ü` better than `\u00fc`, and it costs fewer tokens.
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)

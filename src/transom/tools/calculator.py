@@ -1,6 +1,4 @@
-"""A calculator: numbers that are derived come from here, with their formula, and not from a
-model.
-"""
+"""A calculator: derived numbers come from here, with their formula, and not from a model."""
 
 from __future__ import annotations
 
@@ -27,15 +25,16 @@ _OPERATORS: Final[dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]
 
 
 def _percent(values: Sequence[Decimal]) -> Decimal:
-    part, whole = values
-    return 100 * part / whole
+    part, total = values
+    return 100 * part / total
 
 
 def _round(values: Sequence[Decimal]) -> Decimal:
-    value, digits = (values[0], int(values[1])) if len(values) > 1 else (values[0], 0)
-    return round(value, max(0, min(digits, 12)))
+    digits = int(values[1]) if len(values) > 1 else 0
+    return round(values[0], max(0, min(digits, 12)))
 
 
+# A model may call these and nothing else: no attribute, no name of Python's.
 _FUNCTIONS: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
     "sum": lambda values: sum(values, Decimal(0)),
     "min": min,
@@ -51,14 +50,14 @@ _FUNCTIONS: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {
 def calculate(
     expression: str, names: Mapping[str, Decimal] | Callable[[str], Decimal | None]
 ) -> Decimal:
-    """The value of an arithmetic expression.
+    """Return the value of an arithmetic expression.
 
     Args:
         expression: e.g. `100 * E3 / E4`, `sum(E1, E2)`, `percent(3, 5)`.
-        names: what its names stand for.
+        names: the numbers of its names.
 
     Raises:
-        ToolRefused: it is none, too long, divides by zero, or names what is not there.
+        ToolRefused: it is not arithmetic, is too long, divides by zero, or has an unknown name.
     """
     if len(expression) > MOST_SIGNS:
         raise ToolRefused(
@@ -70,6 +69,7 @@ def calculate(
         if not value.is_finite():
             raise ValueError("no number")
         return value
+    # A syntax tree of deep brackets exhausts the parser's stack or its memory.
     except (SyntaxError, ValueError, TypeError, IndexError, RecursionError, MemoryError) as error:
         raise ToolRefused(f"{expression!r} cannot be calculated", hint=_HINT) from error
     except (DecimalException, ZeroDivisionError, OverflowError) as error:
@@ -91,44 +91,47 @@ def _value(node: ast.expr, value_of: Callable[[str], Decimal | None]) -> Decimal
                 _value(node.left, value_of), _value(node.right, value_of)
             )
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name]([_value(one, value_of) for one in node.args])
+            return _FUNCTIONS[name]([_value(argument, value_of) for argument in node.args])
         case ast.Name(id=name):
-            found = value_of(name)
-            if found is None:
+            operand = value_of(name)
+            if operand is None:
                 raise ToolRefused(
                     f"{name} is no number that is known", hint="name evidence that has a number"
                 )
-            return found
+            return operand
     raise ValueError("no arithmetic")
 
 
 def names_in(expression: str) -> list[str]:
-    """The names of an expression, each once, in order."""
-    tree = ast.parse(expression.strip(), mode="eval")
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    found = [
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called
-    ]
-    return list(dict.fromkeys(found))
+    """Return the names of an expression, each once, in order."""
+    nodes = list(ast.walk(ast.parse(expression.strip(), mode="eval")))
+    # The name of a function is no operand.
+    function_ids = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    names = []
+    for node in nodes:
+        if isinstance(node, ast.Name) and id(node) not in function_ids:
+            names.append(node.id)
+    return list(dict.fromkeys(names))
 
 
 def calculator(
     value_of: Callable[[str], Decimal | None], record: Callable[[str, Decimal], str]
 ) -> ToolDefinition:
-    """A tool that calculates.
+    """Return a tool that calculates.
 
     Args:
-        value_of: the number behind a name such as `E3`.
-        record: keeps expression and value under an id; called again when the call comes from the
-            journal.
+        value_of: returns the number of a name such as `E3`.
+        record: keeps expression and value, and returns their id; it is called again for a call
+            that comes from the journal.
     """
 
     def handler(arguments: Arguments) -> ToolReturn:
         expression = str(arguments["expression"])
         value = calculate(expression, value_of)
-        return ToolReturn(
-            {"id": record(expression, value), "value": f"{value.normalize():f}"}, note=expression
-        )
+        content: dict[str, Json] = {"id": record(expression, value)}
+        # Without an exponent, which a model would copy into its answer.
+        content["value"] = f"{value.normalize():f}"
+        return ToolReturn(content, note=expression)
 
     def recall(note: object) -> None:
         with suppress(ToolRefused):

@@ -41,20 +41,20 @@ async def carried_out(
     seconds: float | None,
     redact: Redactor,
 ) -> ToolOutcome:
-    """Execute a call, and return its outcome: the result for the model, the tool's note and its
-    mark.
+    """Execute a call, and return its outcome: the result for the model, a note and a mark.
 
     Raises:
-        ToolRefused: why it was not carried out, or failed.
+        ToolRefused: the call was not carried out, or the tool failed.
         RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of
             the tool.
     """
     if tool.of_run:
-        return _came(tool, call, await tool.run(_own(arguments)), redact)
-    seconds = min([one for one in (tool.limits.seconds, seconds) if one is not None], default=None)
-    limit = asyncio.timeout(seconds)
+        return _outcome_of(tool, call, await tool.run(_own(arguments)), redact)
+    limits = [limit for limit in (tool.limits.seconds, seconds) if limit is not None]
+    seconds = min(limits, default=None)
+    deadline = asyncio.timeout(seconds)
     try:
-        async with limit:
+        async with deadline:
             outcome = await tool.run(_own(arguments))
     except (ToolRefused, *_OF_RUN):
         raise
@@ -63,63 +63,72 @@ async def carried_out(
     except (Exception, asyncio.CancelledError) as error:
         if _is_cancelled(error):
             raise
-        if isinstance(error, TimeoutError) and seconds is not None and limit.expired():
-            what = (
-                f"the tool took longer than the {round(seconds, 3 if seconds < 1 else 1):g} s that"
-                " it may"
-            )
+        # A handler may raise a TimeoutError of its own, which is a failure like any other.
+        if isinstance(error, TimeoutError) and seconds is not None and deadline.expired():
+            limit_text = f"{round(seconds, 3 if seconds < 1 else 1):g} s"
             raise ToolTimeoutError(
-                what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG
+                f"the tool took longer than the {limit_text} that it may",
+                hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG,
             ) from error
         raise ToolExecutionError(
-            f"the tool failed: {_named(error, redact)}", hint=_GO_ON
+            f"the tool failed: {_error_line(error, redact)}", hint=_GO_ON
         ) from error
     try:
-        return _came(tool, call, outcome, redact)
-    except Exception as error:  # after the handler returned: the tool itself has not failed
-        what = f"the tool came to its end, and its result cannot be kept: {_named(error, redact)}"
+        return _outcome_of(tool, call, outcome, redact)
+    except Exception as error:
+        # After the handler returned: the tool itself has not failed, and has taken effect.
+        line = _error_line(error, redact)
+        problem = f"the tool came to its end, and its result cannot be kept: {line}"
         if tool.effect == "once":
-            raise ToolInDoubtError(what, hint=_NOT_KEPT_ONCE) from error
-        raise ToolExecutionError(what, hint=_NOT_KEPT) from error
+            raise ToolInDoubtError(problem, hint=_NOT_KEPT_ONCE) from error
+        raise ToolExecutionError(problem, hint=_NOT_KEPT) from error
 
 
-def _came(
+def _outcome_of(
     tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor
 ) -> ToolOutcome:
-    """The outcome, as it will be read back from the journal; an error where something of it
-    cannot be kept.
+    """Return the outcome as it will be read back from the journal.
+
+    It raises whatever the encoding raises if a part of it cannot be kept.
     """
     text = redact(whole_text(as_text(outcome.content)))
-    mark = (
-        outcome.mark
-        if outcome.mark is UNMARKED
-        else Mark.from_json(redact.inside(outcome.mark.to_json()))
-    )
-    note = None if outcome.note is None else json.loads(json.dumps(outcome.note, allow_nan=False))
+    mark = outcome.mark
+    if mark is not UNMARKED:
+        mark = Mark.from_json(redact.inside(mark.to_json()))
+    # Through JSON and back, so that a tool sees the same note now and after a restart.
+    note = outcome.note
+    if note is not None:
+        note = json.loads(json.dumps(note, allow_nan=False))
     egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
     return ToolOutcome(result, redact.inside(note), mark=mark)
 
 
 def _is_cancelled(error: BaseException) -> bool:
-    """Whether the task was cancelled; a handler may also raise CancelledError by itself."""
+    """Return whether the task was cancelled; a handler may also raise CancelledError by itself."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
-def _named(error: BaseException, redact: Redactor) -> str:
-    """An error in a line; the rest of one of the system may be a path of this machine."""
-    words = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    # cut last: half a key is not found
-    return f"{type(error).__name__}: {redact(words).partition(chr(10))[0][:500]}"
+def _error_line(error: BaseException, redact: Redactor) -> str:
+    """Return an error in one line, without secrets."""
+    words = str(error)
+    # The full text of an error of the system may hold a path of this machine.
+    if isinstance(error, OSError) and error.strerror:
+        words = error.strerror
+    # Cut after redaction: half a key would not be found.
+    first_line = redact(words).partition("\n")[0][:500]
+    return f"{type(error).__name__}: {first_line}"
 
 
 def _own(arguments: Arguments) -> Arguments:
-    """A deep copy: a handler that changes its arguments does not change the recorded call."""
+    """Return a deep copy: a handler that changes its arguments does not change the record."""
     return {name: _copy(value) for name, value in arguments.items()}
 
 
 def _copy(value: Json) -> Json:
     if isinstance(value, dict):
         return {name: _copy(inner) for name, inner in value.items()}
-    return [_copy(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_copy(inner) for inner in value]
+    return value

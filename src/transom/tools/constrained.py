@@ -1,9 +1,9 @@
 """File tools for a role, with limits that hold over its whole session.
 
 Four tools, each layer narrower than the one above: list, read a header, search, read a range.
-Beneath them `${NAME}`s are resolved, which a role never sees: it knows files by names relative to
-the roots. What a session has spent and discovered changes only by the notes of its results, so that
-a session whose results come from a journal is the same.
+A role knows files by names relative to the roots, and never sees how a `${NAME}` is resolved. A
+session's spending and discoveries change only by the notes of its results, so that a session whose
+results come from a journal is the same.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import ToolRefused
-from transom.tools.catalogue import Catalogue, Places
+from transom.tools.catalogue import Catalogue, ReadablePlaces
 from transom.tools.definition import Arguments, ToolDefinition, ToolLimits, ToolReturn
-from transom.tools.excerpts import Count, Match, Slice, cut_out, search
+from transom.tools.excerpts import KeywordCount, KeywordMatch, Slice, cut_out, search
 from transom.tools.file_specs import HEADER, LIST, RANGE, SEARCH
 from transom.tools.files import discover, file_type, fits, real_path, under
 
@@ -37,7 +37,7 @@ class FileLimits:
     Attributes:
         lines_per_call: of one header or range, 200 at most.
         total_bytes: of all content together, that of searches included.
-        header_lines: of a header where the call does not say.
+        header_lines: of a header if the call does not name a number.
         discovery_first: whether only files that a result has named can be read.
     """
 
@@ -48,44 +48,47 @@ class FileLimits:
 
 
 class FileSession:
-    """The file tools of one role, and what they spent; `known`: files that it was told of,
-    relative to the roots.
-    """
+    """The file tools of one role, and the bytes that they have spent."""
 
     def __init__(
-        self, places: Places, limits: FileLimits | None = None, known: Iterable[Path] = ()
+        self,
+        places: ReadablePlaces,
+        limits: FileLimits | None = None,
+        known_files: Iterable[Path] = (),
     ) -> None:
+        """Make a session; `known_files` are those that the role was told of."""
         self._places = places
         self._limits = limits or FileLimits()
         self._catalogue = Catalogue(places, discovery_first=self._limits.discovery_first)
-        self._catalogue.learn(self._catalogue.names(known), {})
+        self._catalogue.learn(self._catalogue.names(known_files), {})
         self._spent = 0
-        # calls of one reply wait for each other, in their order: they share the limits
+        # Calls of one reply wait for each other, in their order: they share the limits.
         self._turn = asyncio.Lock()
 
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The four tools. They share this session's limits."""
-        works = (
+        """Return the four tools. They share this session's limits."""
+        handlers = (
             (LIST, self._list),
             (HEADER, self._header),
             (SEARCH, self._search),
             (RANGE, self._range),
         )
-        # Looks are not remembered for a model: it asks again where it has lost one. Their limits
-        # are the session's.
-        return tuple(
-            ToolDefinition(
+        definitions = []
+        for spec, handler in handlers:
+            definition = ToolDefinition(
                 spec.name,
                 spec.description,
                 spec.parameters,
-                self._in_turn(work),
+                self._in_turn(handler),
                 effect="pure",
+                # The session limits bytes; a call may wait for the ones before it.
                 limits=ToolLimits(seconds=None),
+                # A model that has lost a result reads the file again.
                 fresh=True,
                 recall=self.recall,
             )
-            for spec, work in works
-        )
+            definitions.append(definition)
+        return tuple(definitions)
 
     def recall(self, note: Json) -> None:
         """Apply a result's note: bytes spent, files discovered, paths resolved."""
@@ -107,36 +110,38 @@ class FileSession:
         return run
 
     def _list(self, arguments: Any) -> ToolReturn:
-        catalogue, within = self._catalogue, arguments["search_root"]
-        most = min(int(arguments["max_files"]), _FILES)
+        catalogue, search_root = self._catalogue, arguments["search_root"]
+        max_files = min(int(arguments["max_files"]), _FILES)
         patterns = arguments["patterns"]
         for pattern in patterns:
-            catalogue.meant(pattern)
-        folders = catalogue.folders(within)
-        own = [
-            path
-            for path in self._places.own
-            if any(fits(catalogue.name_of(path), pattern) for pattern in patterns)
-        ]
-        first = [path for path in own if not within or under(path, folders)]
-        found = discover(first, self._places.roots, patterns, most=most, inside=folders)
-        new = catalogue.names(file.path for file in found.files)
-        fresh = {path: name for name, path in new.items()}
+            catalogue.candidates(pattern)  # refuses a pattern that leads out of the roots
+        folders = catalogue.folders(search_root)
+        own_files = []
+        for path in self._places.own:
+            name = catalogue.name_of(path)
+            is_inside = not search_root or under(path, folders)
+            if is_inside and any(fits(name, pattern) for pattern in patterns):
+                own_files.append(path)
+        listing = discover(
+            own_files, self._places.roots, patterns, max_files=max_files, inside=folders
+        )
+        new = catalogue.names([file.path for file in listing.files])
+        new_names = {path: name for name, path in new.items()}
         files: list[Json] = []
-        for file in found.files:
-            name = fresh.get(real_path(file.path)) or catalogue.name_of(file.path)
+        for file in listing.files:
+            name = new_names.get(real_path(file.path)) or catalogue.name_of(file.path)
             files.append({"path": name, "size": file.size, "type": file.type})
         content: Json = {
             "files": files,
-            "total_found": found.total_found,
-            "truncated": found.total_found > len(files),
+            "total_found": listing.total_found,
+            "truncated": listing.total_found > len(files),
         }
         return ToolReturn(content, _note(0, new))
 
     def _header(self, arguments: Any) -> ToolReturn:
         name, path = self._file(arguments["file_path"])
-        wanted = int(arguments.get("max_lines", self._limits.header_lines))
-        part = self._cut_out(path, 1, min(wanted, self._lines_per_call))
+        max_lines = int(arguments.get("max_lines", self._limits.header_lines))
+        part = self._cut_out(path, 1, min(max_lines, self._lines_per_call))
         content: dict[str, Json] = {
             "file_path": name,
             "content": part.text,
@@ -144,7 +149,7 @@ class FileSession:
             "file_size": path.stat().st_size,
             "encoding": part.encoding,
         }
-        if not part.whole:
+        if not part.is_complete:
             content["truncated"] = True
         return self._result(path, content, part.lines, len(part.text.encode()))
 
@@ -154,29 +159,34 @@ class FileSession:
             path,
             arguments["keywords"],
             context=min(int(arguments["context_lines"]), MOST_CONTEXT),
-            most=min(int(arguments["max_matches_per_keyword"]), _MATCHES),
+            max_matches=min(int(arguments["max_matches_per_keyword"]), _MATCHES),
             characters=_CHARACTERS,
         )
-        kept, spent = self._affordable(matches)
-        rows: list[Json] = [
-            {"keyword": match.keyword, "line_number": match.line_number, "content": match.content}
-            for match in kept
-        ]
-        total = sum(count.lines for count in counts.values())
+        affordable, spent = self._affordable(matches)
+        rows: list[Json] = []
+        lines: list[str] = []
+        for match in affordable:
+            row: Json = {
+                "keyword": match.keyword,
+                "line_number": match.line_number,
+                "content": match.content,
+            }
+            rows.append(row)
+            lines += match.content.split("\n")
+        total = sum([count.lines for count in counts.values()])
         content: dict[str, Json] = {"file_path": name, "matches": rows, "total_matches": total}
-        if total > len(kept):
-            content |= {"truncated": True, "left_out": _left_out(counts, kept)}
-        lines = [line for match in kept for line in match.content.split("\n")]
+        if total > len(affordable):
+            content |= {"truncated": True, "left_out": _left_out(counts, affordable)}
         return self._result(path, content, lines, spent)
 
     def _range(self, arguments: Any) -> ToolReturn:
         name, path = self._file(arguments["file_path"])
-        first, wanted = int(arguments["start_line"]), int(arguments["end_line"])
-        if wanted < first:
+        first, requested_end = int(arguments["start_line"]), int(arguments["end_line"])
+        if requested_end < first:
             raise ToolRefused(
                 "end_line is before start_line", hint="give start_line first, then a later end_line"
             )
-        last = min(wanted, first + self._lines_per_call - 1)
+        last = min(requested_end, first + self._lines_per_call - 1)
         part = self._cut_out(path, first, last)
         if not part.lines:
             raise ToolRefused(f"the file has {part.last} lines", hint="ask for lines that it has")
@@ -185,7 +195,7 @@ class FileSession:
             "content": part.text,
             "start_line": first,
             "end_line": part.last,
-            "truncated": not part.whole or (part.more and last < wanted),
+            "truncated": not part.is_complete or (part.goes_on and last < requested_end),
         }
         return self._result(path, content, part.lines, len(part.text.encode()))
 
@@ -194,46 +204,46 @@ class FileSession:
         return min(self._limits.lines_per_call, MOST_LINES)
 
     def _cut_out(self, path: Path, first: int, last: int) -> Slice:
-        left = self._limits.total_bytes - self._spent
-        part = cut_out(path, first, last, most_bytes=left, line_characters=_CHARACTERS)
-        if not part.lines and not part.whole:
+        remaining = self._limits.total_bytes - self._spent
+        part = cut_out(path, first, last, most_bytes=remaining, line_characters=_CHARACTERS)
+        # Not even the first line fits.
+        if not part.lines and not part.is_complete:
             raise self._quota()
         return part
 
-    def _affordable(self, matches: Sequence[Match]) -> tuple[list[Match], int]:
-        kept: list[Match] = []
+    def _affordable(self, matches: Sequence[KeywordMatch]) -> tuple[list[KeywordMatch], int]:
+        affordable: list[KeywordMatch] = []
         spent = 0
         for match in matches:
             cost = len(match.content.encode())
             if self._spent + spent + cost > self._limits.total_bytes:
                 break
             spent += cost
-            kept.append(match)
-        if matches and not kept:
+            affordable.append(match)
+        if matches and not affordable:
             raise self._quota()
-        return kept, spent
+        return affordable, spent
 
     def _quota(self) -> ToolRefused:
-        what = (
-            f"no more can be read: {self._spent} of {self._limits.total_bytes} bytes of content are"
-            " spent"
-        )
-        return ToolRefused(what, hint="call no reading tool any more: answer with what you have")
+        spent = f"{self._spent} of {self._limits.total_bytes} bytes of content are spent"
+        hint = "call no reading tool any more: answer with what you have"
+        return ToolRefused(f"no more can be read: {spent}", hint=hint)
 
     def _result(
         self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int
     ) -> ToolReturn:
-        """A result with the files that its lines name. They count as discovered, and their names
-        as read.
+        """Return a result with the files that its lines name.
+
+        They count as discovered, and their names as content that was read.
         """
-        found = self._catalogue.named_in(lines, path)
-        new = self._catalogue.names(found.values())
-        fresh = {file: name for name, file in new.items()}
+        named = self._catalogue.named_in(lines, path)
+        new = self._catalogue.names(named.values())
+        new_names = {file: name for name, file in new.items()}
         rows: list[Json] = []
-        known: dict[str, Path] = {}
+        discovered: dict[str, Path] = {}
         written: dict[str, str] = {}
-        for word, file in list(found.items())[:_FILES]:
-            name = fresh.get(file) or self._catalogue.name_of(file)
+        for word, file in list(named.items())[:_FILES]:
+            name = new_names.get(file) or self._catalogue.name_of(file)
             row: Json = {
                 "written": word,
                 "path": name,
@@ -245,31 +255,33 @@ class FileSession:
                 break
             spent += cost
             rows.append(row)
-            known[name], written[word] = file, name
+            discovered[name], written[word] = file, name
         if rows:
             content["named_files"] = rows
-        return ToolReturn(dict(content), _note(spent, known, written))
+        return ToolReturn(dict(content), _note(spent, discovered, written))
 
-    def _file(self, asked: str) -> tuple[str, Path]:
+    def _file(self, requested: str) -> tuple[str, Path]:
         if self._spent >= self._limits.total_bytes:
             raise self._quota()
-        return self._catalogue.file(asked)
+        return self._catalogue.file(requested)
 
 
-def _note(spent: int, known: Mapping[str, Path], written: Mapping[str, str] | None = None) -> Json:
+def _note(spent: int, files: Mapping[str, Path], written: Mapping[str, str] | None = None) -> Json:
+    """Return the note of a result, which `FileSession.recall` applies."""
     return {
         "bytes": spent,
-        "known": {name: str(path) for name, path in known.items()},
+        "known": {name: str(path) for name, path in files.items()},
         "written": dict(written or {}),
     }
 
 
-def _left_out(counts: Mapping[str, Count], kept: Sequence[Match]) -> Json:
-    """How many matches of each keyword are not shown, and the lines of the first of them."""
+def _left_out(counts: Mapping[str, KeywordCount], matches: Sequence[KeywordMatch]) -> Json:
+    """Return how many matches of each keyword are left out, and the lines of the first of them."""
     rows: list[Json] = []
     for keyword, count in counts.items():
-        shown = {match.line_number for match in kept if match.keyword == keyword}
-        lines: list[Json] = [line for line in count.first if line not in shown]
-        if count.lines > len(shown):
-            rows.append({"keyword": keyword, "matches": count.lines - len(shown), "lines": lines})
+        returned = {match.line_number for match in matches if match.keyword == keyword}
+        lines: list[Json] = [line for line in count.first if line not in returned]
+        missing = count.lines - len(returned)
+        if missing > 0:
+            rows.append({"keyword": keyword, "matches": missing, "lines": lines})
     return rows

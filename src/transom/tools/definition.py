@@ -1,6 +1,4 @@
-"""Definition of a tool: name, description, parameters, handler and limits; and the outcome of a
-call.
-"""
+"""Definition of a tool, and the outcome of a call."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from transom.canonical import Json
 from transom.context.marks import UNMARKED, Mark
@@ -26,14 +24,14 @@ Effect = Literal["pure", "idempotent", "once", "unknown"]
 
 @dataclass(frozen=True)
 class ToolReturn:
-    """The return value of a handler that has more to return than content.
+    """The return value of a handler that returns more than content.
 
     Attributes:
         content: the text that the model sees; any other value becomes JSON.
         note: state of the tool, given back to it when the call comes from the journal (see
             `ToolDefinition.recall`).
-        egress: of this content, where that is stricter than the tool's own.
-        mark: kept when the older part of the conversation is folded.
+        egress: of this content, if it is stricter than the tool's own.
+        mark: kept when the older part of the conversation is compacted.
     """
 
     content: Json
@@ -56,11 +54,10 @@ class ToolLimits:
     """Limits of a tool.
 
     Attributes:
-        seconds: one call may take, None for no limit. A handler that is no coroutine cannot be
-            stopped: it is waited for no longer, its result is thrown away, and its thread ends with
-            the program at the latest.
-        calls: that are carried out in one conversation and its sub-conversations, None for no
-            limit.
+        seconds: limit for one call; None for no limit. A plain function cannot be stopped: the
+            runtime waits no longer and drops its result, and its thread ends with the program at
+            the latest.
+        calls: limit for one conversation and its sub-conversations; None for no limit.
     """
 
     seconds: float | None = 60.0
@@ -77,26 +74,26 @@ class ToolDefinition:
         parameters: JSON Schema (2020-12) of an object, whose `$ref`s lead to a place in it
             (`#/...`).
         handler: arguments, checked and with defaults filled in -> content. A plain function runs in
-            a thread of its own. It raises `ToolRefused` for a call that it does not carry out,
-            `ToolInDoubtError` for one that it may have carried out or not; any other error becomes
-            a result that reports the failure. What it returns and cannot be kept (it is no JSON) is
-            no failure: a `once` tool is in doubt from then on.
+            a thread of its own. It raises `ToolRefused` for a call that it does not carry out, and
+            `ToolInDoubtError` for a call that it may have carried out; any other error becomes a
+            result that reports the failure. If the returned value is not JSON, the call has not
+            failed, but its result is lost: a `once` tool is in doubt from then on.
         effect: what a repetition would do. A `once` tool is never begun twice without a person's
-            approval. An undeclared one (`unknown`) is carried out anew for each call, and never
+            approval. An undeclared tool (`unknown`) is carried out anew for each call, and never
             repeated by the runtime. Only equal calls of a `pure` tool are answered from an earlier
-            one.
+            result.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
-        fresh: whether an identical call may yield something else (a clock, a status), so that it is
+        fresh: whether an identical call may yield another result (a clock, a status), so that it is
             carried out again.
-        recall: is given the note of a call that came from the journal, before anything else is
-            carried out.
-        trust: of what it yields.
-        egress: of what it yields.
-        of_run: whether the handler is a part of the run: it looks at the time itself, and what it
-            raises beside `ToolRefused` is no failure of a tool. The message ends with that; the
-            call is carried out when it goes on.
-        checks: arguments -> what is wrong with them, in place of a check by the schema.
+        recall: receives the note of each call that comes from the journal, before any other call
+            is carried out.
+        trust: of its results.
+        egress: of its results.
+        of_run: whether the handler is a part of the run: it watches the time itself, and only its
+            `ToolRefused` is a failure of the tool. Any other error ends the message, and the call
+            is carried out when the run is resumed.
+        checks: arguments -> their problems, in place of a check by the schema.
         fills: whether defaults of the schema are filled in; a server does that itself.
     """
 
@@ -117,27 +114,26 @@ class ToolDefinition:
 
     @cached_property
     def spec(self) -> ToolSpec:
-        """The part of it that a model sees."""
+        """Return the part of the tool that a model sees."""
         return ToolSpec(self.name, self.description, self.parameters, self.effect)
 
     @cached_property
     def check(self) -> Check:
-        """The check of arguments, made once for all conversations; ToolError where its
-        parameters are no schema.
-        """
+        """Return the check of arguments; ToolError if its parameters are not a schema."""
+        # Cached, since conversation after conversation has the same tool.
         text = schema_text(self.parameters, self.name)
         return self.checks or check_of(text, self.name)
 
     @cached_property
     def defaults(self) -> Arguments:
-        """Arguments that are filled in where a call does not give them."""
+        """Return the arguments that are filled in if a call leaves them out."""
         properties = self.parameters.get("properties")
-        found = properties.items() if isinstance(properties, dict) and self.fills else ()
-        return {
-            name: inner["default"]
-            for name, inner in found
-            if isinstance(inner, dict) and "default" in inner
-        }
+        defaults: Arguments = {}
+        if isinstance(properties, dict) and self.fills:
+            for name, schema in properties.items():
+                if isinstance(schema, dict) and "default" in schema:
+                    defaults[name] = schema["default"]
+        return defaults
 
     def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether a call may change what another call of the same reply reads or writes.
@@ -150,31 +146,35 @@ class ToolDefinition:
 
     async def run(self, arguments: Arguments) -> ToolReturn:
         """Call the handler, whatever kind of function it is."""
-        found: Any
-        if not self.plain:
-            found = self.handler(arguments)
-            found = await found
+        value: Any
+        if self.plain:
+            value = await in_thread(partial(self.handler, arguments))
+            # A plain function may return a coroutine, as a lambda around one does.
+            if inspect.isawaitable(value):
+                value = await value
         else:
-            found = await in_thread(partial(self.handler, arguments))
-            if inspect.isawaitable(found):
-                found = await found
-        return found if isinstance(found, ToolReturn) else ToolReturn(found)
+            handler: Any = self.handler
+            value = await handler(arguments)
+        return value if isinstance(value, ToolReturn) else ToolReturn(value)
 
     @cached_property
     def plain(self) -> bool:
-        """Whether the handler is no coroutine function, so that it needs a thread."""
+        """Return whether the handler is a plain function, so that it needs a thread."""
+        # A callable object may have a coroutine as its `__call__`.
         call = type(self.handler).__call__
         return not (inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call))
 
 
 def check_definition(tool: ToolDefinition) -> None:
-    """Check a tool's fields: an InputError or ToolError names the wrong one. The toolbox checks
-    its name.
+    """Check a tool's fields, but for its name, which the toolbox checks.
+
+    Raises:
+        InputError, ToolError: a field has a wrong value.
     """
-    _ = tool.check
+    _ = tool.check  # reads the schema
     check_choice(tool.effect, get_args(Effect), "effect", tool.name)
     check_marks(tool.name, trust=tool.trust, egress=tool.egress)
-    check_kind(tool.description, str, "description", tool.name, "say in text what it does")
+    check_kind(tool.description, str, "description", tool.name, "describe in text what it does")
     if not callable(tool.handler):
         raise ToolError(
             "its handler cannot be called",
@@ -190,9 +190,8 @@ class ToolOutcome:
     Attributes:
         result: what the model sees.
         note: the tool's own (see `ToolReturn`).
-        error: name of the error's class where the call was not carried out or failed.
-        kept: digest of the whole content in the store, where the result holds only an outline of
-            it.
+        error: name of the error's class if the call was not carried out or failed.
+        kept: digest of the whole content in the store, if the result holds only an outline of it.
         mark: set by the handler's code.
     """
 
@@ -203,6 +202,7 @@ class ToolOutcome:
     mark: Mark = UNMARKED
 
     def to_json(self) -> dict[str, Json]:
+        # Empty fields are left out: most outcomes have none of them, and journals keep them all.
         data: dict[str, Json] = {"result": self.result.to_json()}
         if self.note is not None:
             data["note"] = self.note
@@ -216,14 +216,14 @@ class ToolOutcome:
 
 
 def outcome_from_json(data: Json) -> ToolOutcome:
-    """The inverse of `ToolOutcome.to_json`; ValueError where the data is not an outcome."""
+    """Read what `ToolOutcome.to_json` wrote; ValueError if the data is not an outcome."""
     match data:
-        case {"result": result, **more}:
-            error, kept, mark = (
-                str(more.get("error", "")),
-                str(more.get("kept", "")),
-                Mark.from_json(more.get("mark")),
+        case {"result": result, **fields}:
+            return ToolOutcome(
+                result_from_json(result),
+                note=cast(Json, fields.get("note")),
+                error=str(fields.get("error", "")),
+                kept=str(fields.get("kept", "")),
+                mark=Mark.from_json(fields.get("mark")),
             )
-            note: Any = more.get("note")
-            return ToolOutcome(result_from_json(result), note, error, kept, mark)
-    raise ValueError("not what came of a tool call")
+    raise ValueError("not the outcome of a tool call")

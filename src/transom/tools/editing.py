@@ -34,19 +34,22 @@ _SKIPPED = {
 _Path: TypeAlias = Annotated[str, Field(description="Relative to the project's folder.")]
 _Number: TypeAlias = Annotated[int, Field(ge=1)]
 # Files change between two equal calls, and a call that was cut off may be carried out again.
-_made = tool(effect="idempotent", fresh=True)
+_project_tool = tool(effect="idempotent", fresh=True)
 
 
 def reading_tools(root: Path) -> list[ToolDefinition]:
-    """Tools that read a project and change nothing."""
+    """Return tools that read a project and change nothing."""
     folder = _Folder(root)
-    return [_made(one) for one in (folder.list_files, folder.read_file, folder.search)]
+    return [
+        _project_tool(method) for method in (folder.list_files, folder.read_file, folder.search)
+    ]
 
 
 def editing_tools(root: Path) -> list[ToolDefinition]:
-    """Tools that change a project's files; none reaches beyond its folder."""
+    """Return tools that change a project's files, and none beyond its folder."""
     folder = _Folder(root)
-    return [_made(one) for one in (folder.edit_file, folder.write_file, folder.delete_file)]
+    methods = (folder.edit_file, folder.write_file, folder.delete_file)
+    return [_project_tool(method) for method in methods]
 
 
 class _Folder:
@@ -55,26 +58,26 @@ class _Folder:
 
     def list_files(self, part: str = "") -> dict[str, Any]:
         """List the files whose paths hold `part`."""
-        found = [name for name in self._names() if part in name]
-        return {"files": found[:MAX_FILES], "total": len(found)}
+        names = [name for name in self._names() if part in name]
+        return {"files": names[:MAX_FILES], "total": len(names)}
 
     def read_file(
         self, path: _Path, first_line: _Number = 1, last_line: _Number = MAX_LINES
     ) -> dict[str, Any]:
         """Read lines of a file, each with its number."""
         lines = _text(self._file(path)).split("\n")
-        shown = lines[first_line - 1 : min(last_line, first_line + MAX_LINES - 1)]
-        if not shown:
+        selected = lines[first_line - 1 : min(last_line, first_line + MAX_LINES - 1)]
+        if not selected:
             raise ToolRefused(f"the file has {len(lines)} lines", hint="ask for lines that it has")
-        numbered = "\n".join(
-            f"{number}\t{line[:_LINE]}" for number, line in enumerate(shown, first_line)
-        )
-        return {"lines": numbered, "total_lines": len(lines)}
+        numbered = []
+        for number, line in enumerate(selected, first_line):
+            numbered.append(f"{number}\t{line[:_LINE]}")
+        return {"lines": "\n".join(numbered), "total_lines": len(lines)}
 
     def search(self, pattern: str, part: str = "") -> dict[str, Any]:
         """Find the lines that match a regular expression, in the files whose paths hold `part`."""
         try:
-            wanted = re.compile(pattern)
+            compiled = re.compile(pattern)
         except re.error as error:
             raise ToolRefused(
                 f"the pattern cannot be read: {error}", hint="escape special characters"
@@ -85,13 +88,10 @@ class _Folder:
             if part not in name or path.is_symlink() or path.stat().st_size > _BYTES:
                 continue
             for number, line in enumerate(TextFile(path).lines(_SEARCHED), 1):
-                if wanted.search(line):
+                if compiled.search(line):
                     total += 1
-                    rows += (
-                        [f"{name}:{number}: {line.strip()[:_LINE]}"]
-                        if len(rows) < MAX_MATCHES
-                        else []
-                    )
+                    if len(rows) < MAX_MATCHES:
+                        rows.append(f"{name}:{number}: {line.strip()[:_LINE]}")
         return {"matches": rows, "total": total}
 
     def edit_file(self, path: _Path, old: str, new: str) -> str:
@@ -102,12 +102,13 @@ class _Folder:
             raise ToolRefused(
                 "there is nothing to replace", hint="give the old text and another new one"
             )
+        # A call that was interrupted after its work may be made again.
         if text.count(old) == 0 and text.count(new) == 1:
-            return "The file already holds the new text."  # a call that was cut off behind its work
+            return "The file already holds the new text."
         if text.count(old) != 1:
-            what = f"the old text stands {text.count(old)} times in the file"
             raise ToolRefused(
-                what, hint="give a text that stands exactly once, with lines around it"
+                f"the old text stands {text.count(old)} times in the file",
+                hint="give a text that stands exactly once, with lines around it",
             )
         write_atomic(file, text.replace(old, new).encode())
         return "Replaced."
@@ -117,6 +118,7 @@ class _Folder:
         file = self._path(path)
         if file.is_dir():
             raise ToolRefused("it is a folder", hint="name a file")
+        # The atomic write makes a new file, which would lose an executable's mode.
         mode = file.stat().st_mode & 0o777 if file.is_file() else 0o644
         write_atomic(file, text.encode("utf-8", "replace"))
         file.chmod(mode)
@@ -128,28 +130,25 @@ class _Folder:
         return "Deleted."
 
     def _names(self) -> list[str]:
-        found = []
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = sorted(one for one in folders if one not in _SKIPPED)
-            found += [
-                Path(folder, name).relative_to(self.root).as_posix()
-                for name in names
-                if name != ".git"
-            ]
-        return sorted(found)
+        paths = []
+        for folder, subfolders, names in os.walk(self.root):
+            # os.walk goes only into the folders that stay in this list.
+            subfolders[:] = [name for name in subfolders if name not in _SKIPPED]
+            for name in names:
+                if name != ".git":  # a file in a worktree
+                    paths.append(Path(folder, name).relative_to(self.root).as_posix())
+        return sorted(paths)
 
     def _file(self, name: str) -> Path:
         path = self._path(name)
         if not path.is_file():
-            raise ToolRefused(
-                f"there is no file {name}", hint="list_files names those that there are"
-            )
+            raise ToolRefused(f"there is no file {name}", hint="list_files names all files")
         if path.stat().st_size > _BYTES:
             raise ToolRefused(f"the file has more than {_BYTES >> 20} MiB", hint="search it")
         return path
 
     def _path(self, name: str) -> Path:
-        """The real path of a name; it must be in the folder and not git's own."""
+        """Return the real path of a name, which must be in the folder and not git's own."""
         real = Path(os.path.realpath(self.root / name)) if "\0" not in name else Path("/")
         if not real.is_relative_to(self.root) or real == self.root:
             raise ToolRefused(
@@ -164,4 +163,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ToolRefused("the file is not UTF-8 text", hint="leave it as it is") from error
+        raise ToolRefused("the file is not UTF-8 text", hint="do not change it") from error

@@ -10,7 +10,8 @@ from pathlib import Path
 from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.tools.files import LONGEST_LINE
 
-_MORE = 10  # matches beside those that are returned, of which the lines are told
+# Matches beyond the returned ones whose line numbers are reported.
+_MORE = 10
 
 
 @dataclass(frozen=True)
@@ -19,29 +20,26 @@ class Slice:
 
     Attributes:
         lines: without their ends.
-        last: number of the last of them, or of the file's last line where the file ends before the
-            first.
-        whole: whether these are all lines that were asked for, in full.
-        more: whether the file goes on after them.
-        encoding: of what was read.
+        last: number of the last line, or of the file's last line if the file is shorter.
+        is_complete: whether these are all requested lines, uncut.
+        goes_on: whether the file has lines after them.
+        encoding: of the file.
     """
 
     lines: tuple[str, ...]
     last: int
-    whole: bool
-    more: bool
+    is_complete: bool
+    goes_on: bool
     encoding: str
 
     @property
     def text(self) -> str:
-        return "".join(f"{line}\n" for line in self.lines)
+        return "".join([f"{line}\n" for line in self.lines])
 
 
 @dataclass(frozen=True)
-class Match:
-    """A line that holds a keyword as asked for, its number, and with it its neighbours, as many
-    as fit.
-    """
+class KeywordMatch:
+    """A line that holds a keyword, with its number and as many neighbours as fit."""
 
     keyword: str
     line_number: int
@@ -49,8 +47,8 @@ class Match:
 
 
 @dataclass
-class Count:
-    """How many lines hold a keyword, and the numbers of the first of them."""
+class KeywordCount:
+    """The number of lines that hold a keyword, and the numbers of the first of them."""
 
     lines: int = 0
     first: list[int] = field(default_factory=list)
@@ -66,62 +64,65 @@ class _Hit:
     before: tuple[str, ...]
     after: list[str] = field(default_factory=list)
 
-    def match(self, characters: int) -> Match:
-        """The nearest lines on both sides, as long as they fit; the line itself always stands in
-        it.
-        """
+    def match(self, characters: int) -> KeywordMatch:
+        """Return the line with its nearest neighbours on both sides, as many as fit."""
         lines = deque([self.line])
-        left = characters - len(self.line)
+        # In turn from both sides, nearest first. A side ends with its first line that is too long,
+        # so that no gap arises.
+        remaining = characters - len(self.line)
         sides = [(list(self.before), lines.appendleft), (self.after[::-1], lines.append)]
         while any(side for side, _ in sides):
             for side, add in sides:
-                if side and len(side[-1]) < left:
-                    left -= len(side[-1]) + 1
+                if side and len(side[-1]) < remaining:
+                    remaining -= len(side[-1]) + 1
                     add(side.pop())
                 else:
                     side.clear()
-        return Match(self.keyword, self.line_number, "\n".join(lines))
+        return KeywordMatch(self.keyword, self.line_number, "\n".join(lines))
 
 
 def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characters: int) -> Slice:
-    """The lines `first` to `last`, counted from 1 and included, as far as the bytes suffice."""
+    """Return the lines `first` to `last`, counted from 1, as far as the bytes suffice."""
     file = TextFile(path, limit=STREAMED_BYTES)
     numbered = enumerate(file.lines(LONGEST_LINE), 1)
     lines: list[str] = []
-    number, whole = 0, True
+    number, is_complete = 0, True
     for number, line in numbered:
         if number < first:
             continue
-        shown = line[:line_characters]
-        most_bytes -= len(shown.encode()) + 1
+        cut_line = line[:line_characters]
+        most_bytes -= len(cut_line.encode()) + 1
         if most_bytes < 0:
             return Slice(tuple(lines), number - 1, False, True, file.encoding)
-        whole = whole and len(shown) == len(line)
-        lines.append(shown)
+        is_complete = is_complete and len(cut_line) == len(line)
+        lines.append(cut_line)
         if number >= last:
             break
-    return Slice(tuple(lines), number, whole, next(numbered, None) is not None, file.encoding)
+    # One line more is read, to know whether there is any.
+    goes_on = next(numbered, None) is not None
+    return Slice(tuple(lines), number, is_complete, goes_on, file.encoding)
 
 
 def search(
-    path: Path, keywords: Sequence[str], *, context: int, most: int, characters: int
-) -> tuple[list[Match], dict[str, Count]]:
-    """The first matches of each keyword, keyword by keyword, and how many there are of each.
+    path: Path, keywords: Sequence[str], *, context: int, max_matches: int, characters: int
+) -> tuple[list[KeywordMatch], dict[str, KeywordCount]]:
+    """Return the first matches of each keyword, keyword by keyword, and the count of each.
 
     Args:
-        path, keywords: the file, and texts, whatever their case.
+        path: the file.
+        keywords: plain texts, whose case is ignored.
         context: lines before and after a match.
-        most: matches a keyword that are returned.
-        characters: the length of a match's content.
+        max_matches: matches that are returned for a keyword.
+        characters: limit on the length of a match's content.
 
     Raises:
         InputError: the file cannot be read.
     """
-    wanted = [(keyword, keyword.lower()) for keyword in dict.fromkeys(keywords)]
-    hits: dict[str, list[_Hit]] = {keyword: [] for keyword, _ in wanted}
+    hits: dict[str, list[_Hit]] = {keyword: [] for keyword in keywords}
+    counts = {keyword: KeywordCount() for keyword in hits}
     recent: deque[str] = deque(maxlen=context)
+    # Hits whose following lines are still to come.
     open_hits: list[_Hit] = []
-    counts = {keyword: Count() for keyword, _ in wanted}
     lines = TextFile(path, limit=STREAMED_BYTES).lines(LONGEST_LINE)
     for number, line in enumerate(lines, 1):
         lowered = line.lower()
@@ -130,17 +131,23 @@ def search(
             for hit in open_hits:
                 hit.after.append(short)
             open_hits = [hit for hit in open_hits if len(hit.after) < context]
-        for keyword, low in wanted:
-            at = lowered.find(low)
-            if at < 0:
+        for keyword, keyword_hits in hits.items():
+            position = lowered.find(keyword.lower())
+            if position < 0:
                 continue
             count = counts[keyword]
             count.lines += 1
-            count.first += [number] if len(count.first) < most + _MORE else []
-            if len(hits[keyword]) < most:
-                begin = max(0, at - characters // 2) if len(line) > characters else 0
-                hit = _Hit(keyword, number, line[begin:][:characters], tuple(recent))
-                hits[keyword].append(hit)
-                open_hits += [hit] if context else []
+            if len(count.first) < max_matches + _MORE:
+                count.first.append(number)
+            if len(keyword_hits) < max_matches:
+                # Of a long line the part around the keyword.
+                start = max(0, position - characters // 2) if len(line) > characters else 0
+                hit = _Hit(keyword, number, line[start:][:characters], tuple(recent))
+                keyword_hits.append(hit)
+                if context:
+                    open_hits.append(hit)
         recent.append(short)
-    return [hit.match(characters) for found in hits.values() for hit in found], counts
+    matches = []
+    for keyword_hits in hits.values():
+        matches += [hit.match(characters) for hit in keyword_hits]
+    return matches, counts

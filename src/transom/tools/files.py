@@ -1,5 +1,4 @@
-"""Read access to files for a model: discovery under declared roots, and bounded views of their
-contents.
+"""Read access to files for a model: discovery under roots, and bounded views of contents.
 
 Only real paths under the roots are read; listings are sorted, bytes counted, lines numbered. The
 text is untrusted data.
@@ -39,9 +38,7 @@ LONGEST_LINE = 65_536
 
 @dataclass(frozen=True)
 class Listed:
-    """A discovered file: its real path, the name it is shown by, bytes, and what its ending
-    suggests.
-    """
+    """A discovered file: its path, its relative name, its bytes, and the type of its ending."""
 
     path: Path
     name: str
@@ -59,8 +56,14 @@ class Listing:
 
 @dataclass(frozen=True)
 class ViewLimits:
-    """Limits of a view: header lines, matches a keyword, lines around a match, bytes over all
-    files.
+    """Limits of a view.
+
+    Attributes:
+        header_lines: lines from the beginning of a file.
+        matches: a keyword.
+        context: lines around a match.
+        total_bytes: over all files.
+        line_characters: of a line.
     """
 
     header_lines: int = 100
@@ -71,12 +74,12 @@ class ViewLimits:
 
 
 def file_type(path: Path) -> str:
-    """The type that a file's ending suggests; `.gz` is ignored."""
+    """Return the type that a file's ending suggests; `.gz` is ignored."""
     return _TYPES.get(plain_name(path.name)[1], "unknown")
 
 
 def plain_name(name: str) -> tuple[str, str]:
-    """A base name without `.gz`, and its ending in lower case."""
+    """Return a base name without `.gz`, and its ending in lower case."""
     bare = name[:-3] if name.endswith(".gz") else name
     return bare, Path(bare).suffix.lower()
 
@@ -91,21 +94,19 @@ def under(path: Path, roots: Iterable[Path]) -> bool:
 
 
 def real_path(path: Path) -> Path:
-    """Links followed; unlike Path.resolve it raises for no loop of links and for no name that is
-    too long.
-    """
+    """Return a path with its links followed."""
+    # Unlike Path.resolve, this raises neither for a loop of links nor for a name that is too long.
     return Path(os.path.realpath(path))
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file is there; unlike Path.is_file it never raises."""
+    """Return whether a regular file is at a path."""
     return os.path.isfile(path)  # noqa: PTH113  unlike Path.is_file it never raises
 
 
 def shown_name(path: Path, roots: Iterable[Path]) -> str:
-    """The path relative to the first root that holds it, else its base name: never an absolute
-    path.
-    """
+    """Return a path relative to the first root that holds it, or else its base name."""
+    # An absolute path would tell a model about the machine, and differ from machine to machine.
     for root in roots:
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
@@ -113,14 +114,16 @@ def shown_name(path: Path, roots: Iterable[Path]) -> str:
 
 
 def fits(name: str, pattern: str) -> bool:
-    """Whether a shown name fits a glob: its base name, or all of it where the glob names
-    folders; `.gz` is optional.
+    """Return whether a name fits a glob.
+
+    A glob without folders is compared with the base name. A `.gz` ending is optional.
     """
-    bare = name.removesuffix(".gz")
+    base_name = name.rpartition("/")[2]
+    # `**` may also stand for no folder at all, which fnmatch does not know.
     globs = {pattern, pattern.removeprefix("**/"), pattern.replace("/**/", "/")}
     for glob in globs:
-        names = (name, bare) if "/" in glob else (name.rpartition("/")[2], bare.rpartition("/")[2])
-        if any(fnmatchcase(one, glob) for one in names):
+        text = name if "/" in glob else base_name
+        if fnmatchcase(text, glob) or fnmatchcase(text.removesuffix(".gz"), glob):
             return True
     return False
 
@@ -130,40 +133,43 @@ def discover(
     roots: Sequence[Path],
     patterns: Sequence[str],
     *,
-    most: int = 20,
+    max_files: int = 20,
     inside: Sequence[Path] | None = None,
 ) -> Listing:
-    """List files: the given ones first, then what fits the patterns under the roots, sorted by
-    path.
+    """List files: the given ones first, then those that fit the patterns, sorted by path.
 
     Args:
         first: files that are listed whatever their names, in this order; absent ones are left out.
-        roots: what names are shown relative to.
-        patterns: globs, see `fits`.
-        most: at most so many files are listed; `total_found` counts all.
-        inside: folders under the roots to look in; the roots where None.
+        roots: folders that names are relative to.
+        patterns: globs; see `fits`.
+        max_files: limit on the listed files; `total_found` counts all.
+        inside: folders under the roots to look in; None for the roots.
     """
-    found = [path for path in first if is_file(path)]
-    seen = {real_path(path) for path in found}
+    paths = [path for path in first if is_file(path)]
+    real_paths = {real_path(path) for path in paths}
     for folder in roots if inside is None else inside:
         for path in _visible(folder):
             name = shown_name(path, roots)
-            wanted = any(fits(name, pattern) for pattern in patterns)
-            if wanted and is_file(path) and under(path, roots) and real_path(path) not in seen:
-                seen.add(real_path(path))
-                found.append(path)
-    listed = tuple(
-        Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path))
-        for path in found[:most]
-    )
-    return Listing(listed, len(found))
+            if not any(fits(name, pattern) for pattern in patterns):
+                continue
+            # A link may lead out of the roots, or to a file that is listed already.
+            if is_file(path) and under(path, roots) and real_path(path) not in real_paths:
+                real_paths.add(real_path(path))
+                paths.append(path)
+    files = []
+    for path in paths[:max_files]:
+        name = shown_name(path, roots)
+        files.append(Listed(path, name, path.stat().st_size, file_type(path)))
+    return Listing(tuple(files), len(paths))
 
 
 def expand(written: str, variables: Mapping[str, Path]) -> str:
-    """A path with its `${NAME}`s replaced; KeyError, whose argument is the name, where one is
-    not defined.
+    """Return a path with its `${NAME}`s replaced.
+
+    Raises:
+        KeyError: a variable is not defined; the error's argument is its name.
     """
-    return _VARIABLE.sub(lambda found: str(variables[found[1]]), written)
+    return _VARIABLE.sub(lambda match: str(variables[match[1]]), written)
 
 
 def named_files(
@@ -172,23 +178,27 @@ def named_files(
     roots: Sequence[Path],
     variables: Mapping[str, Path] | None = None,
 ) -> dict[str, Path]:
-    """Files that exist under the roots and that lines of a file name: path as written -> file.
+    """Return the files under the roots that lines of a file name: path as written -> file.
 
-    As a check resolves them: beside the file that names them, under a root, by a variable, and
-    compressed.
+    They are looked for as a check does: in the folder of the file that names them, under a root,
+    by a variable, and compressed.
     """
-    found: dict[str, Path] = {}
-    words = dict.fromkeys(word.rstrip(".:") for line in lines for word in _WORD.findall(line))
+    words: dict[str, None] = {}
+    for line in lines:
+        for word in _WORD.findall(line):
+            words[word.rstrip(".:")] = None
+    files: dict[str, Path] = {}
     for word in words:
+        # Most words of a log are no paths, and a look at the disk is dear.
         if "." not in word[1:] or len(word) > _LONGEST_WORD or _NUMBER.fullmatch(word):
             continue
-        candidate = _named(word, source, roots, variables or {})
-        if candidate is not None:
-            found[word] = candidate
-    return found
+        file = _file_of_word(word, source, roots, variables or {})
+        if file is not None:
+            files[word] = file
+    return files
 
 
-def _named(
+def _file_of_word(
     word: str, source: Path, roots: Sequence[Path], variables: Mapping[str, Path]
 ) -> Path | None:
     try:
@@ -205,23 +215,23 @@ def _named(
 
 def _visible(root: Path) -> list[Path]:
     """Return the files below a folder, sorted, without those of hidden folders and workspaces."""
-    found: list[Path] = []
-    for folder, folders, files in os.walk(root):
-        visible = [name for name in folders if not name.startswith(".")]
-        folders[:] = [name for name in visible if not is_workspace(Path(folder, name))]
-        found += [Path(folder, name) for name in files]
-    return sorted(found)
+    paths: list[Path] = []
+    for folder, subfolders, files in os.walk(root):
+        visible = [name for name in subfolders if not name.startswith(".")]
+        subfolders[:] = [name for name in visible if not is_workspace(Path(folder, name))]
+        paths += [Path(folder, name) for name in files]
+    return sorted(paths)
 
 
 @dataclass
 class Viewer:
-    """Shows parts of files within one budget of bytes, and follows the files that they name.
+    """A view of parts of files within one budget of bytes, and of the files that they name.
 
     Attributes:
         roots: only files under these are shown.
-        limits: how much.
-        skipped: names of files for which no bytes were left, or that cannot be read.
-        broken: files that cannot be read or hold nothing, and why.
+        limits: of the view.
+        skipped: names of files that did not fit into the budget, or cannot be read.
+        broken: files that cannot be read or are empty -> the reason.
         shown: the files that were shown, in order.
     """
 
@@ -233,21 +243,21 @@ class Viewer:
     _spent: int = 0
 
     def show(self, paths: Sequence[Path], keywords: Sequence[str]) -> str:
-        """Header and keyword matches of each file, and of the files that the shown lines name,
-        one step deep.
-        """
+        """Return header and keyword matches of files, and of the files that these name."""
         views: list[str] = []
-        named: list[Path] = []
+        # One step deep: the files that named files name are not followed.
+        linked_paths: list[Path] = []
         for path in paths:
             view, lines = self._view(path, keywords)
             views.append(view)
-            others = named_files(lines, path, self.roots).values()
-            named += [other for other in others if other not in (*named, *paths)]
-        views += [self._view(path, keywords)[0] for path in named]
-        return "\n\n".join(view for view in views if view)
+            for linked_path in named_files(lines, path, self.roots).values():
+                if linked_path not in (*linked_paths, *paths):
+                    linked_paths.append(linked_path)
+        views += [self._view(path, keywords)[0] for path in linked_paths]
+        return "\n\n".join(filter(None, views))
 
     def names(self) -> list[str]:
-        """The files that were shown, by the names they were shown by."""
+        """Return the relative names of the files that were shown."""
         return [shown_name(path, self.roots) for path in self.shown]
 
     def _view(self, path: Path, keywords: Sequence[str]) -> tuple[str, list[str]]:
@@ -262,7 +272,7 @@ class Viewer:
             self.skipped.append(f"{name}: {error.what}")
             return "", []
         self.shown.append(path)
-        shown: list[str] = []
+        rows: list[str] = []
         previous = 0
         for number, line in chosen:
             self._spent += len(line.encode("utf-8", "surrogatepass"))
@@ -272,19 +282,21 @@ class Viewer:
                 )
                 break
             if number != previous + 1:
-                shown.append("...")
-            shown.append(f"{number:>6}| {line}")
+                rows.append("...")
+            rows.append(f"{number:>6}| {line}")
             previous = number
+        if previous < count:
+            rows.append("...")
         head = f"### FILE {name} ({path.stat().st_size} bytes, {count} lines)"
-        return "\n".join([head, *shown, *(["..."] if previous < count else [])]), [
-            line for _, line in chosen
-        ]
+        # All chosen lines, also those behind the budget: they may name files.
+        return "\n".join([head, *rows]), [line for _, line in chosen]
 
     def _choose(self, path: Path, keywords: Sequence[str]) -> tuple[int, list[tuple[int, str]]]:
-        """The number of lines, and the chosen ones: the header, and around each keyword's first
-        matches.
+        """Return the number of lines, and the chosen ones with their numbers.
+
+        Chosen are the header, and the lines around each keyword's first matches.
         """
-        wanted = {keyword.lower(): 0 for keyword in keywords}
+        match_counts = {keyword.lower(): 0 for keyword in keywords}
         header: dict[int, str] = {}
         around: dict[int, str] = {}
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
@@ -297,9 +309,9 @@ class Viewer:
             if count <= self.limits.header_lines:
                 header[count] = short
             lowered = short.lower()
-            for keyword, matches in wanted.items():
+            for keyword, matches in match_counts.items():
                 if matches < self.limits.matches and keyword in lowered:
-                    wanted[keyword] = matches + 1
+                    match_counts[keyword] = matches + 1
                     until = count + self.limits.context
                     around.update(recent)
             if count <= until:

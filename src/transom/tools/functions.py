@@ -1,6 +1,4 @@
-"""Tools from plain functions: the schema from the type hints, the description from the
-docstring.
-"""
+"""Tools from plain functions: schemas from type hints, descriptions from docstrings."""
 
 from __future__ import annotations
 
@@ -48,41 +46,45 @@ def tool(
 def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -> Any:
     """Make a tool of a function, as `@tool` or `@tool(effect="pure")`.
 
-    Arguments are checked against the type hints, and come as what these say: dates, enums, models
-    of pydantic. What the function returns becomes JSON where it is no text. A plain function runs
-    in a thread, a coroutine in the loop.
+    Arguments are checked against the type hints, and arrive as those types: dates, enums, models of
+    pydantic. A returned value becomes JSON, unless it is text. A plain function runs in a thread, a
+    coroutine in the loop.
 
     Args:
-        function: its docstring says what it does; a section `Args:` in it says what each argument
-            is.
-        name: of the tool; the function's where "".
+        function: its docstring describes the tool; a section `Args:` in it describes each argument.
+        name: of the tool; "" for the function's.
         terms: as in `ToolDefinition`: `effect`, `needs_approval`, `fresh`, `limits`.
 
     Raises:
-        ToolError: no function; a parameter without a type hint, or with one that JSON has no schema
-            for.
+        ToolError: not a function; a parameter without a type hint, or with a type that has no JSON
+            Schema.
     """
     if function is not None:
-        return _made(function, name, terms)
-    return lambda given: _made(given, name, terms)
+        return _tool_of(function, name, terms)
+    return lambda decorated: _tool_of(decorated, name, terms)
 
 
-def as_tools(given: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]:
-    """Tools as they are, and those that plain functions become; ToolError for anything else."""
-    return [one if isinstance(one, ToolDefinition) else _made(one, "", {}) for one in given]
+def as_tools(tools: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]:
+    """Return definitions unchanged, and plain functions as tools; ToolError for anything else."""
+    definitions = []
+    for entry in tools:
+        if isinstance(entry, ToolDefinition):
+            definitions.append(entry)
+        else:
+            definitions.append(_tool_of(entry, "", {}))
+    return definitions
 
 
-def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
+def _tool_of(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     if not inspect.isfunction(function) and not inspect.ismethod(function):
-        what = f"a tool is a function or a ToolDefinition, and this is {function!r:.80}"
         raise ToolError(
-            what,
+            f"a tool is a function or a ToolDefinition, and this is {function!r:.80}",
             where="tools",
             hint="give the function itself, tools=[count]; for a role, SubAgent(...)",
         )
     name = name or function.__name__
-    described, about = _documented(inspect.getdoc(function) or "")
-    model, names = _model(function, name, about)
+    description, argument_texts = _documented(inspect.getdoc(function) or "")
+    model, parameter_names = _model(function, name, argument_texts)
     schema = model.model_json_schema(schema_generator=_Untitled)
     del schema["title"]
 
@@ -90,37 +92,37 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
         try:
             model.model_validate(arguments)
         except ValidationError as error:
-            return [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+            problems = []
+            for row in error.errors()[:5]:
+                problems.append(f"{'.'.join(map(str, row['loc']))}: {row['msg']}")
+            return problems
         return []
 
-    def checked(arguments: Arguments) -> dict[str, Any]:
+    def typed_arguments(arguments: Arguments) -> dict[str, Any]:
         values = model.model_validate(arguments)
-        return {
-            given: getattr(values, field)
-            for field, given in names.items()
-            if field in values.model_fields_set
-        }
+        # The function fills in its own defaults, which may be no JSON.
+        typed = {}
+        for field, parameter_name in parameter_names.items():
+            if field in values.model_fields_set:
+                typed[parameter_name] = getattr(values, field)
+        return typed
 
-    async def awaited(arguments: Arguments) -> Any:
-        return _returned(await function(**checked(arguments)))
+    async def handle_async(arguments: Arguments) -> Any:
+        return _returned(await function(**typed_arguments(arguments)))
 
-    def called(arguments: Arguments) -> Json | ToolReturn:
-        return _returned(function(**checked(arguments)))
+    def handle(arguments: Arguments) -> Json | ToolReturn:
+        return _returned(function(**typed_arguments(arguments)))
 
-    handler: Handler = called
-    if inspect.iscoroutinefunction(function):
-        handler = awaited
-    return ToolDefinition(
-        name, described or name.replace("_", " "), schema, handler, checks=checks, **terms
-    )
+    handler: Handler = handle_async if inspect.iscoroutinefunction(function) else handle
+    description = description or name.replace("_", " ")
+    return ToolDefinition(name, description, schema, handler, checks=checks, **terms)
 
 
 def _model(
-    function: Function, name: str, about: dict[str, str]
+    function: Function, name: str, argument_texts: dict[str, str]
 ) -> tuple[type[BaseModel], dict[str, str]]:
-    """The model that checks arguments, and field name -> parameter name; field names cannot
-    clash with pydantic's.
-    """
+    """Return the model that checks arguments, and field name -> parameter name."""
+    # Fields are numbered: a parameter may have a name that pydantic keeps for itself.
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
@@ -129,27 +131,29 @@ def _model(
         ) from error
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
-    for number, (given, parameter) in enumerate(inspect.signature(function).parameters.items()):
+    for number, parameter in enumerate(inspect.signature(function).parameters.values()):
+        parameter_name = parameter.name
         if parameter.kind in _ANY_NUMBER or parameter.kind is parameter.POSITIONAL_ONLY:
             hint = "a model names each argument: write them out, each with its type"
             raise ToolError(
                 f"its parameter {parameter} cannot be given by name", where=name, hint=hint
             )
-        if given not in hints:
-            hint = f"write its type: def {name}({given}: str, ...)"
-            raise ToolError(f"its parameter {given} has no type hint", where=name, hint=hint)
+        if parameter_name not in hints:
+            problem = f"its parameter {parameter_name} has no type hint"
+            hint = f"write its type: def {name}({parameter_name}: str, ...)"
+            raise ToolError(problem, where=name, hint=hint)
         default = ... if parameter.default is parameter.empty else parameter.default
-        names[f"field_{number}"] = given
-        # else what its type hint says
-        described: Any = {"description": about[given]} if given in about else {}
-        fields[f"field_{number}"] = (
-            Annotated[hints[given], Field(alias=given, **described)],
-            default,
-        )
+        field = f"field_{number}"
+        names[field] = parameter_name
+        attributes: Any = {"alias": parameter_name}
+        # Without a text in the docstring, a description in the type hint stays.
+        if parameter_name in argument_texts:
+            attributes["description"] = argument_texts[parameter_name]
+        fields[field] = (Annotated[hints[parameter_name], Field(**attributes)], default)
     try:
         model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()
-    except PydanticUserError as error:  # of a type that is none of JSON's
+    except PydanticUserError as error:  # a type has no JSON Schema
         reason = str(error).partition(". ")[0]
         raise ToolError(
             f"no schema can be made of its type hints: {reason}",
@@ -163,39 +167,39 @@ def _returned(value: Any) -> Json | ToolReturn:
     if isinstance(value, ToolReturn):
         return value
     try:
-        found: Json = to_jsonable_python(value)
+        content: Json = to_jsonable_python(value)
     except PydanticSerializationError:
         return value  # type: ignore[no-any-return]  # the toolbox reports that it is no JSON
-    return found
+    return content
 
 
 class _Untitled(GenerateJsonSchema):
-    """Schemas without the titles that pydantic makes of the names of fields: they are of no use
-    to a model.
-    """
+    """Schemas without the titles that pydantic makes of field names, which tell a model nothing."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  pydantic's signature
         return False
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """The text of a docstring before its sections, and the text of each argument in `Args:`, in
-    Google style.
+    """Return the text of a docstring before its sections, and the text of each argument.
+
+    Source: the Google style of docstrings, with arguments in a section `Args:`.
     """
-    described: list[str] = []
-    about: dict[str, str] = {}
-    section, last, depth = "", "", 0
+    description: list[str] = []
+    argument_texts: dict[str, str] = {}
+    section, name, depth = "", "", 0
     for line in text.splitlines():
         if header := _SECTION.fullmatch(line):
             section = header[1]
         elif not section:
-            described.append(line)
+            description.append(line)
         elif section.startswith("Arg") and line.strip():
-            found = _ARGUMENT.fullmatch(line.strip())
+            argument = _ARGUMENT.fullmatch(line.strip())
             indent = len(line) - len(line.lstrip())
-            if found and (not about or indent <= depth):
-                last, depth = found[1], indent
-                about[last] = found[2]
-            elif last:
-                about[last] += f" {line.strip()}"
-    return "\n".join(described).strip(), about
+            # A line that is indented more goes on with the argument before, even with a colon.
+            if argument and (not argument_texts or indent <= depth):
+                name, depth = argument[1], indent
+                argument_texts[name] = argument[2]
+            elif name:
+                argument_texts[name] += f" {line.strip()}"
+    return "\n".join(description).strip(), argument_texts

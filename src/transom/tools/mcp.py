@@ -19,7 +19,7 @@ from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
-from transom.tools.mcp_connection import Refused, Server, ServerConnection, Unanswered, first
+from transom.tools.mcp_connection import CallInDoubt, Refused, Server, ServerConnection, first
 from transom.tools.schema import AT_THE_TOP
 
 _URLS = ("http://", "https://")
@@ -37,15 +37,15 @@ class ToolTerms:
     """Terms for the tools of a server: for all of them, or by their names on the server.
 
     Attributes:
-        only: those that are taken; all where None.
-        limits: of each of them.
-        effect: what a repetition does; what the server says of it where a tool is not named here.
-        needs_approval: those of which a person has to approve each call; True for all.
-        trust: of what they yield.
-        egress: `local` where what they yield must not reach a remote provider.
+        only: names of the tools that are taken; None for all.
+        limits: of each tool.
+        effect: what a repetition does; the server's own word counts for a tool that is not named.
+        needs_approval: names of the tools whose calls a person has to approve; True for all.
+        trust: of the results.
+        egress: `local` if results must not reach a remote provider.
 
     Raises:
-        InputError: a mark or an effect that there is not.
+        InputError: an unknown mark or effect.
     """
 
     only: Collection[str] | None = None
@@ -58,47 +58,51 @@ class ToolTerms:
     def __post_init__(self) -> None:
         check_marks("ToolTerms", trust=self.trust, egress=self.egress)
         for field_name in ("only", "needs_approval"):
-            # one name, and not a collection of its letters
-            if isinstance(one := getattr(self, field_name), str):
-                object.__setattr__(self, field_name, (one,))
-        for effect in self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,):
+            # A text is a collection of its letters; here it means a name.
+            value = getattr(self, field_name)
+            if isinstance(value, str):
+                object.__setattr__(self, field_name, (value,))
+        effects = self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,)
+        for effect in effects:
             if effect is not None:
                 check_choice(effect, get_args(Effect), "effect", "ToolTerms")
 
-    def check_named(self, there: Collection[str], where: str) -> None:
-        """Refuse a misspelled name with a ToolError: a tool would be left without what is asked
-        for it.
-        """
+    def check_named(self, tools: Collection[str], server: str) -> None:
+        """Refuse a name that is not among the server's tools with a ToolError."""
+        # A misspelled name would leave a tool without its approval or its effect.
         for field_name in ("only", "effect", "needs_approval"):
-            given = getattr(self, field_name)
-            names = given if isinstance(given, Collection) and not isinstance(given, str) else ()
-            if missing := [name for name in names if name not in there]:
-                said = f"it has no tool {', '.join(map(repr, missing))}, which {field_name} names"
-                raise ToolError(said, where=where, hint=f"it has {', '.join(there) or 'none'}")
+            names = getattr(self, field_name)
+            if isinstance(names, str) or not isinstance(names, Collection):
+                continue
+            if missing := [name for name in names if name not in tools]:
+                raise ToolError(
+                    f"it has no tool {', '.join(map(repr, missing))}, which {field_name} names",
+                    where=server,
+                    hint=f"it has {', '.join(tools) or 'none'}",
+                )
 
 
 class McpServer:
-    """A server and its tools, as an async context manager. Its annotations are hints; the terms
-    decide.
+    """A server and its tools, as an async context manager.
 
-    A server that dies, also in the middle of a call, makes that call fail with a result for the
-    model. The next call starts it again, or connects again, once. Where a call was sent and its
-    outcome is unknown, an equal call of a `once` tool waits for a person. The server checks
-    arguments: it knows its own schemas.
+    The server's annotations are hints; the terms decide. If a server dies, also in the middle of a
+    call, that call fails with a result for the model, and the next call starts or connects it
+    again, once. If a call was sent and its outcome is unknown, an equal call of a `once` tool waits
+    for a person. The server checks arguments: it knows its own schemas.
 
     Args:
-        server: a command with its arguments, which is started and spoken to over stdio, or a URL.
-        terms: which of its tools are taken, and what holds for them.
-        prefix: before each name, where several servers have tools of one name.
+        server: a command with its arguments, for a server over stdio, or a URL.
+        terms: which of its tools are taken, and on what terms.
+        prefix: put before each name, if several servers have tools of the same name.
         headers: of each request to a URL, such as `Authorization`. Their values stand in no result
             and no error.
-        environ: variables of a command, beside the few that it is given anyhow. Keys among them
-            stand in no result.
-        seconds: that it may take to answer at all, and then to name its tools.
+        environ: variables of a command, in addition to the few that every command gets. Keys among
+            them stand in no result.
+        seconds: limit for the first answer, and then for the list of tools.
 
     Raises:
         ToolError: neither a command nor a URL; headers for a command.
-        InputError: a header that is no text.
+        InputError: a header's value is not text.
     """
 
     def __init__(
@@ -135,11 +139,14 @@ class McpServer:
         )
 
     async def __aenter__(self) -> Self:
-        """Connect, and ask for its tools; ToolError where that fails, or a name in its terms is
-        not among them.
+        """Connect, and ask for its tools.
+
+        Raises:
+            ToolError: the server cannot be used, or the terms name a tool that it does not have.
         """
         try:
-            import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
+            # Only to see whether it is installed.
+            import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415
         except ImportError as error:
             raise ToolError(
                 "tools of MCP servers need the extra mcp", hint=install_hint("mcp")
@@ -148,21 +155,21 @@ class McpServer:
             self._server, self._headers, self._environ, self._seconds
         )
         try:
-            found = await self._connection.ask(self._listed)
-            self._terms.check_named([one.name for one in found], self.name)
+            tools = await self._connection.ask(self._list_tools)
+            self._terms.check_named([tool.name for tool in tools], self.name)
             only = self._terms.only
-            self.tools = tuple(self._tool(one) for one in found if only is None or one.name in only)
+            if only is not None:
+                tools = [tool for tool in tools if tool.name in only]
+            self.tools = tuple([self._tool(tool) for tool in tools])
         except BaseException as error:
+            # Also if the task was cancelled: a started process must not outlive it.
             await self._connection.close()
             if isinstance(error, ToolError) or not isinstance(error, Exception):
                 raise
-            late = isinstance(first(error), TimeoutError)
-            said = (
-                f"it did not name its tools within {self._seconds:g} s"
-                if late
-                else self._said(error)
-            )
-            raise ToolError(f"the MCP server cannot be used: {said}", where=self.name) from error
+            reason = self._error_line(error)
+            if isinstance(first(error), TimeoutError):
+                reason = f"it did not name its tools within {self._seconds:g} s"
+            raise ToolError(f"the MCP server cannot be used: {reason}", where=self.name) from error
         return self
 
     async def __aexit__(
@@ -173,33 +180,35 @@ class McpServer:
     ) -> None:
         await self._connection.close()
 
-    async def _listed(self, client: Any) -> list[Any]:
-        """Its tools, of all pages."""
-        found: list[Any] = []
+    async def _list_tools(self, client: Any) -> list[Any]:
+        """Return the server's tools, of all pages."""
+        tools: list[Any] = []
         cursor: str | None = None
         async with asyncio.timeout(self._seconds):
             while True:
                 page = await client.list_tools(cursor=cursor)
-                found += page.tools
+                tools += page.tools
                 cursor = page.next_cursor
                 if cursor is None:
-                    return found
+                    return tools
 
     def _tool(self, tool: Any) -> ToolDefinition:
-        given: Any = self._redact.inside(tool.input_schema)
-        schema, more = _shown(given)
-        terms, asks, told = self._terms, self._terms.needs_approval, self._terms.effect
-        effect = (told.get(tool.name) if isinstance(told, Mapping) else told) or _effect(
-            tool.annotations
-        )
+        """Return a tool of the server as a definition, on our terms."""
+        server_schema: Any = self._redact.inside(tool.input_schema)
+        schema, addition = _vendor_schema(server_schema)
+        terms, approval = self._terms, self._terms.needs_approval
+        effect = terms.effect
+        if isinstance(effect, Mapping):
+            effect = effect.get(tool.name)
+        effect = effect or _effect(tool.annotations)
         return ToolDefinition(
-            _named(self._prefix + tool.name),
-            self._redact(f"{tool.description or tool.name}{more}"),
+            _valid_name(self._prefix + tool.name),
+            self._redact(f"{tool.description or tool.name}{addition}"),
             schema,
             self._handler(tool.name, effect),
             effect,
             terms.limits,
-            needs_approval=asks if isinstance(asks, bool) else tool.name in asks,
+            needs_approval=approval if isinstance(approval, bool) else tool.name in approval,
             fresh=True,
             trust=terms.trust,
             egress=terms.egress,
@@ -213,112 +222,109 @@ class McpServer:
                 result = await self._connection.ask(
                     lambda client: client.call_tool(name, arguments)
                 )
-            except Unanswered as lost:
-                again = _REPEATED.get(effect, "the same call may be made again")
-                hint = f"what was asked may be done or not; {again}"
-                raise ToolInDoubtError(
-                    f"the MCP server failed: {self._said(lost)}", hint=hint
-                ) from lost
+            except CallInDoubt as error:
+                advice = _REPEATED.get(effect, "the same call may be made again")
+                problem = f"the MCP server failed: {self._error_line(error)}"
+                hint = f"the call may have been carried out or not; {advice}"
+                raise ToolInDoubtError(problem, hint=hint) from error
             except Exception as error:
-                hint = (
-                    "try other arguments, or go on without it"
-                    if isinstance(error, Refused)
-                    else _NOT_SENT
-                )
-                hint = "go on without it" if self._connection.closed else hint
-                raise ToolExecutionError(
-                    f"the MCP server failed: {self._said(error)}", hint=hint
-                ) from error
-            text = self._redact("\n".join(_text(part) for part in result.content))
+                hint = _NOT_SENT
+                if self._connection.closed:
+                    hint = "go on without it"
+                elif isinstance(error, Refused):
+                    hint = "try other arguments, or go on without it"
+                problem = f"the MCP server failed: {self._error_line(error)}"
+                raise ToolExecutionError(problem, hint=hint) from error
+            text = self._redact("\n".join([_text(part) for part in result.content]))
             if result.is_error:
                 raise ToolExecutionError(
-                    text or "the tool failed and did not say why", hint="try other arguments"
+                    text or "the tool failed and gave no reason", hint="try other arguments"
                 )
-            return (
-                text
-                if text or result.structured_content is None
-                else self._redact.inside(result.structured_content)
-            )
+            # The protocol wants structured content repeated as text, but not all servers do it.
+            if text or result.structured_content is None:
+                return text
+            return self._redact.inside(result.structured_content)
 
         return run
 
-    def _said(self, error: BaseException) -> str:
-        """The error that broke it, in a line."""
-        leaf = first(error)
-        return (
-            self._redact(f"{type(leaf).__name__}: {leaf}")
-            .partition("\n")[0][:500]
-            .removesuffix(": ")
-        )
+    def _error_line(self, error: BaseException) -> str:
+        """Return the error that broke the connection, in one line and without secrets."""
+        cause = first(error)
+        text = self._redact(f"{type(cause).__name__}: {cause}")
+        return text.partition("\n")[0][:500].removesuffix(": ")
 
 
 def _checked(server: object) -> Server:
-    """A URL or a command; ToolError for anything else."""
+    """Return a URL or a command; ToolError for anything else."""
     if isinstance(server, str):
         try:
             checked(server)
         except ValueError as error:
-            what = f"{shown(server)!r} is no URL of an MCP server: {error}"
+            problem = f"{shown(server)!r} is no URL of an MCP server: {error}"
             hint = "say http://HOST:PORT/PATH or https://HOST/PATH, or give a command as a list"
-            raise ToolError(what, hint=hint) from None
+            raise ToolError(problem, hint=hint) from None
         return server
     words = tuple(server) if isinstance(server, Sequence) else ()
-    if (
-        not words
-        or not all(isinstance(word, str) and word for word in words)
-        or words[0].startswith(_URLS)
-    ):
-        what = f"{server!r} is no command of an MCP server"
-        raise ToolError(what, hint="give a command and its arguments as a list, or a URL by itself")
+    is_command = bool(words) and all(isinstance(word, str) and word for word in words)
+    # A URL in a list is a slip: there is no program of that name.
+    if not is_command or words[0].startswith(_URLS):
+        problem = f"{server!r} is no command of an MCP server"
+        hint = "give a command and its arguments as a list, or a URL by itself"
+        raise ToolError(problem, hint=hint)
     return words
 
 
 def _secrets(server: Server, headers: Mapping[str, str]) -> list[str]:
-    """Secrets for the server alone: values of headers, also without a scheme such as `Bearer`,
-    and of its URL.
-    """
-    found = [part for value in headers.values() for part in (value, value.partition(" ")[2])]
+    """Return the secrets of a server: values of headers, and secret parts of its URL."""
+    secrets = []
+    for value in headers.values():
+        # Also without a scheme such as `Bearer`: an error may quote the key alone.
+        secrets += [value, value.partition(" ")[2]]
     if isinstance(server, str):
-        found += [*secret_parts(server), *(value for _, value in parse_qsl(urlsplit(server).query))]
-    return found
+        secrets += secret_parts(server)
+        secrets += [value for _, value in parse_qsl(urlsplit(server).query)]
+    return secrets
 
 
-def _named(whole: str) -> str:
-    """A name as models take it; of one that is too long the beginning, and a digest of all of
-    it.
-    """
-    name = _NOT_IN_NAMES.sub("_", whole)
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{digest(whole)[:8]}"
+def _valid_name(server_name: str) -> str:
+    """Return a name as models take it."""
+    name = _NOT_IN_NAMES.sub("_", server_name)
+    if len(name) <= _LONGEST:
+        return name
+    # With a digest, since long names often differ at their ends only.
+    return f"{name[: _LONGEST - 9]}_{digest(server_name)[:8]}"
 
 
 def _effect(annotations: Any) -> Effect:
-    """The effect of a tool, as far as the server declares it."""
-    if annotations is not None and annotations.read_only_hint:
+    """Return the effect of a tool, as far as the server declares it."""
+    if annotations is None:
+        return "unknown"
+    if annotations.read_only_hint:
         return "pure"
-    return "idempotent" if annotations is not None and annotations.idempotent_hint else "unknown"
+    return "idempotent" if annotations.idempotent_hint else "unknown"
 
 
 def _text(part: Any) -> str:
-    """A part of a result in words: its text, also that of a resource in it; of anything else
-    what and where it is.
-    """
+    """Return a part of a result as text: its own text, or a note on what it is."""
     kind, inner = getattr(part, "type", "something"), getattr(part, "resource", part)
     if hasattr(inner, "text"):
         return str(inner.text) if inner is part else f"[{inner.uri}]\n{inner.text}"
-    found = (getattr(inner, name, None) for name in ("name", "uri", "mime_type", "description"))
-    about = ", ".join(str(one) for one in found if one)
-    note = "" if kind == "resource_link" else " that is no text"
-    return f"[{kind}{note}: {about}]" if about else f"[{kind}{note}]"
+    # A model cannot read a picture here, but it can name it in its answer.
+    values = [getattr(inner, name, None) for name in ("name", "uri", "mime_type", "description")]
+    details = ", ".join([str(value) for value in values if value])
+    note = kind if kind == "resource_link" else f"{kind} that is no text"
+    return f"[{note}: {details}]" if details else f"[{note}]"
 
 
-def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
-    """A schema as hosted models take it, and what its description says of the rest, which the
-    server checks.
+def _vendor_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
+    """Return a schema as hosted models take it, and an addition to the tool's description.
+
+    The addition holds what the schema lacks; the server checks it in any case.
     """
-    kept = {
-        "type": "object",
-        **{key: value for key, value in schema.items() if key not in AT_THE_TOP},
-    }
-    if kept.keys() >= schema.keys():
-        return kept, ""
-    return kept, f"\nIts parameters in full: {json.dumps(schema, ensure_ascii=False)}"
+    accepted: dict[str, Json] = {"type": "object"}
+    for key, value in schema.items():
+        if key not in AT_THE_TOP:
+            accepted[key] = value
+    if accepted.keys() >= schema.keys():
+        return accepted, ""
+    return accepted, f"\nIts parameters in full: {json.dumps(schema, ensure_ascii=False)}"

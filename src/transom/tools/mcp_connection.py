@@ -22,7 +22,7 @@ _SECONDS = 30.0  # to connect and to send, as the library's own clients have it
 _SILENCE = 300.0  # seconds between two pieces of a stream
 
 
-class Unanswered(Exception):
+class CallInDoubt(Exception):
     """The request was sent, and its outcome is not known. The cause is what broke."""
 
 
@@ -53,7 +53,7 @@ class ServerConnection:
         request.
 
         Raises:
-            Unanswered: the request was sent, and its outcome is not known.
+            CallInDoubt: the request was sent, and its outcome is not known.
             Refused: the server rejected the arguments.
             Exception: the server cannot be reached; the request was not sent.
         """
@@ -69,7 +69,7 @@ class ServerConnection:
                 raise Refused from error
             if self._client is client:
                 self._client = None  # a session may be gone while its connection stands
-            raise Unanswered from error
+            raise CallInDoubt from error
         finally:
             answer.cancel()
 
@@ -149,7 +149,9 @@ class ServerConnection:
 async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     """Connect with these headers. The library follows no redirect to another server with them."""
     import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-    from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+    from mcp.client.streamable_http import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        streamable_http_client,
+    )
 
     client = httpx2.AsyncClient(
         headers=headers,
@@ -161,10 +163,10 @@ async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
 
 
 def first(error: BaseException | None) -> BaseException | None:
-    """Return the error that broke it: the first of a group, the cause of an `Unanswered` or
+    """Return the error that broke it: the first of a group, the cause of an `CallInDoubt` or
     `Refused`.
     """
-    while isinstance(error, BaseExceptionGroup | Unanswered | Refused):
+    while isinstance(error, BaseExceptionGroup | CallInDoubt | Refused):
         error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
     return error
 
@@ -173,6 +175,8 @@ def _is_refusal(error: Exception) -> bool:
     """Whether the server rejected the arguments: of this answer alone it is known that nothing
     was done.
     """
-    from mcp_types import INVALID_PARAMS  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+    from mcp_types import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        INVALID_PARAMS,
+    )
 
     return getattr(error, "code", None) == INVALID_PARAMS

@@ -24,37 +24,41 @@ def command_tool(
     seconds: float = 120,
     environment: Mapping[str, str] | None = None,
 ) -> ToolDefinition:
-    """A tool that runs a shell command; it may write below `root` and nowhere else.
+    """Return a tool that runs a shell command, which may write below `root` and nowhere else.
 
     Args:
         root: the project's folder.
-        readable: what commands may read beside it and the system, e.g. an interpreter's folder.
-        seconds: one command may take.
-        environment: beside the sandbox's own.
+        readable: other folders that commands may read, e.g. an interpreter's.
+        seconds: limit for one command.
+        environment: variables in addition to the sandbox's own.
     """
 
     async def run(command: _Command) -> dict[str, Json]:
         """Run a command in the project's folder, e.g. its tests, and see what it prints."""
-        argv, limits = ["/bin/sh", "-c", command], CommandLimits(wall_seconds=seconds)
-        done = await run_command(
-            argv, root, limits=limits, readable=readable, environment=environment
+        outcome = await run_command(
+            ["/bin/sh", "-c", command],
+            root,
+            limits=CommandLimits(wall_seconds=seconds),
+            readable=readable,
+            environment=environment,
         )
         result: dict[str, Json] = {
-            "exit_code": done.code,
-            "stdout": _cut(done.stdout),
-            "stderr": _cut(done.stderr),
+            "exit_code": outcome.code,
+            "stdout": _cut(outcome.stdout),
+            "stderr": _cut(outcome.stderr),
         }
-        if done.ended != "itself":
-            result["ended_by"] = f"the limit on {done.ended}"
+        if outcome.ended != "itself":
+            result["ended_by"] = f"the limit on {outcome.ended}"
         return result
 
-    return tool(
-        name="run_command", effect="idempotent", fresh=True, limits=ToolLimits(seconds=seconds + 10)
-    )(run)
+    # The sandbox stops the command first, so that its output so far is not lost.
+    limits = ToolLimits(seconds=seconds + 10)
+    return tool(name="run_command", effect="idempotent", fresh=True, limits=limits)(run)
 
 
 def _cut(text: str) -> str:
-    """Beginning and end of a long text, with what is left out between them."""
+    """Return the beginning and the end of a long text, with a note on the length between them."""
+    # Errors of a build stand at its end, and the command that failed at its beginning.
     if len(text) <= _SHOWN:
         return text
     half = _SHOWN // 2

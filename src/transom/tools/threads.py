@@ -13,23 +13,23 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run a function in a thread, with the context's variables. A caller that stops waiting does
-    not stop it.
+    """Run a function in a thread of its own, with the context's variables.
 
-    An executor would keep a program from ending by a call that hangs.
+    A caller that stops waiting does not stop the function.
     """
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()
+    # Not in an executor, which would keep a program from ending while a call hangs.
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
     context = copy_context()
 
     def thread() -> None:
         try:
-            done.set_result(context.run(work))
-        # would end a loop or a program
+            future.set_result(context.run(work))
+        # These would end a loop or a program.
         except (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt) as error:
-            done.set_exception(RuntimeError(f"{type(error).__name__} {error}".strip()))
+            future.set_exception(RuntimeError(f"{type(error).__name__} {error}".strip()))
         except BaseException as error:  # noqa: BLE001  the caller receives it
-            done.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=thread, name="transom-tool", daemon=True).start()
-    return await asyncio.wrap_future(done)
+    return await asyncio.wrap_future(future)

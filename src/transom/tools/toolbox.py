@@ -1,6 +1,4 @@
-"""The tools of a conversation: every call, a wrong one too, gets a result that the model can go
-on from.
-"""
+"""The tools of a conversation: every call, even a wrong call, gets a result for the model."""
 
 from __future__ import annotations
 
@@ -45,12 +43,12 @@ class Toolbox:
 
     Args:
         tools: names are unique.
-        max_turns: how many replies may call tools; calls of a further reply are refused.
-        redact: takes secrets out of results, before the model or a journal sees them.
+        max_turns: number of replies that may call tools; calls of a further reply are refused.
+        redact: removes secrets from results, before the model or a journal sees them.
 
     Raises:
-        ToolError: no tool; a name or a schema that no vendor takes, or a name that is taken, also
-            by a tool of the runtime.
+        ToolError: not a tool; a name or a schema that vendors refuse; or a name that another tool
+            has, perhaps one of the runtime.
     """
 
     def __init__(
@@ -64,27 +62,28 @@ class Toolbox:
         self.redact = redact or Redactor()
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
-        self._used: defaultdict[str, set[Hashable]] = defaultdict(set)
+        # By tool, the positions of the calls that count towards its limit.
+        self._counted: defaultdict[str, set[Hashable]] = defaultdict(set)
         for tool in tools:
             self.register(tool)
 
     def register(self, tool: ToolDefinition) -> None:
         """Add a tool, from the next request on; for errors see the class."""
-        given: object = tool
-        if not isinstance(given, ToolDefinition):
-            hint = 'say ToolDefinition("count", "Counts.", {"type": "object"}, count)'
+        value: object = tool
+        if not isinstance(value, ToolDefinition):
             raise ToolError(
-                f"a tool is a ToolDefinition, and this is {type(given).__name__}",
+                f"a tool is a ToolDefinition, and this is {type(value).__name__}",
                 where="tools",
-                hint=hint,
+                hint='say ToolDefinition("count", "Counts.", {"type": "object"}, count)',
             )
-        if what := OWN.get(str(tool.name)):
-            hint = (
-                "give it another name; tools of an MCP server take a prefix, McpServer(...,"
-                " prefix=...)"
-            )
+        if own_effect := OWN.get(str(tool.name)):
             raise ToolError(
-                f"the runtime has a tool of that name, which {what}", where=tool.name, hint=hint
+                f"the runtime has a tool of that name, which {own_effect}",
+                where=tool.name,
+                hint=(
+                    "give it another name; tools of an MCP server take a prefix, McpServer(...,"
+                    " prefix=...)"
+                ),
             )
         self._add(tool)
 
@@ -114,11 +113,12 @@ class Toolbox:
         self.specs = (*self.specs, tool.spec)
 
     def within(self, tools: Iterable[ToolDefinition]) -> Toolbox:
-        """The box of a sub-conversation: what it uses of its tools is used of this one's quotas,
-        and the other way.
+        """Return the toolbox of a sub-conversation.
+
+        Both toolboxes count their calls together, so that a sub-conversation has no new quota.
         """
         box = Toolbox(tools, max_turns=self.max_turns, redact=self.redact)
-        box._used = self._used
+        box._counted = self._counted
         return box
 
     @property
@@ -138,7 +138,7 @@ class Toolbox:
         return True
 
     def accepted(self, call: ToolCall) -> Accepted | None:
-        """The tool that `run` would run, and with what; None where it would refuse the call."""
+        """Return the tool and the arguments of a call; None if `run` would refuse it."""
         try:
             return self._accepted(call)
         except ToolRefused:
@@ -156,11 +156,11 @@ class Toolbox:
         exception.
 
         Args:
-            call: what is asked for.
-            accepted: what `accepted` said of it, so that it need not be looked into again.
-            seconds: that are left for it, where they are fewer than the tool's own.
-            place: of the call: however often it is tried, it counts once. None for one that is like
-                no other.
+            call: the model's call.
+            accepted: the result of `accepted` for it, so that it is not checked twice.
+            seconds: the rest of the run's time, if it is less than the tool's own limit.
+            place: position of the call: however often it is tried, it counts once. None for a call
+                without a position, which always counts.
 
         Raises:
             RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not
@@ -174,53 +174,53 @@ class Toolbox:
                 self._count(tool, place)
             return await carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
-            ran = refused(call, error, error.trust)
-            if tool and ran.error in _UNCOUNTED:
-                self._used[tool.name].discard(place)
-            # What a tool says of its failure may quote what it works on.
+            outcome = refused(call, error, error.trust)
+            # The model may correct a refused call without paying for it.
+            if tool and outcome.error in _UNCOUNTED:
+                self._counted[tool.name].discard(place)
+            # The text of a failure may quote the data that the tool works on.
             egress = strictest(tool.egress if tool else "any", error.egress)
-            return replace(
-                ran,
-                result=replace(ran.result, content=self.redact(ran.result.content), egress=egress),
-            )
+            content = self.redact(outcome.result.content)
+            result = replace(outcome.result, content=content, egress=egress)
+            return replace(outcome, result=result)
 
-    def recall(self, ran: ToolOutcome, place: Hashable = None) -> None:
+    def recall(self, outcome: ToolOutcome, place: Hashable = None) -> None:
         """Apply the outcome of a call that is not repeated, once for each `place` (see `run`)."""
-        tool = self._tools.get(ran.result.name)
-        if tool is None or ran.error in _UNCOUNTED or place in self._used[tool.name]:
+        tool = self._tools.get(outcome.result.name)
+        if tool is None or outcome.error in _UNCOUNTED or place in self._counted[tool.name]:
             return
-        self._used[tool.name].add(object() if place is None else place)
-        if tool.recall and not ran.result.is_error:
-            tool.recall(ran.note)
+        self._counted[tool.name].add(object() if place is None else place)
+        if tool.recall and not outcome.result.is_error:
+            tool.recall(outcome.note)
 
     def _count(self, tool: ToolDefinition, place: Hashable) -> None:
-        most = tool.limits.calls
-        used = self._used[tool.name]
-        if most is not None and place not in used and len(used) >= most:
+        """Count a call towards its tool's limit; ToolQuotaError if the limit is reached."""
+        limit = tool.limits.calls
+        counted = self._counted[tool.name]
+        if limit is not None and place not in counted and len(counted) >= limit:
             raise ToolQuotaError(
-                f"it was called {most} times, which is all that is allowed",
+                f"it was called {limit} times, which is all that is allowed",
                 hint="go on without it, with what you have",
             )
-        used.add(place)
+        counted.add(place)
 
     def _accepted(self, call: ToolCall) -> Accepted:
         tool = self._tools.get(call.name)
         if tool is None:
-            there = (
-                f"call one of {', '.join(self._tools)}"
-                if self._tools
-                else "there are no tools: answer without"
-            )
-            raise ToolNotFoundError("there is no such tool", hint=there)
+            hint = "there are no tools: answer without"
+            if self._tools:
+                hint = f"call one of {', '.join(self._tools)}"
+            raise ToolNotFoundError("there is no such tool", hint=hint)
         if not isinstance(call.arguments, dict):
             raise InvalidArgumentsError(
                 "the arguments are no JSON object", hint="give them as an object and call it again"
             )
-        wrong = tool.check(call.arguments)
-        if wrong:
-            shown = as_text(dict(tool.parameters))
-            again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""
-            raise InvalidArgumentsError(
-                "; ".join(wrong), hint=f"correct the arguments and call it again{again}"
-            )
+        problems = tool.check(call.arguments)
+        if problems:
+            hint = "correct the arguments and call it again"
+            # The schema may have been cut from the window of a long conversation.
+            parameters = as_text(dict(tool.parameters))
+            if len(parameters) <= _LONGEST_SCHEMA:
+                hint += f"; its parameters are {parameters}"
+            raise InvalidArgumentsError("; ".join(problems), hint=hint)
         return tool, {**tool.defaults, **call.arguments}

@@ -13,6 +13,7 @@ from transom.canonical import pretty_json
 from transom.checklist.judging import (
     Note,
     Verdict,
+    Violation,
     artifact_bytes,
     printed,
     text_report,
@@ -29,7 +30,7 @@ ITEM = (
 KEYS = [
     "schema", "item_id", "status", "checker_type", "capability_type", "found_items", "missing_items", "extra_items",
     "waived", "waiver_comments", "unused_waivers", "errors", "warnings", "needs_model", "matching", "sources",
-    "config_differences", "inputs", "made_by", "sandbox_level", "as_of", "run_id", "seconds",
+    "config_differences", "inputs", "account", "made_by", "sandbox_level", "as_of", "run_id", "seconds",
 ]  # fmt: skip
 ENTRY = [
     "id",
@@ -159,10 +160,30 @@ def test_long_lists_are_cut_and_say_so(tmp_path: Path) -> None:
     report = "".join(f"r{n}/D (dff) -1.0 (VIOLATED)\n" for n in range(25))
     verdict = run(checker(tmp_path, "endpoints"), tmp_path, {"t.rpt": report}, inputs=["t.rpt"])
     text = text_report(verdict)
-    assert "Missing (25)" in text
+    assert "Violated (25)" in text
     assert text.count("r1") >= 1
     assert "  … and 5 more (--format json lists all)" in text
     assert "r20/D" not in text
+
+
+def test_a_value_that_is_not_as_it_must_be_is_violated_and_not_missing(tmp_path: Path) -> None:
+    """Nothing is missing where a report says what must not be so."""
+    report = "r0/D (dff) 1.0 (MET)\n" * 178 + "r1/D (dff) -1.0 (VIOLATED)\n"
+    verdict = run(checker(tmp_path, "endpoints"), tmp_path, {"t.rpt": report}, inputs=["t.rpt"])
+    text = text_report(verdict, folded=True)
+    assert text.startswith("FAIL  TIM-1  1 of 179 violated")
+    assert "\nViolated (1)\n  t.rpt:179: 2.1 Endpoint Timing: r1/D" in text
+    assert "\nFound (178): listed with -v\n" in text
+    assert "t.rpt:1:" not in text
+    assert "t.rpt:1:" in text_report(verdict)
+
+
+def test_an_entry_without_its_value_is_missing(verdict: Verdict) -> None:
+    found = verdict.found_items[0].model_dump(exclude={"severity"})
+    without = Violation(**{**found, "reason": "netlist.origin is empty"})
+    entries = verdict.model_copy(update={"missing_items": (without,)}).entries
+    assert entries["missing"] == (without,)
+    assert entries["violated"] == ()
 
 
 def test_control_characters_of_a_log_do_not_reach_the_terminal(tmp_path: Path) -> None:

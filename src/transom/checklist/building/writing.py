@@ -28,7 +28,7 @@ from transom.llm.turns import Trust
 from transom.runs import Artifact, File, Run, Stage, model_file, text_file
 from transom.telemetry import Redactor
 from transom.tools import Toolbox
-from transom.tools.catalogue import Places
+from transom.tools.catalogue import ReadablePlaces
 from transom.tools.constrained import FileSession
 from transom.tools.file_specs import FILE_TOOLS
 
@@ -174,7 +174,7 @@ class Writers:
             *inputs.files,
             *(there(overview.value.listed(), inputs.roots) if overview else ()),
         ]
-        places = Places(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
+        places = ReadablePlaces(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
         tools = FileSession(places, self.settings.tools, listed).tools()
         redact = Redactor(secrets=self.run.chain.secrets)
         return Toolbox(tools, max_turns=self.settings.max_turns, redact=redact)

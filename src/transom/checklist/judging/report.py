@@ -64,14 +64,20 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
     return lines
 
 
-def text_report(verdict: Verdict, style: Style = plain) -> str:
-    """One verdict as lines of text, with a final newline."""
-    return text_of(part_of(verdict), style)
+def text_report(verdict: Verdict, style: Style = plain, *, folded: bool = False) -> str:
+    """Return one verdict as lines of text, with a final newline.
+
+    Args:
+        verdict: the verdict.
+        style: colours a text.
+        folded: whether entries that are as they must be are counted only, if others are not.
+    """
+    return text_of(part_of(verdict), style, folded=folded)
 
 
-def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
-    """Several verdicts, each in full, and the count of each status at the end."""
-    parts = [text_report(verdict, style) for verdict in verdicts.checks]
+def text_reports(verdicts: Verdicts, style: Style = plain, *, folded: bool = False) -> str:
+    """Return several verdicts, each as `text_report` does, and the count of each status."""
+    parts = [text_report(verdict, style, folded=folded) for verdict in verdicts.checks]
     return "\n".join([*parts, f"{summary(verdicts, style)}\n"])
 
 
@@ -89,16 +95,34 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     """The status, and what it rests on."""
     if verdict.acceptance and verdict.is_accepted:
         return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
-    by_word, errors = verdict.entries, len(verdict.errors)
-    words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
-    counts = [(len(by_word[word]), word) for word in words if by_word[word]]
-    shown = ", ".join(
-        f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
-        for count, word in counts
-    )
+    errors = len(verdict.errors)
+    shown = ", ".join(_counted_entries(verdict))
     tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
     more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    if verdict.would_be:
+        more = f", would be {verdict.would_be}"
     return f"{verdict.status}{more}", tail
+
+
+def _counted_entries(verdict: Verdict) -> Iterator[str]:
+    """Yield the number of entries of each kind, with its word."""
+    by_word = verdict.entries
+    violated = by_word["violated"]
+    rules = {entry.id for entry in violated}
+    # What holds of the same rules is told with the entries that do not: `1 of 180 violated`.
+    holding = [entry for entry in by_word["found"] if entry.id in rules]
+    for word in ("holds", "found", "violations", "violated", "missing", "not wanted", "known"):
+        count = len(by_word[word])
+        if word == "found":
+            count -= len(holding)
+        if not count:
+            continue
+        if word == "violated":
+            yield f"{count} of {count + len(holding)} violated"
+        else:
+            yield f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
+    if by_word["waived"]:
+        yield f"{len(by_word['waived'])} waived"
 
 
 def ended_acceptance(verdict: Verdict) -> list[str]:
@@ -111,7 +135,8 @@ def reason_of(verdict: Verdict) -> str:
     """Return why an item has no answer, in one line."""
     notes = [note.message for note in (*verdict.errors, *verdict.warnings)]
     words = [f'not understood: "{row.text}"' for row in verdict.needs_model]
-    clauses = [*ended_acceptance(verdict), *(words or notes)[:1]]
+    caps = [f"held back: {cap.text}" for cap in verdict.capped_by]
+    clauses = [*ended_acceptance(verdict), *(caps or words or notes)[:1]]
     return " ".join("; ".join(clauses).split())
 
 
@@ -152,10 +177,15 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     if verdict.readings is not None:
         title = "It may mean" if verdict.readings else ""
         yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
+    yield _caps_section(verdict)
+    accepted = (
+        f"{row.text} (accepted by {row.by}{_until(row.until)})" for row in verdict.accepted_caps
+    )
+    yield Section("Accepted", text=tuple(accepted))
     doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
-    for word in ("violations", "missing", "not wanted", "known", "waived"):
+    for word in ("violations", "violated", "missing", "not wanted", "known", "waived"):
         yield _judged(word, by_word[word], lines)
     comments = (
         f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments
@@ -180,6 +210,20 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         for one in verdict.inputs
     )
     yield Section("Inputs", tuple(Entry(told, file=path) for path, told in read), closed=True)
+
+
+def _caps_section(verdict: Verdict) -> Section:
+    """Return what holds a PASS back, and how a person accepts it."""
+    entries = list[Entry]()
+    for number, cap in enumerate(verdict.capped_by, 1):
+        entries.append(Entry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
+    commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
+    how = tuple(f"if it does not matter: {command}" for command in commands)
+    return Section("Held back, since nothing accounts for", tuple(entries), how)
+
+
+def _until(day: str | None) -> str:
+    return f" until {day}" if day else ""
 
 
 def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[Entry, ...]:
@@ -258,6 +302,6 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         )
     if made.mutation_score is not None:
         yield (
-            "  mutation score: of the altered lines of evidence that it was tried on, the share"
-            " that it noticed"
+            "  mutation score: share of the deliberately altered lines of evidence that the checker"
+            " caught"
         )

@@ -15,6 +15,7 @@ from pydantic import Field
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
 from transom.checklist.results import Acceptance, ReadingRow, WordsRow
+from transom.evidence.caps import CapRule
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 Counted = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW", "NOT_CHECKED"]
@@ -77,7 +78,7 @@ class CheckedItem(Shape):
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
     mode: Annotated[
-        Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")
+        Literal["require", "forbid", "allow"], Field(exclude_if=lambda mode: mode == "require")
     ] = "require"
     decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
@@ -174,12 +175,39 @@ class ConfigDifference(Shape):
 
 
 class InputRead(Shape):
-    """A file that was read: digest and size of its bytes on disk, lines of its text."""
+    """A file that was read: digest and size of its bytes on disk, lines of its text.
+
+    Attributes:
+        formats: the report formats that it was recognised by; absent if none fits.
+        identity: what it says of its tool, design, stage, corner, date, ..., each with its line.
+    """
 
     path: str
     sha256: str
     bytes: int
     lines: int
+    formats: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
+    identity: Annotated[dict[str, Json], Field(exclude_if=operator.not_)] = Field(
+        default_factory=dict
+    )
+
+
+class CapRow(Shape):
+    """What holds a PASS back, and the command with which a person accepts it."""
+
+    rule: CapRule
+    text: str
+    source_file: str | None = None
+    line_number: int | None = None
+    accept: str = ""
+
+
+class AcceptedRow(Shape):
+    """A cap that a person accepted."""
+
+    text: str
+    by: str
+    until: str | None = None
 
 
 class MadeBy(Shape):
@@ -206,18 +234,23 @@ class Verdict(Shape):
     """One check's outcome.
 
     Where the gates left a doubt of the checker that no person took, `doubted` says which: the
-    status is what was found, and waits for a person all the same. An item whose description was not
-    understood has `readings`, which may be none; the command `choose` decides for number N of them,
-    counted from 1. An item that was not judged may have an `acceptance`: while that holds, the item
-    counts as NOT_CHECKED, and its exit code is 0. With a `baseline` the
+    status is what was found, and waits for a person all the same. A PASS that the evidence does not
+    carry is NEEDS_REVIEW: `would_be` is what it would be, `capped_by` what is lacking, `account`
+    what was used and what was not; `accepted_caps` are those that a person accepted. An item whose
+    description was not understood has `readings`, which may be none; the command `choose` decides
+    for number N of them, counted from 1. An item that was not judged may have an `acceptance`:
+    while that holds, the item counts as NOT_CHECKED, and its exit code is 0. With a `baseline` the
     `known_items` are violations that stood in the earlier result, too: the status stays what it is,
-    and the exit code counts only what is new. `run_id`, `seconds` and
-    `applied_at` belong to the printed form alone, so that equal inputs give equal files.
+    and the exit code counts only what is new. `run_id`, `seconds` and `applied_at` belong to the
+    printed form alone, so that equal inputs give equal files.
     """
 
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
+    would_be: Annotated[Literal["PASS"] | None, Field(exclude_if=_is_none)] = None
+    capped_by: Annotated[tuple[CapRow, ...], Field(exclude_if=operator.not_)] = ()
+    accepted_caps: Annotated[tuple[AcceptedRow, ...], Field(exclude_if=operator.not_)] = ()
     doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()
     checker_type: Annotated[int, Field(ge=1, le=4)] | None
     capability_type: Annotated[int, Field(ge=1, le=4)] | None
@@ -239,6 +272,7 @@ class Verdict(Shape):
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
     inputs: tuple[InputRead, ...] = ()
+    account: Annotated[dict[str, Json] | None, Field(exclude_if=_is_none)] = None
     made_by: MadeBy
     sandbox_level: str | None
     as_of: str
@@ -257,18 +291,21 @@ class Verdict(Shape):
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
         """Entries by the word for them, the gravest first; what a forbidding item found is a
-        violation.
+        violation. An entry that was read and has another value than it must have is violated;
+        missing is only what was not read.
         """
+        absent = [entry for entry in self.missing_items if not _is_found(entry)]
         return {
             "violations": tuple(
-                one for one in (*self.missing_items, *self.extra_items) if _is_found(one)
+                entry for entry in (*self.missing_items, *self.extra_items) if _is_found(entry)
             ),
-            "missing": tuple(one for one in self.missing_items if not _is_found(one)),
-            "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
+            "violated": tuple(entry for entry in absent if _has_wrong_value(entry)),
+            "missing": tuple(entry for entry in absent if not _has_wrong_value(entry)),
+            "not wanted": tuple(entry for entry in self.extra_items if not _is_found(entry)),
             "known": self.known_items,
             "waived": self.waived,
-            "holds": tuple(one for one in self.found_items if one.mode == "forbid"),
-            "found": tuple(one for one in self.found_items if one.mode != "forbid"),
+            "holds": tuple(entry for entry in self.found_items if entry.mode == "forbid"),
+            "found": tuple(entry for entry in self.found_items if entry.mode != "forbid"),
         }
 
     @property
@@ -292,7 +329,11 @@ class Verdict(Shape):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Judgements on the way to a verdict; with `errors` nothing follows from it."""
+    """Judgements on the way to a verdict; with `errors` nothing follows from it.
+
+    Attributes:
+        unmeasured: items for which nothing was measured, which is a question.
+    """
 
     found_items: tuple[CheckedItem, ...] = ()
     missing_items: tuple[Violation, ...] = ()
@@ -304,13 +345,27 @@ class Outcome:
     warnings: tuple[Note, ...] = ()
     sources: tuple[AnsweredBy, ...] = ()
     inputs: tuple[InputRead, ...] = ()
+    unmeasured: tuple[Note, ...] = ()
 
 
-def _is_found(one: CheckedItem) -> bool:
+def _is_found(entry: CheckedItem) -> bool:
     """Whether a violation is a line that must not be there; else something is not there, or not
     as it should be.
     """
-    return one.mode == "forbid" and one.line_number is not None
+    return entry.mode == "forbid" and entry.line_number is not None
+
+
+def _has_wrong_value(entry: CheckedItem) -> bool:
+    """Whether an entry was read and its value is not as the item demands. The reason then begins
+    with the field that was compared; the reason of a missing entry names a field without a value,
+    or none.
+    """
+    path, _, _ = entry.reason.partition(" is ")
+    category, _, field = path.partition(".")
+    fields = entry.parsed_fields.get(category)
+    value = fields.get(field) if isinstance(fields, dict) else None
+    is_empty = value is None or (isinstance(value, str) and not value.strip())
+    return entry.line_number is not None and not is_empty
 
 
 class Verdicts(Shape):
@@ -338,8 +393,8 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
-    """The verdict as it is shown: with the run, its duration and the moment at which waivers
-    were applied, else now.
+    """The verdict as it is shown: with the run, its duration, the moment at which waivers were
+    applied, else now, and the commands that accept what holds it back.
     """
     applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(
@@ -348,9 +403,17 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = 
         )
         for entry in verdict.waived
     )
-    return verdict.model_copy(
-        update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived}
-    )
+    caps = list[CapRow]()
+    for number, cap in enumerate(verdict.capped_by, 1):
+        command = f"transom answer {run_id} --accept {number} --by NAME"
+        caps.append(cap.model_copy(update={"accept": command}))
+    update = {
+        "run_id": run_id,
+        "seconds": round(seconds, 3),
+        "waived": waived,
+        "capped_by": tuple(caps),
+    }
+    return verdict.model_copy(update=update)
 
 
 def artifact_bytes(verdict: Verdict) -> bytes:

@@ -51,7 +51,7 @@ def read_report(path: Path, formats: Sequence[CompiledFormat]) -> FileReading:
         InputError: missing, a folder, unreadable, cut short, too large, or changed.
     """
     file = TextFile(path, limit=STREAMED_BYTES)
-    reading = _read(file.pieces(), str(path), formats)
+    reading = read_report_pieces(file.pieces(), str(path), formats)
     reading.facts = file.facts
     return reading
 
@@ -60,10 +60,17 @@ def read_report_text(
     text: str, formats: Sequence[CompiledFormat], path: str = "report"
 ) -> FileReading:
     """Recognise and read a report that is held in memory."""
-    return _read(iter([clean(text)] if text else []), path, formats)
+    return read_report_pieces(iter([clean(text)] if text else []), path, formats)
 
 
-def _read(pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]) -> FileReading:
+def read_report_pieces(
+    pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]
+) -> FileReading:
+    """Recognise and read a report that comes in pieces of whole lines.
+
+    Raises:
+        InputError: as the pieces do.
+    """
     file_pass = FilePass(path, formats)
     first = next(pieces, "")
     kind = kind_of_tree(first)
@@ -227,6 +234,7 @@ class FilePass:
         if self._log is not None:
             self._log.close(self._number)
         reading = self._reading
+        reading.lines = self._number
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
@@ -449,7 +457,7 @@ class FilePass:
             reading.inside = log.format
             reading.tool = log.tool
             reading.identity = self._log.identity_for_report()
-        else:
+        elif model.tool:
             tool = IdentityFact("tool", model.tool, self._reading.path)
             reading.identity = Identity((tool,))
         self._reading.sections.append(reading)

@@ -252,7 +252,14 @@ class SectionPass:
         if value is not None:
             value = value.strip()
         fact = Measurement(
-            measure.name, number, scope, value, text.strip(), rule.row.is_trouble, number_rule
+            measure.name,
+            number,
+            scope,
+            value,
+            text.strip(),
+            rule.row.is_trouble,
+            number_rule,
+            line,
         )
         self.reading.measurements.append(fact)
         if value is not None and not _NUMBER_BEGINS.match(value):

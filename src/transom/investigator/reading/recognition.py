@@ -175,11 +175,19 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     if by_name == OTHER_REVIEW:
         return Recognition("analysis", OTHER_REVIEW, "a review of another kind")
     if len(candidates) == 1:
-        return Recognition("analysis", candidates[0], "by its content")
+        return Recognition("analysis", _reviewed(candidates[0], path), "by its content")
     if candidates:
         kinds = " or ".join(candidates)
         return Recognition(None, "", f"may be {kinds}", could_matter=True)
     return Recognition(None, "", "no reader knows its content", could_matter=True)
+
+
+def _reviewed(name: str, path: PurePosixPath) -> str:
+    """Return the kind of review by a file's name, since decisions look alike in all of them."""
+    stem = set(key_words(path.stem))
+    if name == STAKEHOLDERS and _SECURITY & stem:
+        return SECURITY_REVIEW
+    return name
 
 
 def _unread_data(path: PurePosixPath, reason: str) -> Recognition:
@@ -221,6 +229,12 @@ def _has_counts(root: Node) -> bool:
     return any(one.measure in ("tests.failed", "tests.executed") for one in observations)
 
 
+def _has_coverage(root: Node) -> bool:
+    """Return whether data speaks of coverage; a bare `total` beside counts of tests does not."""
+    covered = word_set("coverage covered line branch statement")
+    return any(covered & set(node.words) for node in root.walk()) and bool(read_coverage(root))
+
+
 def _has_decisions(root: Node) -> bool:
     observations, _ = read_decisions(root)
     return any(one.measure in ("review.decision", "review.person") for one in observations)
@@ -233,7 +247,7 @@ def _has_figures(root: Node) -> bool:
 
 _READERS: tuple[tuple[str, Callable[[Node], bool]], ...] = (
     (TESTS, _has_counts),
-    (COVERAGE, lambda root: bool(read_coverage(root))),
+    (COVERAGE, _has_coverage),
     (SCAN, _has_findings),
     (LOAD, _has_figures),
     (PIPELINE, is_pipeline),

@@ -227,6 +227,10 @@ def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
         named = node.get(
             "reviewer", "stakeholder", "approver", "name", "role", "person", "department", "team"
         )
+        # The rows of a table stand in a list without a name.
+        is_row = node.place >= 0 and not node.words and named is not None
+        if is_row:
+            context |= _PEOPLE
         if not context & _PEOPLE or (
             (node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None
         ):

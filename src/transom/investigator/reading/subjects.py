@@ -49,8 +49,9 @@ _ASIDE = word_set(
     "vulnerability finding match dependency package rule advisory history previous baseline"
     " component library defect"
 )
-_DEEPEST = 4
+_DEEPEST = 6
 _DEEPEST_NAME = 3
+_DEEPEST_ELEMENT = 3
 _MOST = 200
 
 
@@ -138,7 +139,7 @@ def _facts_below(element: Element, path: str, depth: int) -> Iterator[SubjectFac
                 yield SubjectFact(
                     facet=facet, text=str(element.get("value")).strip(), locator=f"{path}/@value"
                 )
-    if depth >= 2:
+    if depth >= _DEEPEST_ELEMENT:
         return
     for child in element:
         if tag_of(child) in ("testcase", "package", "packages", "sources"):

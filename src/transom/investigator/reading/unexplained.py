@@ -25,6 +25,9 @@ _NAMES = word_set(
     " severity priority level rank feedback quote rationale reason message recommendation"
     " mitigation remediation"
 )
+# What a "no" to means that the feature must wait, though no vocabulary calls it good.
+_CONSENT = word_set("go live release ship deploy proceed authorised authorized endorsed cleared")
+_LATER = word_set("next future upcoming roadmap later")
 # Nothing was looked at: these are counts of the work, and zero of them proves nothing.
 _LOOKED_AT = word_set(
     "scanned checked tested analyzed analysed covered inspected executed reviewed"
@@ -91,7 +94,22 @@ def _holds(pointer: str, places: Collection[str]) -> bool:
 
 def _is_aside(node: Node) -> bool:
     """Return whether a node is a bound, or what was before this report."""
-    return node.nature in ("limit", "history") or bool(_NAMES & set(node.words[-1:]))
+    if node.nature == "history" or _is_later(node):
+        return True
+    # A bound is a number; `release_gate: on hold` is none.
+    if isinstance(node.value, str) and node.number is None:
+        return bool(_NAMES & set(node.words[-1:]))
+    return node.nature == "limit"
+
+
+def _is_later(node: Node) -> bool:
+    """Return whether a node belongs to what comes after this release: `next_cycle`."""
+    around: Node | None = node
+    while around is not None:
+        if _LATER & set(around.words):
+            return True
+        around = around.parent
+    return False
 
 
 def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
@@ -99,6 +117,12 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
     value = node.value
     if _is_work_undone(node):
         return (Trouble(f"{node.key}: 0", "not measured", "key"),)
+    key = node.key
+    # "by" makes a setting of most keys, but not of a state: `blocked_by`.
+    if node.words[-1:] == ("by",):
+        key = " ".join(node.words[:-1])
+    if _CONSENT & set(node.words) and _is_denial(value, finder) and not finder.in_key(key):
+        return (Trouble(f"{node.key}: {value}", "denied", "key"),)
     if isinstance(value, str):
         text = value.strip()
         if len(text) > _LONGEST_STATUS or _is_good(text):
@@ -107,11 +131,18 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
             return ()
         # An open text such as a title may name trouble; only its key can make it a status.
         if finder.is_nothing(text):
-            return finder.in_entry(node.key, text)
-        return finder.in_key(node.key) or (finder.in_status(text) if len(text.split()) <= 4 else ())
+            return finder.in_entry(key, text)
+        return finder.in_key(key) or (finder.in_status(text) if len(text.split()) <= 4 else ())
     if node.place >= 0:
         return ()
-    return finder.in_entry(node.key, value)
+    return finder.in_entry(key, value)
+
+
+def _is_denial(value: object, finder: TroubleFinder) -> bool:
+    """Return whether a value says no; zero and an empty text say nothing."""
+    if value is False:
+        return True
+    return isinstance(value, str) and value.strip().isalpha() and finder.is_nothing(value)
 
 
 def _is_work_undone(node: Node) -> bool:

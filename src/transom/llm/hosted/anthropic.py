@@ -8,16 +8,29 @@ from typing import Any, ClassVar
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import ReplyAssembler, whole_number
 from transom.llm.hosted.schema import for_anthropic
+from transom.llm.hosted.server import OWN_HEADERS
 from transom.llm.hosted.vendor import StainlessVendor
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
-from transom.llm.structured import in_words, is_held
-from transom.llm.turns import Opaque, Part, Text, ToolCall, ToolResults, Turn, UserMessage
+from transom.llm.structured import is_enforced, with_schema_block
+from transom.llm.turns import (
+    Opaque,
+    Part,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 
+# The API wants a user's message first, also if a conversation is resumed with a reply.
 _OPENING = "(What you are asked stands at the end.)"
 _MARK = {"type": "ephemeral"}
+# The version of the API that the SDK sends.
+_VERSION = "2023-06-01"
 _Block = dict[str, Any]
 
 
@@ -38,39 +51,38 @@ class AnthropicVendor(StainlessVendor):
     }
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        held = (
-            for_anthropic(request.output)
-            if request.output is not None and is_held(request, caps)
-            else None
-        )
-        shown = render(request if held is not None else in_words(request))
+        schema = None
+        if request.output is not None and is_enforced(request, caps):
+            schema = for_anthropic(request.output)
+        # A schema that the vendor does not take is asked for in words.
+        rendered = render(request if schema is not None else with_schema_block(request))
         mark = caps.caching == "breakpoints"
         messages = _Messages()
-        messages.add("user", _text(shown.user, mark=mark and bool(shown.user)))
-        # The end of the last exchange is written to the cache; the one before is where it is read
-        # from.
-        last = len(shown.turns) - 1
-        for number, turn in enumerate(shown.turns):
+        messages.add("user", _text(rendered.user, mark=mark and bool(rendered.user)))
+        # The end of the last exchange is written to the cache; it is read from the end of the
+        # exchange before.
+        last = len(rendered.turns) - 1
+        for number, turn in enumerate(rendered.turns):
             messages.add(*_turn(turn, mark=mark and number in (last, last - 2)))
-        messages.add("user", _text(shown.tail))
+        messages.add("user", _text(rendered.tail))
         body: dict[str, object] = {
             "model": model,
             "max_tokens": request.settings.max_tokens,
             "messages": messages.all,
         }
-        if shown.system:
-            body["system"] = _text(shown.system, mark=mark)
-        if shown.tools:
-            body["tools"] = [_tool(tool) for tool in shown.tools]
+        if rendered.system:
+            body["system"] = _text(rendered.system, mark=mark)
+        if rendered.tools:
+            body["tools"] = [_tool(tool) for tool in rendered.tools]
             if not caps.parallel_tools:
                 body["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": True}
-        if held is not None:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": held}}
+        if schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
     def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
         create = self._client.get().messages.with_streaming_response.create
-        return self._sent(create, {**body, "stream": stream}, _is_last)
+        return self._documents(create, {**body, "stream": stream}, _is_last)
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
         match document:
@@ -92,17 +104,23 @@ class AnthropicVendor(StainlessVendor):
                 return False
         return True
 
+    def _own_headers(self) -> dict[str, str]:
+        key = {"x-api-key": self._server.api_key}
+        return {**OWN_HEADERS, **key, "anthropic-version": _VERSION}
+
     def _connect(self) -> Any:
         client = self._client_of(
             "AsyncAnthropic", base_url=self._server.base_url, open_telemetry=False
         )
+        # The SDK takes a token from the environment, which is not meant for this server.
         client.auth_token = None
         return client
 
 
 class _Messages:
-    """Messages of alternating roles: all results of one reply must stand in one message, first
-    in it.
+    """Messages of alternating roles, as the API wants them.
+
+    All results of one reply must stand at the beginning of one message.
     """
 
     def __init__(self) -> None:
@@ -119,41 +137,42 @@ class _Messages:
 
 
 def _text(text: str, *, mark: bool = False) -> list[_Block]:
-    """A text as a block; none where it is empty, which the API refuses."""
+    """Return a text as a block, or no block if it is empty, which the API refuses."""
     if not text.strip():
         return []
-    return [{"type": "text", "text": text, **({"cache_control": _MARK} if mark else {})}]
+    block: _Block = {"type": "text", "text": text}
+    if mark:
+        block["cache_control"] = _MARK
+    return [block]
 
 
 def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
+    """Return the role of a turn, and its blocks."""
+    role, blocks = "user", list[_Block]()
     if isinstance(turn, ToolResults):
-        role, blocks = (
-            "user",
-            [_result(one.id, one.content, is_error=one.is_error) for one in turn.results],
-        )
+        blocks = [_result(result) for result in turn.results]
     elif isinstance(turn, UserMessage):
-        role, blocks = "user", _text(turn.text)
+        blocks = _text(turn.text)
     else:
-        role, blocks = (
-            "assistant",
-            _without_last_thoughts([block for part in turn.parts for block in _part(part)]),
-        )
+        role = "assistant"
+        for part in turn.parts:
+            blocks += _part(part)
+        # A reply may have been cut off while the model thought, and the API refuses a message
+        # that ends with thinking.
+        while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
+            blocks.pop()
     if mark and blocks and blocks[-1].get("type") in ("text", "tool_result", "tool_use"):
         blocks[-1] = {**blocks[-1], "cache_control": _MARK}
     return role, blocks
 
 
-def _without_last_thoughts(blocks: list[_Block]) -> list[_Block]:
-    """A reply that was cut off while it thought: the API refuses a message that ends with
-    thinking.
-    """
-    while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
-        blocks = blocks[:-1]
-    return blocks
-
-
-def _result(ident: str, content: str, *, is_error: bool) -> _Block:
-    return {"type": "tool_result", "tool_use_id": ident, "content": content, "is_error": is_error}
+def _result(result: ToolResult) -> _Block:
+    return {
+        "type": "tool_result",
+        "tool_use_id": result.id,
+        "content": result.content,
+        "is_error": result.is_error,
+    }
 
 
 def _part(part: Part) -> list[_Block]:
@@ -161,12 +180,14 @@ def _part(part: Part) -> list[_Block]:
         case Text(text):
             return [{"type": "text", "text": text}] if text.strip() else []
         case ToolCall(ident, name, arguments):
-            # Arguments that were no JSON came as text; the API takes objects alone.
-            given = arguments if isinstance(arguments, dict) else {"not_json": arguments}
-            return [{"type": "tool_use", "id": ident, "name": name, "input": given}]
+            # Arguments that were not JSON came as text; the API takes objects alone.
+            if not isinstance(arguments, dict):
+                arguments = {"not_json": arguments}
+            return [{"type": "tool_use", "id": ident, "name": name, "input": arguments}]
         case Opaque({"anthropic": dict(block)}):
             return [block]
-    return []  # another vendor's
+    # Opaque data of another vendor, which answered earlier in this conversation.
+    return []
 
 
 def _tool(tool: ToolSpec) -> _Block:
@@ -209,20 +230,15 @@ def _close(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
         draft.stop = stop
     if isinstance(usage, dict):
         for name, value in usage.items():
-            if (count := whole_number(value)) is not None:  # counts grow; some proxies end with a 0
+            # Counts only grow, but some proxies end a stream with a 0.
+            if (count := whole_number(value)) is not None:
                 draft.counts[name] = max(count, draft.counts.get(name, count))
         draft.usage = _usage(draft.counts)
 
 
 def _usage(counts: Mapping[str, int]) -> Usage:
-    """The vendor counts what it read from a cache and what it wrote there apart from the rest."""
-    read, written = (
-        counts.get("cache_read_input_tokens", 0),
-        counts.get("cache_creation_input_tokens", 0),
-    )
-    return Usage(
-        counts.get("input_tokens", 0) + read + written,
-        counts.get("output_tokens", 0),
-        read,
-        written,
-    )
+    read = counts.get("cache_read_input_tokens", 0)
+    written = counts.get("cache_creation_input_tokens", 0)
+    # The vendor's `input_tokens` leave out the tokens that a cache gave or took; ours do not.
+    input_tokens = counts.get("input_tokens", 0) + read + written
+    return Usage(input_tokens, counts.get("output_tokens", 0), read, written)

@@ -14,7 +14,7 @@ from transom.llm.deltas import Delta
 from transom.llm.provider import Provider
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, CallSettings, Request, Tier, ToolSpec, Window
-from transom.llm.structured import complaints, schema_check, shown
+from transom.llm.structured import complaints, schema_check, with_visible_schema
 from transom.llm.turns import Text
 
 _SHORT = CallSettings(max_tokens=512)
@@ -28,11 +28,14 @@ _PING = ToolSpec("ping", "Answers a ping.", _WORD)
 
 
 @dataclass(frozen=True)
-class Row:
-    """One thing that was tried: whether it was answered as asked, and what came or was wrong, in
-    one line.
+class CheckupRow:
+    """A request that was tried, and its outcome.
 
     Attributes:
+        name: of the ability that was tried.
+        status: whether the answer was right.
+        says: the reply's size, or the error, in one line.
+        seconds: until the answer or the error.
         summary: how the server answered, in a few words: `answers`, `does not answer`.
     """
 
@@ -55,7 +58,7 @@ def _request(
     text: str, tools: tuple[ToolSpec, ...] = (), output: dict[str, Json] | None = None
 ) -> Request:
     blocks = (
-        Block("role", "You try out a connection. Do exactly what is asked.", Tier.STABLE),
+        Block("role", "You try out a connection. Follow the task to the letter.", Tier.STABLE),
         Block("task", text),
     )
     return Request("doctor.checkup", Window(blocks), tools, _SHORT, output)
@@ -63,7 +66,8 @@ def _request(
 
 _OBJECT = 'Answer with the JSON object {"word": "pong"} and nothing else.'
 _COUNT = _request("Count from one to twenty in words.")
-_TRIED = (
+# Name, whether to stream, request. The plain request is first: if that fails, so do the others.
+_TRIALS = (
     ("plain", False, _request("Answer with the word pong.")),
     ("stream", True, _COUNT),
     ("tools", False, _request("Call the tool ping with the word pong.", (_PING,))),
@@ -71,32 +75,36 @@ _TRIED = (
 )
 
 
-async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[Row]:
-    """Check a server: each result as soon as it is there. `make`: whether to stream -> the
-    provider.
+async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[CheckupRow]:
+    """Try a server's abilities, and yield each outcome as soon as it is known.
+
+    Args:
+        make: whether to stream -> the provider.
     """
-    for name, stream, request in _TRIED:
-        yield await _tried(name, make(stream), request)
+    for name, stream, request in _TRIALS:
+        # A new provider each time, so that an attempt cannot spoil the next one's connection.
+        yield await _try(name, make(stream), request)
 
 
-async def _tried(name: str, provider: Provider, request: Request) -> Row:
-    began = time.monotonic()
-    heard: list[Delta] = []
+async def _try(name: str, provider: Provider, request: Request) -> CheckupRow:
+    start = time.monotonic()
+    pieces: list[Delta] = []
     try:
-        reply = await provider.complete(shown(request, provider.caps), on_delta=heard.append)
-        says = _judged(request, reply)
+        sent = with_visible_schema(request, provider.caps)
+        reply = await provider.complete(sent, on_delta=pieces.append)
+        says = _line_on(request, reply)
         if request is _COUNT:
-            says += f", in pieces: {sum(isinstance(one, Text) for one in heard)}"
+            says += f", in pieces: {sum(isinstance(piece, Text) for piece in pieces)}"
     except (ProviderError, ReplyError) as error:
-        return Row(name, "failed", str(error), time.monotonic() - began, _summary_of(error))
+        return CheckupRow(name, "failed", str(error), time.monotonic() - start, _summary_of(error))
     finally:
         if close := getattr(provider, "aclose", None):
             await close()
-    return Row(name, "ok", says, time.monotonic() - began)
+    return CheckupRow(name, "ok", says, time.monotonic() - start)
 
 
 def _summary_of(error: ProviderError | ReplyError) -> str:
-    """Return how a server answered that failed: with which status, or not at all."""
+    """Return in a few words how a server failed."""
     if isinstance(error, NetworkFailed) and error.status is None:
         return "does not answer"
     if not isinstance(error, ProviderError) or error.status is None:
@@ -107,8 +115,12 @@ def _summary_of(error: ProviderError | ReplyError) -> str:
     return f"answers {error.status}: {phrases.get(error.status, 'unknown status')}"
 
 
-def _judged(request: Request, reply: Reply) -> str:
-    """A line on a reply: its tokens and calls; ReplyError where it does not do what was asked."""
+def _line_on(request: Request, reply: Reply) -> str:
+    """Return a line on a reply: its tokens and calls.
+
+    Raises:
+        ReplyError: the reply does not do what the request says.
+    """
     says = f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
     if request.tools:
         if not reply.calls:
@@ -119,6 +131,7 @@ def _judged(request: Request, reply: Reply) -> str:
         if call.name != _PING.name or not isinstance(call.arguments, dict):
             raise ReplyError(f"it called {call.name} with {call.arguments!r}")
         says += f", {len(reply.calls)} call{'' if len(reply.calls) == 1 else 's'}"
-    if request.output and (wrong := complaints(reply, schema_check(_WORD))):
-        raise ReplyError(f"the answer does not follow its schema: {wrong[0].text}")
+    # Servers without schemas are asked in words, so a wrong answer is the model's.
+    if request.output and (violations := complaints(reply, schema_check(_WORD))):
+        raise ReplyError(f"the answer does not follow its schema: {violations[0].text}")
     return says

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Kind(NamedTuple):
-    """A vendor, its usual address, and the variable in which people keep an address of their
-    own.
-    """
+    """A vendor, its usual address, and the variable in which users keep their own address."""
 
     vendor: type[AnthropicVendor | OpenAIVendor | OllamaVendor]
     url: str
@@ -55,8 +53,8 @@ _KEYS = {
 }
 
 
-SERVICES = tuple(service for service in _KEYS if service not in HOSTED)
-"""Services that have no kind of their own: each has the API of another."""
+SERVICES = ("azure", "openrouter")
+"""Services with the API of another kind of provider."""
 
 
 def server_of(
@@ -67,19 +65,25 @@ def server_of(
     stream: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> Server:
-    """The server at `base_url`, or as its settings or the vendor's variable say; SettingsError
-    where that is none.
+    """Return the address and the access of a kind's server.
+
+    The address is `base_url`, or that of the settings, or of the vendor's variable.
+
+    Raises:
+        SettingsError: the address is not that of a server, or the key cannot be sent.
     """
-    known = _KINDS[kind]
-    url = base_url or settings.base_url or environ.get(known.url_variable) or known.url
+    vendor = _KINDS[kind]
+    url = base_url or settings.base_url or environ.get(vendor.url_variable) or vendor.url
     if kind == "ollama":
         url = ollama_url(url)
     try:
         checked(url)
     except ValueError as error:
-        what = f"{shown(url)!r} is no address of a server: {error}"
-        raise SettingsError(what, where=kind, hint="say http://HOST:PORT or https://HOST") from None
+        problem = f"{shown(url)!r} is no address of a server: {error}"
+        hint = "say http://HOST:PORT or https://HOST"
+        raise SettingsError(problem, where=kind, hint=hint) from None
     version = getattr(settings, "api_version", None)
+    # Many gateways and servers of one's own take no key, so only a known service needs one.
     service = kind if kind == "ollama" else service_of(url, version)
     variable = settings.key_variable or _KEYS[service or kind]
     return Server(
@@ -104,36 +108,33 @@ def connect(
     store: RateLimitStore | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> RetryingProvider:
-    """A provider by its name, `anthropic:NAME`, `openai:NAME` or `ollama:NAME`. Nothing is sent
-    yet.
+    """Return a provider by its name. Nothing is sent yet.
 
     Args:
-        name, settings: which one, and the settings of that kind of provider.
-        base_url: goes before the one of the settings.
-        stream: take replies in pieces.
-        store: where what was spent of its limits is kept for other processes; with this process
-            where None.
-        environ: where its key is looked up.
+        name: `anthropic:NAME`, `openai:NAME` or `ollama:NAME`.
+        settings: of that kind of provider.
+        base_url: overrides the one of the settings.
+        stream: whether to take replies in pieces.
+        store: keeps what rate limits have counted, for other processes; None for the memory of
+            this process.
+        environ: the environment variables, with its key.
 
     Raises:
-        InputError: no model, an SDK that is not installed, no key or none that can be sent, no
-            address of it or of the proxy to it. One line says what to do.
+        InputError: no model; an SDK that is not installed; a missing key, or one that cannot be
+            sent; no address of the server or of the proxy. One line says what to do.
     """
     kind, _, model = name.partition(":")
     vendor = _KINDS[kind].vendor
     if not model:
-        what = "this provider needs the name of a model"
-        raise InputError(
-            what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}"
-        )
+        hint = f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}"
+        raise InputError("this provider needs the name of a model", where=kind, hint=hint)
     if find_spec(kind) is None:
-        raise InputError(
-            f"the package {kind} is not installed", where=name, hint=install_hint(kind)
-        )
+        problem = f"the package {kind} is not installed"
+        raise InputError(problem, where=name, hint=install_hint(kind))
     server = server_of(kind, settings, base_url=base_url, stream=stream, environ=environ)
     if server.needs_key and server.api_key == NO_KEY:
-        what = f"there is no key: {server.key_variable} is not set"
-        raise InputError(what, where=name, hint="set it and try again")
+        problem = f"there is no key: {server.key_variable} is not set"
+        raise InputError(problem, where=name, hint="set it and try again")
     service = server.service if kind == "openai" else kind
     caps = known_model(
         service,
@@ -143,21 +144,20 @@ def connect(
     )
     provider = HostedProvider(vendor(server), model, server, caps, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
-    account = f"{kind} {urlsplit(server.base_url).netloc.rpartition('@')[2]} {server.key_variable}"
-    return RetryingProvider(
-        provider, settings.retry, Bucket(account, limits, store=store or PROCESS)
-    )
+    # A server limits an account, whichever of its models answers. The part before @ is a password.
+    host = urlsplit(server.base_url).netloc.rpartition("@")[2]
+    bucket = Bucket(f"{kind} {host} {server.key_variable}", limits, store=store or PROCESS)
+    return RetryingProvider(provider, settings.retry, bucket)
 
 
 def _key(variable: str, environ: Mapping[str, str], kind: str) -> str:
-    """The key in a variable, else `NO_KEY`. A SettingsError quotes nothing of a key that no
-    header takes.
-    """
+    """Return the key in a variable, or `NO_KEY`; SettingsError for a key that no header takes."""
     key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        what = (
-            f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like"
+        # The message must not quote a key, not even a broken one.
+        problem = (
+            f"the key in {variable} cannot be sent: it has a line end, a curly quote, or a similar"
             " character"
         )
-        raise SettingsError(what, where=kind, hint="copy it anew, as plain text in one line")
+        raise SettingsError(problem, where=kind, hint="copy it anew, as plain text in one line")
     return key or NO_KEY

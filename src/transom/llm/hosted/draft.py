@@ -11,9 +11,9 @@ from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import unreadable
-from transom.llm.reading import held_arguments, read_json
+from transom.llm.reading import bounded_arguments, read_json
 from transom.llm.reply import Reply, Stop, Usage
-from transom.llm.turns import Opaque, Part, Text, ToolCall
+from transom.llm.turns import Opaque, Part, Text, ToolCall, calls_of
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call
 _GAVE_UP = frozenset({"error", "abort", "insufficient_system_resource"})
@@ -33,14 +33,14 @@ class ReplyAssembler:
     """A reply that is being assembled.
 
     Args:
-        on_delta: is called with text as it comes, and with each call once the reply is whole.
+        on_delta: called with text as it comes, and with each call once the reply is whole.
 
     Attributes:
-        stop: why the model stopped, in the vendor's word; None while nothing says so.
+        stop: why the model stopped, in the vendor's word; None until the server reports it.
         usage: as far as it was reported.
         counts: token counts so far, for a vendor that reports them bit by bit.
-        in_pieces: whether it came in pieces so far, for a vendor that may send it whole behind
-            them.
+        in_pieces: whether the reply came in pieces so far, for a vendor that may repeat the whole
+            reply at the end.
     """
 
     def __init__(self, on_delta: OnDelta | None = None) -> None:
@@ -53,27 +53,29 @@ class ReplyAssembler:
         self._latest: dict[Hashable, Hashable] = {}
 
     def text(self, key: Hashable, text: str) -> None:
-        """Append text. `key` identifies a piece of the reply; pieces keep the order in which
-        they began.
+        """Append text to a piece of the reply.
+
+        Args:
+            key: identifies the piece; pieces keep the order in which they began.
+            text: what to append.
         """
         self._pieces.setdefault(key, _Piece("text")).texts.append(text)
         if text and self._on_delta:
             self._on_delta(Text(text))
 
     def call(self, key: Hashable, *, ident: str = "", name: str = "", arguments: Json = "") -> None:
-        """Add to a tool call; its arguments come as pieces of text, or whole.
-
-        Some servers give every call the same place, and some no id either: another id begins
-        another call, so does another name, and so does the name again where nothing has an id.
-        """
-        at = self._latest.get(key, key)
-        piece = self._pieces.setdefault(at, _Piece("call"))
-        again = name == piece.name and not ident and not piece.id
-        if (ident and piece.id not in ("", ident)) or (
-            name and piece.name and (name != piece.name or again)
-        ):
-            at = self._latest[key] = (key, len(self._pieces))
-            piece = self._pieces[at] = _Piece("call")
+        """Add to a tool call; its arguments come as pieces of text, or whole."""
+        piece_key = self._latest.get(key, key)
+        piece = self._pieces.setdefault(piece_key, _Piece("call"))
+        # Some servers give every call the same key, and some no id either. So another id begins
+        # another call, and so does another name, or the same name again if nothing has an id.
+        is_other_id = bool(ident) and piece.id not in ("", ident)
+        is_other_name = bool(name and piece.name) and (
+            name != piece.name or not (ident or piece.id)
+        )
+        if is_other_id or is_other_name:
+            piece_key = self._latest[key] = (key, len(self._pieces))
+            piece = self._pieces[piece_key] = _Piece("call")
         piece.id, piece.name = ident or piece.id, name or piece.name
         if isinstance(arguments, str):
             piece.texts.append(arguments)
@@ -107,28 +109,28 @@ class ReplyAssembler:
 
     def reply(
         self,
-        by: str,
+        provider: str,
         stops: Mapping[str, Stop],
         *,
         calls_before: int,
         usage: Usage,
         silent: bool = False,
     ) -> Reply:
-        """The reply, if it is whole.
+        """Return the reply, if it is whole.
 
         Args:
-            by: who answered.
+            provider: the provider's name.
             stops: the vendor's words for why a model stops.
-            calls_before: calls in the conversation so far; numbers the ids of a server that gives
-                none.
+            calls_before: calls in the conversation so far, to number the ids of a server that
+                sends none.
             usage: an estimate, for a server that reports none.
-            silent: whether the model may end without a word, which is a pause; else such a reply is
-                broken.
+            silent: whether the model may end without text, which is a pause; otherwise such a
+                reply is broken.
 
         Raises:
-            NetworkFailed: nothing said that it was over.
-            ProviderError: its server gave up, it stopped for a reason that is not known here, or
-                there is nothing in it.
+            NetworkFailed: the server did not report an end.
+            ProviderError: the server gave up, the model stopped for an unknown reason, or the
+                reply is empty.
         """
         if self.stop is None:
             raise NetworkFailed(
@@ -146,26 +148,28 @@ class ReplyAssembler:
                 ),
             )
         stop, parts = stops[self.stop], self._parts(calls_before)
-        called = any(isinstance(part, ToolCall) for part in parts)
-        if stop == "tool_calls" and not called:
+        calls = calls_of(parts)
+        if stop == "tool_calls" and not calls:
             raise unreadable("the reply announces tool calls and has none")
         if stop == "end" and all(isinstance(part, Opaque) for part in parts):
             if not silent:
                 raise unreadable("the reply is empty")
             stop, parts = "pause", ()
-        if any(isinstance(part, ToolCall) and not part.name for part in parts):
+        if not all(call.name for call in calls):
             raise unreadable("the reply calls a tool and does not name it")
-        ended = "tool_calls" if called and stop in ("end", "pause") else stop
-        whole = Reply(parts, ended, self._usage(usage), by)
-        for call in whole.calls if self._on_delta else ():
-            self._on_delta(call)  # type: ignore[misc]  # called only where there is one
-        return whole
+        # Some servers report a plain end for a reply with calls.
+        if calls and stop in ("end", "pause"):
+            stop = "tool_calls"
+        if self._on_delta:
+            for call in calls:
+                self._on_delta(call)
+        return Reply(parts, stop, self._usage(usage), provider)
 
-    def used(self, estimate: Usage) -> Usage | None:
-        """Return what a reply took that broke off; None if nothing of it came.
+    def partial_usage(self, estimate: Usage) -> Usage | None:
+        """Return the usage of a reply that broke off; None if nothing of it came.
 
         Args:
-            estimate: of what was read, for a server that has not reported it yet.
+            estimate: of the input tokens, for a server that has not reported them yet.
         """
         if self.usage is None and not self._pieces:
             return None
@@ -176,21 +180,25 @@ class ReplyAssembler:
     @property
     def _written(self) -> int:
         """The tokens of the text so far, as estimated."""
-        characters = sum(len(text) for piece in self._pieces.values() for text in piece.texts)
+        characters = 0
+        for piece in self._pieces.values():
+            characters += sum(map(len, piece.texts))
         return -(-characters // 3)
 
     def _usage(self, estimate: Usage) -> Usage:
-        """The reported usage where it is plausible: some input, no negative count, not more
-        cached than read.
-        """
+        """Return the reported usage, or the estimate if the report is implausible."""
         guess = replace(estimate, output_tokens=self._written)
         reported = self.usage
         if reported is None:
             return guess
         read, written = reported.cached_tokens, reported.cache_write_tokens
-        sane = 0 < reported.input_tokens <= _MOST and 0 <= reported.output_tokens <= _MOST
-        sane = sane and min(read, written) >= 0 and read + written <= reported.input_tokens
-        return reported if sane else replace(guess, cost=reported.cost)
+        is_plausible = (
+            0 < reported.input_tokens <= _MOST
+            and 0 <= reported.output_tokens <= _MOST
+            and min(read, written) >= 0
+            and read + written <= reported.input_tokens
+        )
+        return reported if is_plausible else replace(guess, cost=reported.cost)
 
     def _parts(self, calls_before: int) -> tuple[Part, ...]:
         parts: list[Part] = []
@@ -200,33 +208,36 @@ class ReplyAssembler:
                 parts.append(Opaque(piece.data))
             elif piece.kind == "call":
                 calls_before += 1
-                ident = f"call_{calls_before}" if not piece.id or piece.id in ids else piece.id
+                # A result is matched to its call by the id, so each call needs one of its own.
+                ident = piece.id
+                if not ident or ident in ids:
+                    ident = f"call_{calls_before}"
                 ids.add(ident)
-                parts.append(
-                    ToolCall(
-                        whole_text(ident), whole_text(piece.name), whole_texts(_arguments(piece))
-                    )
-                )
+                arguments = whole_texts(_arguments(piece))
+                parts.append(ToolCall(whole_text(ident), whole_text(piece.name), arguments))
             elif text := "".join(piece.texts):
                 parts.append(Text(whole_text(text)))
         return tuple(parts)
 
 
 def whole_number(value: object) -> int | None:
-    """A count that a server sent; None for anything else, `true` included."""
+    """Return a count that a server sent; None for anything else, `true` included."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _arguments(piece: _Piece) -> Json:
-    """Arguments as JSON, null as no arguments; the raw text where it is no JSON, so that the
-    model can be corrected.
+    """Return the arguments of a call as JSON, or as text if they are not JSON.
+
+    A tool refuses arguments that are a text, so the model is corrected.
     """
     text = "".join(piece.texts)
-    if not text.strip():  # what an SDK has read is held to the same as what is read here
-        held = held_arguments({} if piece.data is None else piece.data)
-        text = held if isinstance(held, str) else json.dumps(held)
+    # Arguments that an SDK has read are read again here, by the stricter reader.
+    if not text.strip():
+        arguments = bounded_arguments({} if piece.data is None else piece.data)
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     try:
-        given = read_json(text)
+        value = read_json(text)
     except ValueError:
         return text
-    return {} if given is None else given
+    # Some models write null for a tool without parameters.
+    return {} if value is None else value

@@ -1,5 +1,6 @@
-"""Mapping of a server's error response to our errors: by its status, never by the class that an
-SDK chose.
+"""Mapping of a server's error response to our errors.
+
+The status decides, and never the class that an SDK chose.
 """
 
 from __future__ import annotations
@@ -23,31 +24,34 @@ from transom.llm.hosted.overflow import overflow
 from transom.llm.reading import read_document
 
 _NO_RETRY = {
-    *(
-        "invalid_request_error",
-        "authentication_error",
-        "permission_error",
-        "not_found_error",
-        "billing_error",
-    ),
-    *("request_too_large", "insufficient_quota", "invalid_api_key", "model_not_found"),
+    "invalid_request_error",
+    "authentication_error",
+    "permission_error",
+    "not_found_error",
+    "billing_error",
+    "request_too_large",
+    "insufficient_quota",
+    "invalid_api_key",
+    "model_not_found",
 }
-"""Kinds of errors that vendors name in a body, and that asking again does not mend."""
+"""Vendors' names for errors that another attempt does not mend."""
 _NOT_OF_LENGTH = re.compile(
     r"rate_?limit|throttl|too_?many_?requests|quota|overloaded|server_?error|time_?out|unavailable"
     r"|\bper (?:second|minute|hour|day)\b|\bplease wait\b",
     re.I,
 )
-"""Errors that refuse no request for its length, though they may speak of tokens: too many of
-them a minute.
-"""
+"""Errors that do not refuse a request for its length, though they speak of tokens a minute."""
 _RETRYABLE_4XX = {409, 425}
 _HOPELESS_5XX = {501, 505}
 
 
 def from_status(status: int, body: Json, headers: Mapping[str, str]) -> ProviderError:
-    """The error that a status of 300 and more means; `body` is parsed where it is JSON, else its
-    text.
+    """Return the error that a status of 300 and more means.
+
+    Args:
+        status: of the response.
+        body: as JSON, or as text if it is not JSON.
+        headers: of the response.
     """
     error = _from_status(status, body, headers)
     error.status, error.reason = status, f"status {status}"
@@ -55,77 +59,77 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
 
 
 def _from_status(status: int, body: Json, headers: Mapping[str, str]) -> ProviderError:
-    kind, said = _read(body)
-    what = f"status {status}: {said or 'no word of why'}"
+    kind, message = _read(body)
+    problem = f"status {status}: {message or 'no reason given'}"
     wait = retry_after(headers)
     if status in (401, 403):
-        return AuthenticationFailed(what)
+        return AuthenticationFailed(problem)
     if status == 429:
-        return RateLimited(what, retryable=kind not in _NO_RETRY, retry_after=wait)
+        return RateLimited(problem, retryable=kind not in _NO_RETRY, retry_after=wait)
     if status == 408:
-        return NetworkFailed(what)
-    if status in (400, 413, 422) and (sizes := overflow(kind, said, _error_of(body))) is not None:
-        return ContextOverflow(what, needed=sizes[0], limit=sizes[1])
+        return NetworkFailed(problem)
+    if status in (400, 413, 422):
+        sizes = overflow(kind, message, _error_of(body))
+        if sizes is not None:
+            return ContextOverflow(problem, needed=sizes[0], limit=sizes[1])
     if status in _RETRYABLE_4XX or status >= 500:
-        return ProviderError(what, retryable=status not in _HOPELESS_5XX, retry_after=wait)
+        return ProviderError(problem, retryable=status not in _HOPELESS_5XX, retry_after=wait)
     if status >= 400:
-        return RequestRefused(what)
-    what = (
-        f"status {status}: it redirects to {headers.get('location', 'nowhere')}, which is not"
-        " followed"
-    )
-    return ProviderError(what, hint="where that is right, make it the base URL")
+        return RequestRefused(problem)
+    # A redirect could take the key to another server.
+    target = headers.get("location", "nowhere")
+    problem = f"status {status}: it redirects to {target}, which is not followed"
+    return ProviderError(problem, hint="if that is right, make it the base URL")
 
 
 def from_error_in_reply(error: Json) -> ProviderError:
-    """The error that stands in the body of a reply whose status promised success."""
-    kind, said = _read({"error": error})
-    what = f"an error in place of a reply: {said or 'no word of why'}"
+    """Return the error that stands in the body of a reply whose status promised success."""
+    kind, message = _read({"error": error})
+    problem = f"an error in place of a reply: {message or 'no reason given'}"
     status = _status_of(error)
     if status is not None:
         return from_status(status, {"error": error}, {})
-    of_length = not _NOT_OF_LENGTH.search(f"{kind} {said}")
-    if of_length and (sizes := overflow(kind, said, _error_of({"error": error}))) is not None:
-        return ContextOverflow(what, needed=sizes[0], limit=sizes[1])
+    if not _NOT_OF_LENGTH.search(f"{kind} {message}"):
+        sizes = overflow(kind, message, _error_of({"error": error}))
+        if sizes is not None:
+            return ContextOverflow(problem, needed=sizes[0], limit=sizes[1])
     reason = "an error in place of a reply"
-    return ProviderError(what, retryable=kind not in _NO_RETRY, reason=reason)
+    return ProviderError(problem, retryable=kind not in _NO_RETRY, reason=reason)
 
 
 def connection_failed(error: BaseException) -> NetworkFailed:
-    """The error for a failed connection, with its cause: SDKs hide it behind a sentence of their
-    own.
-    """
-    while (inner := error.__cause__ or error.__context__) is not None and type(
-        inner
-    ).__module__ != "builtins":
+    """Return the error for a failed connection, with its cause."""
+    # SDKs hide the cause behind a sentence of their own. Python's own errors below it say less.
+    inner = error.__cause__ or error.__context__
+    while inner is not None and type(inner).__module__ != "builtins":
         error = inner
-    text = str(error)
-    return NetworkFailed(
-        f"the connection failed: {text or type(error).__name__}", reason="no connection"
-    )
+        inner = error.__cause__ or error.__context__
+    text = str(error) or type(error).__name__
+    return NetworkFailed(f"the connection failed: {text}", reason="no connection")
 
 
 def own_error(error: BaseException | None) -> ProviderError | None:
-    """The error of ours that an SDK has wrapped into one of its own."""
+    """Return the error of ours that an SDK has wrapped into one of its own."""
     while error is not None and not isinstance(error, ProviderError):
         error = error.__cause__ or error.__context__
     return error
 
 
-def unreadable(what: str, detail: str = "") -> ProviderError:
-    """Return the error of a reply with status 200 that is none; the next one may be.
+def unreadable(problem: str, detail: str = "") -> ProviderError:
+    """Return the error of a reply with status 200 that cannot be read; it is worth a retry.
 
     Args:
-        what: a clause that quotes nothing of the server.
-        detail: more, in parentheses.
+        problem: a clause that quotes nothing of the server.
+        detail: an addition in parentheses, which may quote the server.
     """
-    told = f"{what} ({detail})" if detail else what
-    return ProviderError(told, retryable=True, reason=what)
+    message = f"{problem} ({detail})" if detail else problem
+    return ProviderError(message, retryable=True, reason=problem)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `retry-after-ms` or `retry-after` (seconds or a date); None where
-    neither says.
+    """Return the seconds to wait that a server asks for; None if it asks for nothing.
+
+    They stand in `retry-after-ms`, or in `retry-after` as seconds or as a date.
     """
     text = headers.get("retry-after-ms")
     try:
@@ -144,7 +148,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def parsed(text: str) -> Json:
-    """A body as JSON, where it is some."""
+    """Return a body as JSON, or unchanged if it is not JSON."""
     try:
         return read_document(text)
     except ValueError:
@@ -152,33 +156,43 @@ def parsed(text: str) -> Json:
 
 
 def _status_of(error: Json) -> int | None:
-    """The status that stands in an error for want of one of its own; some write it as a text."""
-    code = str(error.get("code") if isinstance(error, dict) else "")
-    return int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else None
+    """Return the status that some servers write into the `code` of an error; None without one."""
+    if not isinstance(error, dict):
+        return None
+    code = str(error.get("code"))
+    if len(code) != 3 or not code.isdecimal():
+        return None
+    return int(code) if 400 <= int(code) < 600 else None
 
 
 def _read(body: Json) -> tuple[str, str]:
-    """The kind of an error, as the vendor calls it, and what is said of it, in one line."""
+    """Return the vendor's name for an error, and its message in one line."""
     error = _error_of(body)
     if not error:
         return "", _line(body.get("error", body) if isinstance(body, dict) else body)
-    code, kind = error.get("code"), error.get("type")
-    named = code if isinstance(code, str) and code else kind
-    said, about = error.get("message") or error.get("detail"), error.get("metadata")
-    raw = about.get("raw") if isinstance(about, dict) else None
-    # what a model's own server said
-    more = raw if isinstance(raw, str) and raw else None if said else about
-    return str(named or ""), ": ".join(_line(one) for one in (said, more) if one)
+    code = error.get("code")
+    kind = code if isinstance(code, str) and code else error.get("type")
+    message, metadata = error.get("message") or error.get("detail"), error.get("metadata")
+    texts = [_line(message)] if message else []
+    # A router adds the message of the model's own server, which is often the only telling one.
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    if isinstance(raw, str) and raw:
+        texts.append(_line(raw))
+    elif metadata and not message:
+        texts.append(_line(metadata))
+    return str(kind or ""), ": ".join(texts)
 
 
 def _error_of(body: Json) -> dict[str, Json]:
-    """The object that describes the error; {} where there is none."""
+    """Return the object that describes an error; {} if there is none."""
     if isinstance(body, list) and len(body) == 1:  # Gemini puts it into a list
         body = body[0]
     error = body.get("error", body) if isinstance(body, dict) else body
     return error if isinstance(error, dict) else {}
 
 
-def _line(said: Json) -> str:
-    text = said if isinstance(said, str) else "" if said is None else json.dumps(said)
+def _line(value: Json) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
     return " ".join(text.split())

@@ -59,22 +59,21 @@ _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER
 def known_model(
     service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True
 ) -> Capabilities:
-    """The known properties of a model of a service; of a service that is not known, those of a
-    server like OpenAI's.
+    """Return the known properties of a model.
 
-    `context_tokens` is its window from the settings, if set; `parallel_tools` says whether one
-    reply may call several.
+    Args:
+        service: of the model; an unknown one is taken for a server with OpenAI's API.
+        model: its name.
+        context_tokens: its window from the settings, if set.
+        parallel_tools: whether one reply may call several tools.
     """
-    service = "openai" if service == "azure" else service
-    name = model.removeprefix("openai/") if service == "openai" else model  # as gateways call them
-    found = next(
-        caps
-        for pattern, caps in _TABLES.get(service, _OTHERS).items()
-        if fnmatchcase(name, pattern)
-    )
-    caps = replace(found, parallel_tools=parallel_tools)
-    return (
-        caps
-        if context_tokens is None
-        else replace(caps, context_tokens=context_tokens, context_known=True)
-    )
+    if service == "azure":
+        service = "openai"
+    # Gateways put the vendor before the name.
+    name = model.removeprefix("openai/") if service == "openai" else model
+    table = _TABLES.get(service, _OTHERS)
+    pattern = next(pattern for pattern in table if fnmatchcase(name, pattern))
+    caps = replace(table[pattern], parallel_tools=parallel_tools)
+    if context_tokens is not None:
+        caps = replace(caps, context_tokens=context_tokens, context_known=True)
+    return caps

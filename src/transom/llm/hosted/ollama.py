@@ -19,14 +19,14 @@ from transom.llm.hosted.failures import (
 )
 from transom.llm.hosted.schema import without_patterns
 from transom.llm.hosted.server import HEADERS
-from transom.llm.hosted.vendor import Vendor, chat_messages, function, said
+from transom.llm.hosted.vendor import Vendor, chat_messages, function, text_of
 from transom.llm.hosted.wire import Document, body_guard, drain
 from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request
-from transom.llm.structured import in_words, is_held, is_mending_what_tools_found
+from transom.llm.structured import is_enforced, is_repair_after_tools, with_schema_block
 from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 
 _ONE_CALL = "Call at most one tool in a reply, and wait for its result."
@@ -40,16 +40,17 @@ class OllamaVendor(Vendor):
     stops: ClassVar[Mapping[str, Stop]] = {"stop": "end", "length": "length"}
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        # It is a grammar for the whole reply: beside tools, none of them would ever be called.
-        held = is_held(request, caps) or is_mending_what_tools_found(request)
-        shown = render(request if held else in_words(request))
-        # its API has no switch
-        one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""
-        system = "\n\n".join(text for text in (shown.system, one_call) if text)
-        messages = chat_messages(shown, system, _turn)
+        # A schema is a grammar for the whole reply here, so that no tool would ever be called.
+        enforces = is_enforced(request, caps) or is_repair_after_tools(request)
+        rendered = render(request if enforces else with_schema_block(request))
+        system = rendered.system
+        # The API has no switch for one call a reply.
+        if rendered.tools and not caps.parallel_tools:
+            system = "\n\n".join(filter(None, [system, _ONE_CALL]))
+        messages = chat_messages(rendered, system, _turn)
         settings = request.settings
-        # Without num_ctx the server takes its own small window, and cuts what does not fit without
-        # a word.
+        # Without num_ctx the server takes its own small window, and silently cuts a request that
+        # does not fit.
         options: dict[str, object] = {
             "num_ctx": caps.context_tokens,
             "num_predict": settings.max_tokens,
@@ -57,22 +58,23 @@ class OllamaVendor(Vendor):
         if settings.temperature is not None:
             options["temperature"] = settings.temperature
         body: dict[str, object] = {"model": model, "messages": messages, "options": options}
-        if shown.tools:
-            body["tools"] = [
-                function(one.name, one.description, dict(one.parameters)) for one in shown.tools
-            ]
-        if request.output is not None and held:
+        if rendered.tools:
+            tools = []
+            for tool in rendered.tools:
+                tools.append(function(tool.name, tool.description, dict(tool.parameters)))
+            body["tools"] = tools
+        if request.output is not None and enforces:
             body["format"] = without_patterns(request.output)
         return body
 
     async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
         client = self._client.get()
-        import httpx  # noqa: PLC0415  (imported by now)
-        from ollama import ResponseError  # noqa: PLC0415  only where it is asked
+        import httpx  # noqa: PLC0415  the SDK has imported it
+        from ollama import ResponseError  # noqa: PLC0415  only if a server is asked
 
-        asked: dict[str, Any] = {**body, "stream": stream}
+        arguments: dict[str, Any] = {**body, "stream": stream}
         try:
-            answer: Any = await client.chat(**asked)
+            answer: Any = await client.chat(**arguments)
             if not stream:
                 yield _document(answer)
                 return
@@ -88,32 +90,29 @@ class OllamaVendor(Vendor):
             raise own_error(error) or connection_failed(error) from error
         except ValidationError as error:
             raise _not_a_reply(error) from error
-        except TypeError as error:  # the SDK looks for fields in whatever JSON it is
+        except TypeError as error:  # the SDK takes any JSON for an object
             raise unreadable("the reply is JSON, but no object") from error
         except (ValueError, RecursionError) as error:
             raise unreadable("the reply is no JSON", str(error)) from error
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
-        match document.get("message"):
-            case dict(message):
-                _hear(message, draft)
-            case _:
-                return False
+        message = document.get("message")
+        if not isinstance(message, dict):
+            return False
+        _take_message(message, draft)
         if document.get("done") is True:
             draft.stop = str(document.get("done_reason") or "stop")  # older servers give no reason
-            read, written = (
-                whole_number(document.get(name)) or 0
-                for name in ("prompt_eval_count", "eval_count")
-            )
+            read = whole_number(document.get("prompt_eval_count")) or 0
+            written = whole_number(document.get("eval_count")) or 0
             draft.usage = Usage(read, written) if read or written else None
         return True
 
     def _connect(self) -> Any:
-        import httpx  # noqa: PLC0415  only where it is asked
-        from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
+        import httpx  # noqa: PLC0415  only if a server is asked
+        from ollama import AsyncClient  # noqa: PLC0415  only if a server is asked
 
         guard = body_guard(httpx.AsyncByteStream, self._server.max_body)
-        # Also where there is none: the SDK would look for one by itself, and send that.
+        # Also without a key: the SDK would look for one by itself, and send that.
         headers = {**HEADERS, "authorization": f"Bearer {self._server.api_key}"}
         return AsyncClient(
             host=self._server.base_url,
@@ -126,17 +125,15 @@ class OllamaVendor(Vendor):
 
 
 def _document(piece: Any) -> Document:
-    """The SDK reads JSON itself, however deeply it is nested."""
     document: Document = piece.model_dump()
+    # The SDK reads JSON itself, however deeply it is nested.
     if is_deep(document, MOST_LEVELS):
         raise ValueError("it is nested too deeply")
     return document
 
 
 def _from_response(error: Any) -> Exception:
-    """The SDK keeps the status and drops the headers; the error that it was raised for still has
-    them.
-    """
+    # The SDK keeps the status and drops the headers; the error that it was raised for has them.
     response = getattr(error.__context__, "response", None)
     if response is None:
         return from_error_in_reply(error.error)
@@ -144,7 +141,7 @@ def _from_response(error: Any) -> Exception:
 
 
 def _not_a_reply(error: ValidationError) -> Exception:
-    """Outside of a stream the SDK reports an error in place of a reply as missing fields."""
+    # Outside of a stream the SDK reports an error in place of a reply as missing fields.
     for fault in error.errors(include_url=False):
         match fault["input"]:
             case {"error": error_body}:
@@ -154,15 +151,16 @@ def _not_a_reply(error: ValidationError) -> Exception:
 
 def _turn(turn: Turn) -> list[Any]:
     if isinstance(turn, ToolResults):
-        return [
-            {"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results
-        ]
+        results = []
+        for result in turn.results:
+            row = {"role": "tool", "tool_name": result.name, "content": result.content}
+            results.append(row)
+        return results
     if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
-    message: dict[str, Any] = {"role": "assistant", "content": said(turn)}
-    calls = [part for part in turn.parts if isinstance(part, ToolCall)]
-    if calls:
-        message["tool_calls"] = [_call(call) for call in calls]
+    message: dict[str, Any] = {"role": "assistant", "content": text_of(turn)}
+    if turn.calls:
+        message["tool_calls"] = [_call(call) for call in turn.calls]
     for part in turn.parts:
         match part:
             case Opaque({"ollama": {"thinking": str(thinking)}}):
@@ -171,11 +169,14 @@ def _turn(turn: Turn) -> list[Any]:
 
 
 def _call(call: ToolCall) -> Any:
-    given = call.arguments if isinstance(call.arguments, dict) else {"not_json": call.arguments}
-    return {"function": {"name": call.name, "arguments": given}}
+    arguments = call.arguments
+    # Arguments that were not JSON came as text; the API takes objects alone.
+    if not isinstance(arguments, dict):
+        arguments = {"not_json": arguments}
+    return {"function": {"name": call.name, "arguments": arguments}}
 
 
-def _hear(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
+def _take_message(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
     match message.get("thinking"):
         case str(text) if text:
             draft.opaque_text("thoughts", "ollama", "thinking", text)

@@ -1,5 +1,6 @@
-"""The Chat Completions API, through the SDK `openai`: OpenAI, Azure, OpenRouter, llama.cpp and
-others.
+"""The Chat Completions API, through the SDK `openai`.
+
+OpenAI, Azure, OpenRouter, llama.cpp and many others speak it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from transom.llm.hosted.addresses import service_of
 from transom.llm.hosted.draft import ReplyAssembler, whole_number
 from transom.llm.hosted.failures import from_error_in_reply
 from transom.llm.hosted.schema import closed, fits, without_patterns
-from transom.llm.hosted.server import Server
-from transom.llm.hosted.vendor import StainlessVendor, chat_messages, function, said
+from transom.llm.hosted.server import OWN_HEADERS, Server
+from transom.llm.hosted.vendor import StainlessVendor, chat_messages, function, text_of
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request
-from transom.llm.structured import in_words, is_held
+from transom.llm.structured import is_enforced, with_schema_block
 from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 
 _MARK = {"type": "ephemeral"}
@@ -55,72 +56,68 @@ class OpenAIVendor(StainlessVendor):
         self._service = server.service or service_of(server.base_url, server.api_version)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        # Compatible servers know the older name of the cap alone; newer models of OpenAI's refuse
-        # it.
-        own = self._service in ("openai", "azure")
-        held = request.output if is_held(request, caps) else None
-        if own and held is not None and held.get("type") != "object":
-            held = None  # it holds nothing but objects to a schema
-        shown = render(request if held is not None else in_words(request))
-        # OpenRouter hands them on, but not those of results of tools
-        mark = caps.caching == "breakpoints"
-        messages = chat_messages(shown, shown.system, _turn)
-        lasting = bool(shown.system) + bool(shown.turns and shown.user)
-        for message in messages[: lasting if mark else 0]:
-            message["content"] = [
-                {"type": "text", "text": message["content"], "cache_control": _MARK}
-            ]
+        is_official = self._service in ("openai", "azure")
+        schema = request.output if is_enforced(request, caps) else None
+        # OpenAI enforces schemas of objects alone.
+        if is_official and schema is not None and schema.get("type") != "object":
+            schema = None
+        rendered = render(request if schema is not None else with_schema_block(request))
+        messages = chat_messages(rendered, rendered.system, _turn)
+        marks_cache = caps.caching == "breakpoints"
+        if marks_cache:
+            # OpenRouter passes marks of these messages on, but not those of tool results.
+            lasting = bool(rendered.system) + bool(rendered.turns and rendered.user)
+            for message in messages[:lasting]:
+                text = {"type": "text", "text": message["content"], "cache_control": _MARK}
+                message["content"] = [text]
         settings = request.settings
+        # Newer models of OpenAI refuse the older name, and compatible servers know no other.
+        limit_name = "max_completion_tokens" if is_official else "max_tokens"
         body: dict[str, object] = {
             "model": model,
             "messages": messages,
-            "max_completion_tokens" if own else "max_tokens": settings.max_tokens,
+            limit_name: settings.max_tokens,
         }
         if settings.temperature is not None and caps.sampling:
             body["temperature"] = settings.temperature
-        if shown.tools:
-            body["tools"] = [
-                function(one.name, one.description, without_patterns(one.parameters))
-                for one in shown.tools
-            ]
+        if rendered.tools:
+            tools = []
+            for tool in rendered.tools:
+                parameters = without_patterns(tool.parameters)
+                tools.append(function(tool.name, tool.description, parameters))
+            body["tools"] = tools
             if not caps.parallel_tools:
                 body["parallel_tool_calls"] = False
-        if held is not None:
-            body["response_format"] = _format(without_patterns(held))
-        # it marks the last place itself, which moves on as the conversation grows
-        if mark and shown.turns:
+        if schema is not None:
+            body["response_format"] = _format(without_patterns(schema))
+        # OpenRouter marks the last position itself, which moves on as the conversation grows.
+        if marks_cache and rendered.turns:
             body["extra_body"] = {"cache_control": _MARK}
         return body
 
     def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
-        usage = {"stream_options": {"include_usage": True}} if stream else {}
+        sent = {**body, "stream": stream}
+        if stream:
+            sent["stream_options"] = {"include_usage": True}
         create = self._client.get().chat.completions.with_streaming_response.create
-        return self._sent(create, {**body, **usage, "stream": stream})
+        return self._documents(create, sent)
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
         usage = document.get("usage")
         if isinstance(usage, dict):
             draft.usage = latest(draft.usage, usage)
         match document.get("choices"):
-            case [dict(), *_] as choices:
-                choice = choices[0]  # one is asked for
-                if error := choice.get("error"):
-                    raise from_error_in_reply(error)
-                piece = choice.get("delta")
-                if isinstance(piece, dict) and any(
-                    said for name, said in piece.items() if name != "role"
-                ):
-                    draft.in_pieces = True
-                content = piece or ({} if draft.in_pieces else choice.get("message"))
-                if isinstance(content, dict):
-                    _hear(content, draft)
-                stop = choice.get("finish_reason")
-                if isinstance(stop, str) and draft.stop != "refusal":
-                    draft.stop = stop
+            case [dict(choice), *_]:  # a request asks for one choice
+                _take_choice(choice, draft)
                 return True
             case []:
                 return isinstance(usage, dict)
         return False
+
+    def _own_headers(self) -> dict[str, str]:
+        if self._server.api_version is not None:
+            return {**OWN_HEADERS, "api-key": self._server.api_key}
+        return {**OWN_HEADERS, "authorization": f"Bearer {self._server.api_key}"}
 
     def _connect(self) -> Any:
         version, url = self._server.api_version, self._server.base_url
@@ -128,7 +125,7 @@ class OpenAIVendor(StainlessVendor):
             client = self._client_of("AsyncOpenAI", base_url=url)
         else:
             client = self._client_of("AsyncAzureOpenAI", azure_endpoint=url, api_version=version)
-        # an account's organization holds at the vendor's own alone
+        # The SDK takes an organization from the environment, which means OpenAI's own server.
         if service_of(url, version) != self.kind:
             client.organization = client.project = None
         return client
@@ -136,17 +133,19 @@ class OpenAIVendor(StainlessVendor):
 
 def _turn(turn: Turn) -> list[Any]:
     if isinstance(turn, ToolResults):
-        return [
-            {"role": "tool", "tool_call_id": one.id, "content": one.content} for one in turn.results
-        ]
+        results = []
+        for result in turn.results:
+            row = {"role": "tool", "tool_call_id": result.id, "content": result.content}
+            results.append(row)
+        return results
     if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
-    text, calls = said(turn), [part for part in turn.parts if isinstance(part, ToolCall)]
-    # Beside calls some refuse an empty text; without any, as after a reply that was all thinking,
-    # they refuse null.
-    message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else "")}
-    if calls:
-        message["tool_calls"] = [_call(call) for call in calls]
+    message: dict[str, Any] = {"role": "assistant", "content": text_of(turn)}
+    if turn.calls:
+        # Some servers refuse an empty text in a message with calls. Without calls, as after a
+        # reply that was all thinking, they refuse null.
+        message["content"] = message["content"] or None
+        message["tool_calls"] = [_call(call) for call in turn.calls]
     for part in turn.parts:
         match part:
             case Opaque({"openai": dict(thoughts)}):
@@ -155,19 +154,38 @@ def _turn(turn: Turn) -> list[Any]:
 
 
 def _call(call: ToolCall) -> Any:
-    # Arguments are a text here; what was no JSON goes back as it came.
+    # Arguments are a text in this API, so a text that was not JSON goes back unchanged.
     text = call.arguments if isinstance(call.arguments, str) else canonical_json(call.arguments)
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
 
 
 def _format(schema: Mapping[str, Json]) -> Any:
-    tight = closed(schema)
-    strict = schema.get("type") == "object" and fits(tight)
-    named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
-    return {"type": "json_schema", "json_schema": named}
+    closed_schema = closed(schema)
+    # A strict server refuses a schema that uses more of the language than it knows.
+    is_strict = schema.get("type") == "object" and fits(closed_schema)
+    sent_schema = closed_schema if is_strict else dict(schema)
+    json_schema = {"name": "answer", "schema": sent_schema, "strict": is_strict}
+    return {"type": "json_schema", "json_schema": json_schema}
 
 
-def _hear(content: Mapping[str, Any], draft: ReplyAssembler) -> None:
+def _take_choice(choice: Mapping[str, Any], draft: ReplyAssembler) -> None:
+    if error := choice.get("error"):
+        raise from_error_in_reply(error)
+    content = choice.get("delta")
+    if isinstance(content, dict) and any(value for key, value in content.items() if key != "role"):
+        draft.in_pieces = True
+    # Some servers send the whole message at the end of a stream, when all of it has come already.
+    if not content:
+        content = {} if draft.in_pieces else choice.get("message")
+    if isinstance(content, dict):
+        _take_content(content, draft)
+    stop = choice.get("finish_reason")
+    # A server that sends a refusal ends it with "stop" all the same.
+    if isinstance(stop, str) and draft.stop != "refusal":
+        draft.stop = stop
+
+
+def _take_content(content: Mapping[str, Any], draft: ReplyAssembler) -> None:
     for name in _THOUGHTS:
         match content.get(name):
             case str(text) if text:
@@ -188,25 +206,30 @@ def _hear(content: Mapping[str, Any], draft: ReplyAssembler) -> None:
             draft.stop = "refusal"
     match content.get("tool_calls"):
         case [*calls]:
-            for place, call in enumerate(calls):
-                _hear_call(place, call, draft)
+            for position, call in enumerate(calls):
+                _take_call(position, call, draft)
 
 
-def _hear_call(place: int, call: Any, draft: ReplyAssembler) -> None:
+def _take_call(position: int, call: Any, draft: ReplyAssembler) -> None:
     match call:
         case {"function": dict(function)}:
-            ident, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-            index = call.get("index")
+            index, arguments = call.get("index"), function.get("arguments")
+            key = index if isinstance(index, int) else position
             draft.call(
-                ("call", index if isinstance(index, int) else place),
-                ident=ident if isinstance(ident, str) else "",
-                name=name if isinstance(name, str) else "",
+                ("call", key),
+                ident=_string(call.get("id")),
+                name=_string(function.get("name")),
                 arguments="" if arguments is None else arguments,
             )
 
 
+def _string(value: object) -> str:
+    """Return a text unchanged, and anything else as the empty text."""
+    return value if isinstance(value, str) else ""
+
+
 def latest(before: Usage | None, document: Mapping[str, Any]) -> Usage:
-    """The usage to keep where it is sent several times: the last, unless that counts nothing."""
+    """Return the usage to keep if it is sent several times: the last that counts something."""
     new = _usage(document)
     if before is None or new.input_tokens or new.output_tokens:
         return new
@@ -215,25 +238,32 @@ def latest(before: Usage | None, document: Mapping[str, Any]) -> Usage:
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details")
-    cached = details if isinstance(details, dict) else {}
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
-    asked, said, read, written = (whole_number(count) or 0 for count in (*counts, *kept))
-    return Usage(asked, said, read, written, _cost(usage))
+    if not isinstance(details, dict):
+        details = {}
+    return Usage(
+        whole_number(usage.get("prompt_tokens")) or 0,
+        whole_number(usage.get("completion_tokens")) or 0,
+        whole_number(details.get("cached_tokens")) or 0,
+        whole_number(details.get("cache_write_tokens")) or 0,
+        _cost(usage),
+    )
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter reports them; with the user's own key there, what the vendor
-    charges is added.
-    """
+    """Return the dollars that OpenRouter reports; None if it reports none."""
+    cost = _money(usage.get("cost"))
     if usage.get("is_byok") is not True:
-        return _money(usage.get("cost"))
+        return cost
+    # With the user's own key there, the vendor charges the user as well.
     details = usage.get("cost_details")
-    vendors = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
-    return None if vendors is None else vendors + (_money(usage.get("cost")) or 0.0)
+    if not isinstance(details, dict):
+        return None
+    vendors_cost = _money(details.get("upstream_inference_cost"))
+    return None if vendors_cost is None else vendors_cost + (cost or 0.0)
 
 
 def _money(value: object) -> float | None:
-    """An amount of money; None for anything else."""
-    money = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
-    return float(value) if money else None  # type: ignore[arg-type]  # a number, as seen
+    """Return an amount of money; None for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < math.inf else None

@@ -1,5 +1,6 @@
-"""Sizes of requests that are too long: every vendor reports them in words of its own, few in a
-field.
+"""Sizes of requests that are too long, read from the servers' messages.
+
+Every vendor words the message differently, and few report the sizes in fields.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ _OTHERWISE = re.compile(
 """Complaints about a parameter, whose name may be that of the window."""
 
 _FIRST_WORDS = 4_000
-"""Characters of what a server said in which its numbers are looked for: these patterns begin anew
-at every place, and
-nothing else of the process runs meanwhile."""
+"""Characters of a message in which numbers are looked for.
+
+The patterns begin anew at every position, and nothing else of the process runs meanwhile.
+"""
 _NUMBER = r"(?<![\d,.])\d[\d,]{0,19}"  # of thousands of digits Python makes no number
 _PUT = {name: f"(?P<{name}>{_NUMBER})" for name in ("needed", "more", "limit")} | {
     "gap": ".{0,200}?"
 }
 _SAID = (
-    # Of several that fit the first counts. `more` is what is to be answered, where that counts as
-    # well.
+    # The first that fits counts. `more` is the length of the answer, if the server counts it too.
     "{needed} \\+ {more} > {limit}",  # Anthropic, with max_tokens
     "{needed} tokens? > {limit}",  # Anthropic
     # vLLM
@@ -76,26 +77,31 @@ _SIZES = tuple(re.compile(text.format_map(_PUT), re.I | re.S) for text in _SAID)
 
 
 Sizes = tuple[int | None, int | None]
-"""Tokens of a request that is too long, and the room that there is; None where the server does
-not report them.
-"""
+"""Tokens of a request that is too long, and the limit; None if the server does not report it."""
 
 
-def overflow(kind: str, said: str, error: Mapping[str, Json]) -> Sizes | None:
-    """The sizes of a request refused for its length, else None; by kind, message (one line) and
-    body of the error.
+def overflow(kind: str, message: str, error: Mapping[str, Json]) -> Sizes | None:
+    """Return the sizes of a request that was refused for its length, or None if it was not.
+
+    Args:
+        kind: the vendor's name for the error.
+        message: of the error, in one line.
+        error: the body of the error.
     """
-    if kind not in _CODES and (not _WORDS.search(said) or _OTHERWISE.search(said, 0, _FIRST_WORDS)):
-        return None
+    if kind not in _CODES:
+        # A server that does not know a parameter names it, and its name may be `context_window`.
+        is_other = _OTHERWISE.search(message, 0, _FIRST_WORDS)
+        if is_other or not _WORDS.search(message):
+            return None
     match error:
         case {"n_prompt_tokens": int(needed), "n_ctx": int(limit)}:
             return needed, limit
     for pattern in _SIZES:
-        if found := pattern.search(said, 0, _FIRST_WORDS):
-            sizes = {
-                name: int(number.replace(",", "")) for name, number in found.groupdict().items()
-            }
-            return sizes["needed"] + sizes.get("more", 0) if "needed" in sizes else None, sizes[
-                "limit"
-            ]
+        if match := pattern.search(message, 0, _FIRST_WORDS):
+            sizes = {}
+            for name, number in match.groupdict().items():
+                sizes[name] = int(number.replace(",", ""))
+            if "needed" not in sizes:
+                return None, sizes["limit"]
+            return sizes["needed"] + sizes.get("more", 0), sizes["limit"]
     return None, None

@@ -1,4 +1,4 @@
-"""One frame for every vendor: deadline, completeness, typed errors, usage."""
+"""The provider around a vendor's adapter: deadline, completeness, typed errors, usage."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHOWN = 400
 class HostedProvider(Provider):
     """A model behind a server.
 
-    Whether requests stay on this machine (`local`) is said, not found out: a local server may
+    The settings say whether requests stay on this machine (`local`), since a local server may
     forward everything.
     """
 
@@ -58,7 +58,7 @@ class HostedProvider(Provider):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Keys and passwords that its server and its proxy are sent."""
+        """The keys and passwords of its server and its proxy."""
         server = self._server
         return (server.api_key, *secret_parts(server.base_url), *secret_parts(server.proxy))
 
@@ -67,11 +67,14 @@ class HostedProvider(Provider):
         return int(size / self.caps.bytes_per_token) + 1
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Ask once. A ProviderError has this provider's name and not its key; InputError: its
-        SDK cannot be used.
+        """Ask once.
+
+        Raises:
+            ProviderError: there is no whole reply. The error names this provider, and has no key.
+            InputError: the SDK cannot be used.
         """
-        self._mention_what_is_left_out(request)
-        self._refuse_what_would_be_cut(request)
+        self._warn_of_temperature(request)
+        self._refuse_overlong(request)
         self._connect()
         body = self._vendor.body(request, self._model, self.caps)
         draft = ReplyAssembler(on_delta)
@@ -79,9 +82,9 @@ class HostedProvider(Provider):
             return await self._whole_reply(request, draft, body)
         except BaseException:
             # Also of a call that is cancelled: the server has counted what it sent.
-            used = draft.used(Usage(self.estimate_tokens(request)))
-            if used and (note := FAILED_ATTEMPT.get(None)):
-                note(self.name, used)
+            usage = draft.partial_usage(Usage(self.estimate_tokens(request)))
+            if usage and (note := FAILED_ATTEMPT.get(None)):
+                note(self.name, usage)
             raise
 
     async def _whole_reply(
@@ -92,54 +95,66 @@ class HostedProvider(Provider):
             async with asyncio.timeout(self._server.seconds):
                 await self._fill(draft, body)
         except TimeoutError as error:
-            if draft.stop is not None:  # all is there, only the connection was not closed
-                return self._whole(request, draft)
-            what = f"no whole reply within {self._server.seconds:g} s"
-            raise self._signed(NetworkFailed(what, reason=what)) from error
+            # The reply may be there, and only its connection was not closed.
+            if draft.stop is not None:
+                return self._finished(request, draft)
+            problem = f"no whole reply within {self._server.seconds:g} s"
+            raise self._signed(NetworkFailed(problem, reason=problem)) from error
         except ProviderError as error:
             raise self._signed(error) from None
-        return self._whole(request, draft)
+        return self._finished(request, draft)
 
     async def aclose(self) -> None:
         """Close connections."""
         await self._vendor.aclose()
 
     def _connect(self) -> None:
-        """A release of another package that does not fit must not look like a defect of ours."""
+        """Make the SDK's client; InputError if the SDK cannot be imported."""
         kind = self._vendor.kind
         try:
             self._vendor.connect()
         except ImportError as error:
-            what = f"the package {kind} cannot be used as it is installed: {error}"
-            raise InputError(what, where=self.name, hint=f"again: {install_hint(kind)}") from error
+            # A broken installation must not look like a defect of ours.
+            problem = f"the installed package {kind} cannot be used: {error}"
+            hint = f"again: {install_hint(kind)}"
+            raise InputError(problem, where=self.name, hint=hint) from error
 
     async def _fill(self, draft: ReplyAssembler, body: Mapping[str, object]) -> None:
         stream = self._server.stream and self.caps.streaming
-        taken: list[bool] = []
+        count = parts = 0
         async with aclosing(self._vendor.send(body, stream=stream)) as documents:
             async for document in documents:
-                taken.append(self._vendor.take(document, draft))
-        if taken and not any(taken):
+                count += 1
+                parts += self._vendor.take(document, draft)
+        # An empty stream is a reply that broke off, which the draft reports.
+        if count and not parts:
             raise unreadable("the reply holds nothing of a reply")
 
-    def _whole(self, request: Request, draft: ReplyAssembler) -> Reply:
-        said = [turn for turn in request.window.turns if isinstance(turn, AssistantMessage)]
-        before, guess = sum(len(turn.calls) for turn in said), Usage(self.estimate_tokens(request))
+    def _finished(self, request: Request, draft: ReplyAssembler) -> Reply:
+        """Return the assembled reply; ProviderError if it is not whole."""
+        calls_before = 0
+        for turn in request.window.turns:
+            if isinstance(turn, AssistantMessage):
+                calls_before += len(turn.calls)
         try:
-            vendor = self._vendor
-            silent = vendor.may_be_silent
             return draft.reply(
-                self.name, vendor.stops, calls_before=before, usage=guess, silent=silent
+                self.name,
+                self._vendor.stops,
+                calls_before=calls_before,
+                usage=Usage(self.estimate_tokens(request)),
+                silent=self._vendor.may_be_silent,
             )
         except ProviderError as error:
             raise self._signed(error) from None
 
     def _signed(self, error: ProviderError) -> ProviderError:
-        # an SDK may have written a key as `repr`, base64 or a URL does
+        """Return an error with this provider's name, without its key, and with a hint."""
+        # An SDK may have written a key as `repr`, base64 or a URL does. Redaction comes before the
+        # cut: half a key would not be found.
         redact = Redactor(secrets=self.secrets)
-        error.what = redact(error.what)[:_SHOWN]  # in this order: half a key would not be found
+        error.what = redact(error.what)[:_SHOWN]
         error.args = (error.what,)  # `repr` shows these
-        # an SDK's error may quote a response, and a traceback prints all
+        # An SDK's error may quote a response, and a traceback prints all causes.
         error.__cause__ = error.__context__ = None
         error.where = error.where or self.name
         if isinstance(error, ContextOverflow):
@@ -155,30 +170,27 @@ class HostedProvider(Provider):
         return error
 
     def _how_to_fit(self, limit: int | None) -> str:
-        """The hint for an overflow that the server reported: windows are made as large as the
-        settings say.
-        """
+        """Return the hint for an overflow that the server reported."""
+        # Windows are made as large as the settings say, so the settings have to change.
         setting = f"llm.{self._vendor.kind}.context_tokens"
         if limit is None:
-            return f"say how large its window is ({setting}), or choose a model with a larger one"
+            return f"set {setting} to the size of its window, or choose a model with a larger one"
         if limit < self.caps.context_tokens or not self.caps.context_known:
-            return (
-                f"set {setting}: {limit} (and window.tokens to no more, where that is set), and"
-                " go on"
-            )
+            return f"set {setting}: {limit} (and window.tokens to no more, if it is set), and go on"
         return f"it counts more tokens than were estimated: set {setting} to less than {limit}"
 
-    def _refuse_what_would_be_cut(self, request: Request) -> None:
+    def _refuse_overlong(self, request: Request) -> None:
+        """Refuse a request that the server would cut without an error."""
         needed, limit = self.estimate_tokens(request), self.caps.context_tokens
         if needed > limit and not self._vendor.tells_overflow:
-            what = (
+            problem = (
                 f"the request has up to {needed} tokens, the window {limit}, and the server would"
                 " cut it unasked"
             )
             hint = f"set llm.{self._vendor.kind}.context_tokens if the model has a larger window"
-            raise self._signed(ContextOverflow(what, needed=needed, limit=limit, hint=hint))
+            raise self._signed(ContextOverflow(problem, needed=needed, limit=limit, hint=hint))
 
-    def _mention_what_is_left_out(self, request: Request) -> None:
+    def _warn_of_temperature(self, request: Request) -> None:
         if request.settings.temperature is not None and not self.caps.sampling and not self._warned:
             self._warned = True
             _log.warning(

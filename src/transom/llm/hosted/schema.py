@@ -1,8 +1,7 @@
-"""A JSON Schema as vendors accept it for structured output: each knows a part of the language,
-refuses the rest.
+"""A JSON Schema as vendors accept it for structured output.
 
-Answers are held to the whole schema here in any case, so a vendor may be sent less of it; never one
-without an answer.
+Each vendor knows a part of the language and refuses the rest. Answers are checked against the whole
+schema here in any case, so a vendor may be sent a looser one; never one that no answer follows.
 """
 
 from __future__ import annotations
@@ -14,201 +13,233 @@ from transom.canonical import Json
 
 Schema = Mapping[str, Json]
 
-_OF_MANY = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas")
-_OF_SEVERAL = ("anyOf", "oneOf", "allOf", "prefixItems")
-_OF_ONE = (
-    *("items", "additionalProperties", "not", "if", "then", "else"),
-    *("contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+# Keywords by their values: an object of schemas, a list of schemas, one schema.
+_WITH_OBJECT = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas")
+_WITH_LIST = ("anyOf", "oneOf", "allOf", "prefixItems")
+_WITH_SCHEMA = (
+    "items",
+    "additionalProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
 )
+# A looser part makes the whole stricter below these: more values are excluded by `not`.
 _STRICTER = frozenset({"not", "if", "then", "else", "maxContains"})
 _Change = Callable[[Schema], dict[str, Json]]
 
 
 def closed(schema: Schema) -> dict[str, Json]:
-    """The schema with every object closed that does not say otherwise: no keys beside its
-    properties.
+    """Return the schema with its objects closed: they take no keys beyond their properties.
+
+    An object that states `additionalProperties` keeps it.
     """
-    made = with_parts(schema, closed)
-    if made.get("type") == "object" and "properties" in made:
-        made.setdefault("additionalProperties", False)
-    return made
+    result = with_parts(schema, closed)
+    if result.get("type") == "object" and "properties" in result:
+        result.setdefault("additionalProperties", False)
+    return result
 
 
 def with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
-    """The schema with each schema in it changed. A value in it may look like a schema, and is
-    none.
+    """Return the schema with each schema in it changed.
+
+    Only values of keywords are schemas: a value of an enum may look like a schema, and is data.
     """
 
     def changed(value: Json) -> Json:
         return change(value) if isinstance(value, dict) else value
 
-    made = dict(schema)
-    for key in _OF_MANY:
-        if isinstance(many := made.get(key), dict):
-            made[key] = {name: changed(one) for name, one in many.items()}
-    for key in _OF_SEVERAL:
-        if isinstance(several := made.get(key), list):
-            made[key] = [changed(one) for one in several]
-    for key in _OF_ONE:
-        if key in made:
-            made[key] = changed(made[key])
-    return made
+    result = dict(schema)
+    for key in _WITH_OBJECT:
+        if isinstance(members := result.get(key), dict):
+            result[key] = {name: changed(part) for name, part in members.items()}
+    for key in _WITH_LIST:
+        if isinstance(parts := result.get(key), list):
+            result[key] = [changed(part) for part in parts]
+    for key in _WITH_SCHEMA:
+        if key in result:
+            result[key] = changed(result[key])
+    return result
 
 
 def without_patterns(schema: Schema) -> dict[str, Json]:
-    """The schema with its patterns moved to descriptions: many servers refuse a request for a
-    pattern that they do not know. Answers and calls are held to them here in any case.
+    """Return the schema with its patterns moved to descriptions.
+
+    Many servers refuse a request for a pattern that they do not know. Answers and calls are checked
+    against the patterns here in any case.
     """
-    moved: list[str] = []
-    made = _without_patterns(schema, moved)
-    return _loosened(made) if moved else made
+    sentences: list[str] = []
+    result = _without_patterns(schema, sentences)
+    return _loosened(result) if sentences else result
 
 
-def _without_patterns(schema: Schema, moved: list[str]) -> dict[str, Json]:
-    made = with_parts(schema, lambda part: _without_patterns(part, moved))
-    if isinstance(pattern := made.get("pattern"), str):
-        del made["pattern"]
-        moved.append(f"It matches the regular expression {pattern}")
-        about = made.get("description")
-        made["description"] = (
-            f"{about} {moved[-1]}" if isinstance(about, str) and about else moved[-1]
-        )
-    return made
+def _without_patterns(schema: Schema, sentences: list[str]) -> dict[str, Json]:
+    """Return the schema without patterns, and add a sentence for each pattern to a list."""
+    result = with_parts(schema, lambda part: _without_patterns(part, sentences))
+    if isinstance(pattern := result.get("pattern"), str):
+        del result["pattern"]
+        sentence = f"It matches the regular expression {pattern}"
+        sentences.append(sentence)
+        description = result.get("description")
+        if isinstance(description, str) and description:
+            sentence = f"{description} {sentence}"
+        result["description"] = sentence
+    return result
 
 
 def _loosened(schema: Schema) -> dict[str, Json]:
-    """The schema without what becomes stricter where a part says less: one of several alone,
-    none, not so many.
-    """
-    made = with_parts(schema, _loosened)
-    several = made.pop("oneOf", None)
-    if several is not None:
-        made.setdefault("anyOf", several)
-    return {key: value for key, value in made.items() if key not in _STRICTER}
+    """Return the schema without keywords that a looser part makes stricter."""
+    result = with_parts(schema, _loosened)
+    # With looser parts, a value may follow two of them, which `oneOf` would refuse.
+    alternatives = result.pop("oneOf", None)
+    if alternatives is not None:
+        result.setdefault("anyOf", alternatives)
+    return {key: value for key, value in result.items() if key not in _STRICTER}
 
 
 _STRICT = frozenset(
-    [
-        *(
-            "type",
-            "properties",
-            "required",
-            "additionalProperties",
-            "items",
-            "anyOf",
-            "enum",
-            "const",
-        ),
-        *("$ref", "$defs", "definitions", "title", "description"),
-    ]
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "anyOf",
+        "enum",
+        "const",
+        "$ref",
+        "$defs",
+        "definitions",
+        "title",
+        "description",
+    }
 )
-"""Keywords that OpenAI and Azure both take where an answer is held to a schema strictly."""
-_ANTHROPIC = (_STRICT - {"definitions"}) | frozenset(
-    [
-        *(
-            "format",
-            "minItems",
-            "maxItems",
-            "multipleOf",
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-        ),
-        *("default", "examples", "pattern", "minLength", "maxLength", "uniqueItems", "oneOf"),
-        *("discriminator", "deprecated", "$schema"),
-    ]
-)
+"""Keywords that OpenAI and Azure both take in a strict schema."""
+_ANTHROPIC = (_STRICT - {"definitions"}) | {
+    "format",
+    "minItems",
+    "maxItems",
+    "multipleOf",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "default",
+    "examples",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "uniqueItems",
+    "oneOf",
+    "discriminator",
+    "deprecated",
+    "$schema",
+}
 """Keywords that Anthropic takes, or that can be moved to descriptions."""
 _MOST_OPTIONAL = 24
 _MOST_UNIONS = 16
 
 
 def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
-    """Whether a schema has these words alone and means the same closed; with `_STRICT` all
-    properties are required.
+    """Return whether a schema has these keywords alone, and means the same when closed.
+
+    With `_STRICT`, all properties must be required.
     """
-    strict = words is _STRICT
+    is_strict = words is _STRICT
     if not isinstance(schema, dict) or not words.issuperset(schema):
         return False
     if "$ref" in schema:
-        return len(schema) == 1 or not strict
+        return len(schema) == 1 or not is_strict
     if not schema.keys() & {"type", "anyOf", "oneOf", "enum", "const"}:
         return False
-    if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {
-        "properties",
-        "items",
-        "additionalProperties",
-    }:
+    # Vendors read a union or an object, and not a schema that is both.
+    has_union = schema.keys() & {"anyOf", "oneOf"}
+    if has_union and schema.keys() & {"properties", "items", "additionalProperties"}:
         return False
     kind = schema.get("type")
-    types = kind if isinstance(kind, list) else [kind]
-    if (isinstance(kind, list) and not strict) or ("array" in types and "items" not in schema):
+    if isinstance(kind, list) and not is_strict:
         return False
-    if "object" in types:
-        properties, required = schema.get("properties"), schema.get("required", [])
-        if (
-            not isinstance(properties, dict)
-            or not isinstance(required, list)
-            or not properties.keys() >= set(required)
-        ):
-            return False
-        if schema.get("additionalProperties", False) is not False or (
-            strict and properties.keys() != set(required)
-        ):
-            return False
+    types = kind if isinstance(kind, list) else [kind]
+    if "array" in types and "items" not in schema:
+        return False
+    if "object" in types and not _is_closed_object(schema, is_strict=is_strict):
+        return False
     return all(fits(part, words) for part in _parts(schema))
 
 
-def for_anthropic(schema: Schema) -> dict[str, Json] | None:
-    """The schema as Anthropic accepts it: what it refuses is moved to descriptions.
+def _is_closed_object(schema: Schema, *, is_strict: bool) -> bool:
+    """Return whether an object has only its properties, and requires all of them if strict."""
+    properties, required = schema.get("properties"), schema.get("required", [])
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        return False
+    if schema.get("additionalProperties", False) is not False:
+        return False
+    if is_strict:
+        return properties.keys() == set(required)
+    return properties.keys() >= set(required)
 
-    None where that would be another schema: it closes all objects and knows no recursion, so that
-    of a table with keys of any name nothing would be left, for example. None as well where it is
-    more than it takes.
+
+def for_anthropic(schema: Schema) -> dict[str, Json] | None:
+    """Return the schema as Anthropic accepts it, with refused keywords moved to descriptions.
+
+    None means that the result would be another schema, or too large. Anthropic closes all objects
+    and knows no recursion, so that nothing would be left of a table with keys of any name.
     """
     from anthropic import transform_schema  # noqa: PLC0415  (3 s of CPU)
 
-    defs = schema.get("$defs")
-    if not fits(dict(schema), _ANTHROPIC) or _leads_back(
-        schema, defs if isinstance(defs, dict) else {}, ()
-    ):
+    if not fits(dict(schema), _ANTHROPIC):
+        return None
+    definitions = schema.get("$defs")
+    if not isinstance(definitions, dict):
+        definitions = {}
+    if _leads_back(schema, definitions, ()):
         return None
     try:
-        made = cast(dict[str, Json], transform_schema(dict(schema)))
-    # of a part that says no type, or says it in no way that it knows
-    except (ValueError, TypeError, AttributeError):
+        result = cast(dict[str, Json], transform_schema(dict(schema)))
+    except (ValueError, TypeError, AttributeError):  # a part has no type, or an unknown one
         return None
-    optional = sum(
-        _count(one.get("properties")) - _count(one.get("required")) for one in _within(made)
-    )
-    unions = sum("anyOf" in one for one in _within(made))
-    return None if optional > _MOST_OPTIONAL or unions > _MOST_UNIONS else made
+    optional = unions = 0
+    for part in _within(result):
+        optional += _count(part.get("properties")) - _count(part.get("required"))
+        unions += "anyOf" in part
+    return None if optional > _MOST_OPTIONAL or unions > _MOST_UNIONS else result
 
 
-def _leads_back(schema: Schema, defs: Schema, way: tuple[str, ...]) -> bool:
-    """Whether a reference leads back to where it stands, or to what is not in the schema."""
-    for target in [one["$ref"] for one in _within(schema) if isinstance(one.get("$ref"), str)]:
-        name = str(target).removeprefix("#/$defs/")
-        part = defs.get(name)
-        if name in way or not isinstance(part, dict) or _leads_back(part, defs, (*way, name)):
+def _leads_back(schema: Schema, definitions: Schema, path: tuple[str, ...]) -> bool:
+    """Return whether a reference leads back to its own definition, or to a missing one."""
+    for part in _within(schema):
+        target = part.get("$ref")
+        if not isinstance(target, str):
+            continue
+        name = target.removeprefix("#/$defs/")
+        definition = definitions.get(name)
+        if name in path or not isinstance(definition, dict):
+            return True
+        if _leads_back(definition, definitions, (*path, name)):
             return True
     return False
 
 
 def _parts(schema: Schema) -> Iterator[Json]:
-    """The schemas in it, which may be no objects but true or false."""
-    for key in _OF_MANY:
-        if isinstance(many := schema.get(key), dict):
-            yield from many.values()
-    for key in _OF_SEVERAL:
-        if isinstance(several := schema.get(key), list):
-            yield from several
-    yield from (schema[key] for key in _OF_ONE if key in schema and key != "additionalProperties")
+    """Yield the schemas in a schema, which may also be true or false."""
+    for key in _WITH_OBJECT:
+        if isinstance(members := schema.get(key), dict):
+            yield from members.values()
+    for key in _WITH_LIST:
+        if isinstance(parts := schema.get(key), list):
+            yield from parts
+    for key in _WITH_SCHEMA:
+        # `additionalProperties` is compared where objects are, since vendors take false alone.
+        if key in schema and key != "additionalProperties":
+            yield schema[key]
 
 
 def _within(schema: Schema) -> Iterator[Schema]:
-    """The schema, and all that is in it."""
+    """Yield a schema, and all schemas in it."""
     yield schema
     for part in _parts(schema):
         if isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""How a server is reached."""
+"""The address and the access of a server."""
 
 from __future__ import annotations
 
@@ -11,26 +11,32 @@ NO_KEY = "none"
 """Sent to servers that need no key; the SDKs insist on one."""
 
 HEADERS = {"Accept-Encoding": "identity"}
-"""Headers of each request, beside those that an SDK makes of the key and the body."""
+"""Headers of each request, in addition to those that an SDK makes of the key and the body."""
+
+OWN_HEADERS = {
+    "accept-encoding": "identity",
+    "accept": "application/json",
+    "content-type": "application/json",
+}
+"""Headers of each request as they must arrive, without those of the key."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """How a server is reached.
+    """The address and the access of a server.
 
     Attributes:
         base_url: as the vendor's SDK takes it.
-        api_key: what it is to be shown; it stands in no error, log or trace.
+        api_key: sent with each request; it stands in no error, log or trace.
         api_version: of Azure; None elsewhere.
         seconds: wall clock for one whole reply.
-        stream: take replies in pieces where they are offered.
+        stream: whether to take replies in pieces if the model offers it.
         max_body: bytes that one reply may have.
-        key_variable: the environment variable that is looked at for the key.
+        key_variable: the environment variable of the key.
         needs_key: whether it answers no request without a key.
-        service: whose models answer, where that is known: `openai`, `azure`, `openrouter`, ...; "":
-            see its address.
-        proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the
-            environment has.
+        service: `openai`, `azure`, `openrouter`, ...; "" to recognise it by its address.
+        proxy: the proxy's address from `proxy_of`; None to ask directly, whatever proxy the
+            environment names.
     """
 
     base_url: str

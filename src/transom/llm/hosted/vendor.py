@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from transom.errors import NetworkFailed, ProviderError, install_hint
+from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
@@ -22,15 +23,14 @@ from transom.llm.turns import AssistantMessage, Text, Turn
 
 
 class Vendor:
-    """An adapter: it builds a request body, sends it, and turns the documents that come into a
-    reply.
+    """An adapter: it builds a request body, sends it, and adds the documents that come to a reply.
 
     Attributes:
         kind: `anthropic`, `openai`, `ollama`; its SDK's name.
-        tells_overflow: whether its server says so where a request is too long; else it cuts what
-            does not fit without a word.
-        may_be_silent: whether its models end without a word where they have nothing to add, which
-            asking again does not mend.
+        tells_overflow: whether its server refuses a request that is too long; otherwise the server
+            cuts the request silently.
+        may_be_silent: whether its models end without text when they have nothing to add, so that
+            another attempt is of no use.
         stops: its words for why a model stops.
     """
 
@@ -41,25 +41,28 @@ class Vendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        # connections of one event loop are of no use to another
+        # Connections of one event loop are of no use to another.
         self._client = PerLoop(self._connect)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        """The request as it wants it. Pure."""
+        """Return the request in the vendor's form."""
         raise NotImplementedError
 
     def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
-        """Send it once, and yield what comes. Errors of its SDK come out as `ProviderError`s."""
+        """Send a body once, and yield the documents of the reply.
+
+        Raises:
+            ProviderError: for every error of the SDK.
+        """
         raise NotImplementedError
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
-        """Add a document to a reply; False where it holds no part of one."""
+        """Add a document to a reply; return False if it holds no part of a reply."""
         raise NotImplementedError
 
     def connect(self) -> None:
-        """Make the client of this event loop. An SDK's import takes seconds, which must not
-        count as the server's.
-        """
+        """Make the client of this event loop."""
+        # In a step of its own: an SDK's import takes seconds, which must not count as the server's.
         self._client.get()
 
     async def aclose(self) -> None:
@@ -68,22 +71,30 @@ class Vendor:
             await client.close()
 
     def _connect(self) -> Any:
-        """A client of its SDK."""
+        """Return a client of the SDK."""
         raise NotImplementedError
 
 
 class StainlessVendor(Vendor):
-    """A vendor whose SDK is made by Stainless; all errors of that are of its class `failure`."""
+    """A vendor whose SDK is made by Stainless.
+
+    Attributes:
+        failure: the name of the class that all errors of the SDK have.
+    """
 
     failure: ClassVar[str]
 
-    def _client_of(self, name: str, **more: Any) -> Any:
-        """A client of the SDK's class of that name, which sends no headers but ours."""
-        import httpx2  # noqa: PLC0415  only where it is asked
+    def _own_headers(self) -> dict[str, str]:
+        """Return the headers that no environment variable may change, by lower-case names."""
+        raise NotImplementedError
+
+    def _client_of(self, name: str, **options: Any) -> Any:
+        """Return a client of the SDK's class of that name."""
+        import httpx2  # noqa: PLC0415  only if a server is asked
 
         sdk: Any = import_module(self.kind)  # 1.4 to 3 s of CPU
         guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
-        client = getattr(sdk, name)(
+        return getattr(sdk, name)(
             api_key=self._server.api_key,
             max_retries=0,
             timeout=self._server.seconds,
@@ -91,30 +102,36 @@ class StainlessVendor(Vendor):
             http_client=sdk.DefaultAsyncHttpxClient(
                 transport=transport(httpx2, self._server.proxy),
                 follow_redirects=False,
-                event_hooks={"response": [guard]},
+                event_hooks={"request": [self._restore_headers], "response": [guard]},
             ),
-            **more,
+            **options,
         )
-        # An SDK sends headers of a variable, meant for somebody's gateway, to whatever server it is
-        # given.
-        if not hasattr(client, "_custom_headers"):
-            what = f"this release of the SDK {self.kind} keeps headers where they cannot be cleared"
-            raise ProviderError(what, where=self.kind, hint=f"run: {install_hint(self.kind)}")
-        client._custom_headers = dict(HEADERS)
-        return client
 
-    async def _sent(
+    async def _restore_headers(self, request: Any) -> None:
+        """Undo what the SDK's environment variable has changed in a request's headers.
+
+        The variable is meant for somebody's gateway; the SDK sends its headers, a key among them
+        perhaps, to any server that it is given.
+        """
+        own_headers = self._own_headers()
+        for line in os.environ.get(f"{self.kind.upper()}_CUSTOM_HEADERS", "").split("\n"):
+            name = line.partition(":")[0].strip().lower()
+            request.headers.pop(name, None)
+            if name in own_headers:
+                request.headers[name] = own_headers[name]
+
+    async def _documents(
         self,
         create: Callable[..., AbstractAsyncContextManager[Any]],
-        asked: Mapping[str, Any],
+        body: Mapping[str, Any],
         is_last: Callable[[Document], bool] = lambda _: False,
     ) -> AsyncGenerator[Document]:
-        """See `send`; `create`: of the client's `with_streaming_response`."""
-        from httpx2 import HTTPError  # noqa: PLC0415  (imported by now)
+        """Send a body with a function of the client's `with_streaming_response`; see `send`."""
+        from httpx2 import HTTPError  # noqa: PLC0415  the SDK has imported it
 
         sdk: Any = import_module(self.kind)
         try:
-            async with create(**asked) as response:
+            async with create(**body) as response:
                 content_type = response.headers.get("content-type", "")
                 async for document in documents(response.iter_bytes(), content_type, is_last):
                     yield document
@@ -122,39 +139,49 @@ class StainlessVendor(Vendor):
             if ours := own_error(error):
                 raise ours from error
             if isinstance(error, sdk.APIStatusError):
-                said: Any = error
+                response = cast(Any, error).response
                 raise from_status(
-                    said.status_code, parsed(said.response.text), said.response.headers
+                    response.status_code, parsed(response.text), response.headers
                 ) from error
             if isinstance(error, sdk.APITimeoutError):
-                what = "the server did not answer in time"
-                raise NetworkFailed(what, reason=what) from error
+                problem = "the server did not answer in time"
+                raise NetworkFailed(problem, reason=problem) from error
             raise connection_failed(error) from error
 
 
 def chat_messages(
-    shown: Rendered, system: str, put: Callable[[Turn], list[Any]]
+    rendered: Rendered, system: str, messages_of: Callable[[Turn], list[Any]]
 ) -> list[dict[str, Any]]:
-    """A request as messages of one role each; what stays comes first, and what is asked now
-    last.
+    """Return a request as messages of one role each.
+
+    Args:
+        rendered: the request.
+        system: the system message; empty for none.
+        messages_of: makes the messages of a turn.
     """
-    messages: list[Any] = [{"role": "system", "content": system}] if system else []
-    first = [shown.user] if shown.turns else [shown.user, shown.tail]
-    if asked := "\n\n".join(text for text in first if text):
-        messages.append({"role": "user", "content": asked})
-    messages += [message for turn in shown.turns for message in put(turn)]
-    if shown.turns and shown.tail:
-        messages.append({"role": "user", "content": shown.tail})
+    messages: list[Any] = []
+    if system:
+        messages.append({"role": "system", "content": system})
+    # Text that stays the same comes first, so that a cache knows it; this call's own text is last.
+    beginning = [rendered.user]
+    if not rendered.turns:
+        beginning.append(rendered.tail)
+    if text := "\n\n".join(filter(None, beginning)):
+        messages.append({"role": "user", "content": text})
+    for turn in rendered.turns:
+        messages += messages_of(turn)
+    if rendered.turns and rendered.tail:
+        messages.append({"role": "user", "content": rendered.tail})
     return messages
 
 
-def said(turn: AssistantMessage) -> str:
-    """The text of a message, without calls and thinking."""
-    return "".join(part.text for part in turn.parts if isinstance(part, Text))
+def text_of(turn: AssistantMessage) -> str:
+    """Return the text of a message, without calls and thinking."""
+    return "".join([part.text for part in turn.parts if isinstance(part, Text)])
 
 
 def function(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool in OpenAI's format."""
+    """Return a tool in OpenAI's format."""
     return {
         "type": "function",
         "function": {"name": name, "description": description, "parameters": parameters},

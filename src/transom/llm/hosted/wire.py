@@ -13,7 +13,7 @@ from transom.llm.hosted.failures import from_error_in_reply, unreadable
 from transom.llm.reading import read_document
 
 Document = dict[str, Any]
-"""Somebody else's JSON: nothing in it is what it should be until it was looked at."""
+"""An object that a server sent; nothing about its fields is certain."""
 
 _FIELDS = ("data:", "event:", "id:", "retry:", ":")
 """Beginnings of an event's lines; no JSON begins so."""
@@ -28,21 +28,24 @@ async def documents(
     content_type: str,
     is_last: Callable[[Document], bool] = lambda _: False,
 ) -> AsyncIterator[Document]:
-    """The JSON objects of a response.
+    """Yield the JSON objects of a response.
 
-    Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream
-    was asked for, which is how many servers tell an error. Many also send events and do not say so.
-    The vendor sends nothing behind a document of which `is_last` is true, as behind `[DONE]`.
+    Vendors' own decoders pass over what they do not know, and over a plain JSON body in place of a
+    stream, which is how many servers report an error.
+
+    Args:
+        body: the response's bytes.
+        content_type: its header; many servers send events and do not name them there.
+        is_last: whether the vendor sends nothing behind a document, as behind `[DONE]`.
 
     Raises:
         ProviderError: no JSON, no object, or an error in place of a reply.
     """
     texts = _texts(body)
-    named = "event-stream" in content_type.lower()
+    is_named_stream = "event-stream" in content_type.lower()
     head = await _beginning(texts)
-    # What is named so and is JSON is an error, which proxies hand on under the name that was asked
-    # for.
-    if head.startswith(_FIELDS) or (named and not head.startswith("{")):
+    # JSON under the name of a stream is an error, which proxies pass on with the wrong name.
+    if head.startswith(_FIELDS) or (is_named_stream and not head.startswith("{")):
         events = _events(_after(head, texts))
         async for name, data in events:
             if data == "[DONE]":
@@ -56,16 +59,15 @@ async def documents(
     yield _document("".join([text async for text in _after(head, texts)]))
 
 
-async def drain(rest: AsyncIterable[object], seconds: float = GRACE) -> None:
-    """Read the rest behind a whole reply, for a bounded time, so that the connection can be used
-    again.
+async def drain(documents: AsyncIterable[object], seconds: float = GRACE) -> None:
+    """Read the rest behind a whole reply, so that the connection can be used again.
 
-    Some servers, and proxies before them, leave the connection open, or tear it: the reply is whole
-    all the same.
+    This ends after `seconds`, and raises nothing: some servers, and proxies before them, leave the
+    connection open or tear it, and the reply is whole all the same.
     """
     with suppress(Exception):
         async with asyncio.timeout(seconds):
-            async for _ in rest:
+            async for _ in documents:
                 pass
 
 
@@ -84,13 +86,13 @@ def _document(text: str, *, is_error: bool = False) -> Document:
 
 
 async def _beginning(texts: AsyncIterable[str]) -> str:
-    """The beginning of a body, enough of it to recognise events."""
+    """Return the beginning of a body, enough of it to recognise events."""
     head = ""
     async for text in texts:
         head = (head + text).lstrip()
-        if head and (
-            len(head) >= _LONGEST_FIELD or not any(field.startswith(head) for field in _FIELDS)
-        ):
+        # Go on while it may still become a field: a stream must not wait for more than that.
+        may_become_field = any(field.startswith(head) for field in _FIELDS)
+        if len(head) >= _LONGEST_FIELD or not may_become_field:
             break
     return head
 
@@ -102,9 +104,7 @@ async def _after(head: str, texts: AsyncIterable[str]) -> AsyncIterator[str]:
 
 
 async def _events(texts: AsyncIterable[str]) -> AsyncIterator[tuple[str, str]]:
-    """Name and data of the server-sent events that are complete; half an event at the end is
-    none.
-    """
+    """Yield name and data of the server-sent events; half an event at the end is left out."""
     name, data = "", list[str]()
     async for line in _lines(texts):
         field, _, value = line.partition(":")
@@ -120,18 +120,19 @@ async def _events(texts: AsyncIterable[str]) -> AsyncIterator[tuple[str, str]]:
 
 
 async def _lines(texts: AsyncIterable[str]) -> AsyncIterator[str]:
-    """Lines that end in LF, CR or CRLF; an unfinished last line is left out."""
-    rest = ""
+    """Yield lines that end in LF, CR or CRLF; an unfinished last line is left out."""
+    pending = ""
     async for text in texts:
-        rest += text
-        # A CR at the very end may be the first half of a CRLF.
-        whole, rest = (rest[:-1], "\r") if rest.endswith("\r") else (rest, "")
-        *lines, last = whole.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        rest = last + rest
+        pending += text
+        # A CR at the very end may be the first half of a CRLF, so it waits for the next piece.
+        last_cr = "\r" if pending.endswith("\r") else ""
+        complete = pending.removesuffix("\r")
+        *lines, last = complete.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        pending = last + last_cr
         for line in lines:
             yield line
-    if rest.endswith("\r"):
-        yield rest[:-1]
+    if pending.endswith("\r"):
+        yield pending[:-1]
 
 
 async def _texts(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
@@ -141,8 +142,11 @@ async def _texts(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
 
 
 def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[None]]:
-    """A response hook for an HTTP client with that class of bodies: nothing is read beyond
-    `limit` bytes.
+    """Return a response hook for an HTTP client that reads no more than `limit` bytes of a body.
+
+    Args:
+        byte_stream: the client's class of bodies.
+        limit: bytes.
     """
 
     class Capped(byte_stream):  # type: ignore[misc]  # the class differs by library
@@ -150,10 +154,10 @@ def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[
             self._inner = inner
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            seen = 0
+            received = 0
             async for piece in self._inner:
-                seen += len(piece)
-                if seen > limit:
+                received += len(piece)
+                if received > limit:
                     raise ProviderError(f"the reply has more than {limit} bytes")
                 yield piece
 
