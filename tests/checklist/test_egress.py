@@ -110,10 +110,10 @@ def test_the_recorded_window_says_what_was_local() -> None:
 def test_answers_of_tools_stay_with_the_logs() -> None:
     result = ToolResult("1", "search_in_file", "line 3 of the log")
     turned = Request("r", Window((Block("section_1", "y"),), (ToolResults((result,)),)))
-    assert EgressPolicy(keep_untrusted=True).kept(turned) == "the conversation so far"
-    assert EgressPolicy(("log_*",)).kept(turned) is None
+    assert EgressPolicy(keep_untrusted=True).local_part(turned) == "the conversation so far"
+    assert EgressPolicy(("log_*",)).local_part(turned) is None
     local = Request("r", Window((), (ToolResults((replace(result, egress="local"),)),)))
-    assert EgressPolicy().kept(local) == "a result of tool search_in_file"
+    assert EgressPolicy().local_part(local) == "a result of tool search_in_file"
 
 
 def test_a_name_that_keeps_nothing_is_an_error(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ async def test_a_limit_in_any_role_pauses_the_epic_and_nothing_is_paid_twice(
     result = await at.go()
     assert {story.status for story in result.stories} <= {"paused", "skipped"}
     assert "usage limit is reached until 3pm (UTC" in result.stories[0].reason
-    assert "nobody was asked" in result.stories[1].reason
+    assert "no agent was called" in result.stories[1].reason
     paid = [call for call in calls(tmp_path) if not call.endswith(f" {role}")]
     assert len(calls(tmp_path)) == len(paid) + 1
     mark.write_text("")

@@ -72,7 +72,7 @@ async def test_files_that_the_tests_make_are_not_committed(tmp_path: Path, makes
     result = await here.go("story-1")
     assert [story.status for story in result.stories] == ["done"], result.stories[0].reason
     assert committed(here.project) - before == NEW
-    assert any("not committed, since the tests make it" in line for line in here.said)
+    assert any("not committed, since tests or tools make it" in line for line in here.said)
 
 
 async def test_compiled_files_of_tests_that_write_none_are_not_committed(tmp_path: Path) -> None:
@@ -111,3 +111,13 @@ async def test_a_binary_file_that_dev_lists_is_its_work(tmp_path: Path) -> None:
     here = world(tmp_path, "", f"{HONEST}; {draws}; {listed}")
     (story,) = (await here.go("story-1")).stories
     assert "tests/logo.png" in [change.path for change in story.files_modified], story.reason
+
+
+async def test_lines_that_an_agent_adds_to_gitignore_are_left_out(tmp_path: Path) -> None:
+    adds = "echo '.aider*' >> .gitignore; echo '# chat' > .aider.chat.history.md"
+    commits = "git add --all; git commit --quiet --message mine"
+    here = world(tmp_path, "", f"{HONEST}; {adds}; {commits}; {REPLY}")
+    before = committed(here.project)
+    (story,) = (await here.go("story-1")).stories
+    assert story.status == "done", story.reason
+    assert committed(here.project) - before == NEW

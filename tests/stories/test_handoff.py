@@ -72,12 +72,12 @@ def test_each_stage_sees_only_what_it_is_to_see_and_every_cut_is_recorded() -> N
     assert (list(qa), qa["dev_summary"]) == (["dev_summary", "files"], "d" * 10)
     assert [one["path"] for one in qa["files"]] == [f"f{number}.py" for number in range(15, 25)]
     told = [
-        (one["what"], one["kept"], one["of"], one.get("dropped")) for one in handoff.truncations
+        (row["what"], row["kept"], row["of"], row.get("dropped")) for row in handoff.truncations
     ]
     assert told == [
         ("acceptance_criteria", 10, 13, None),
         ("sm summary", 2000, 2500, None),
-        *[("files_modified", 20, 21, f"f{number}.py") for number in range(5)],
+        ("files_modified", 20, 25, None),
         ("sm summary for po", 500, 2000, None),
         ("po summary for dev", 500, 600, None),
         ("files for qa", 10, 20, None),

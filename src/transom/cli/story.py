@@ -201,7 +201,8 @@ async def _epic(
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
         async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
-            places.root = opened.folder / "worktrees"
+            # Resolved here: the tests' sandbox has no folder `..` of a relative path.
+            places.root = (opened.folder / "worktrees").resolve()
             # An agent has a limit of its own, which is longer than that of a model's stage.
             limits = [agent.seconds or 0.0 for agent in agents.values()]
             opened.stage_seconds = max([opened.stage_seconds, *limits]) + _MARGIN
@@ -222,7 +223,8 @@ def lines_of(result: EpicResult) -> list[str]:
     waiting = [story.reason for story in result.stories if story.status == "paused"]
     if any("transom resume" not in reason for reason in waiting):
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
-    return lines + [f"disagrees: {one}" for one in result.drift]
+    lines += [f"disagrees: {drift}" for drift in result.drift]
+    return lines + [f"not read: {entry}" for entry in result.skipped]
 
 
 def _lines(story: StoryResult) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,14 @@ from typing import Any, Literal
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import load_yaml, read_text
+from transom.stories.backlog_search import (
+    LIST,
+    PAGE,
+    SHEET,
+    STORY_FILE,
+    TASKS,
+    BacklogSearch,
+)
 from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
 from transom.stories.status import (
     Drift,
@@ -20,28 +28,12 @@ from transom.stories.status import (
     find_drift,
     read_gate,
     read_sprint_status,
+    read_story_key,
 )
 from transom.stories.stories_yaml import read_stories_yaml
-from transom.stories.story import Story, read_status
+from transom.stories.story import CLOSED, Story, read_status
 
 Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
-
-_STORY_FILE = r"(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md"
-_LIST = r"stories\.ya?ml"
-_SHEET = r"sprint-status.*\.ya?ml"
-_PAGE = r"epics?\.md|epic-\d+.*\.md"
-_TASKS = r"tasks\.md"
-_SKIPPED = {
-    "node_modules",
-    "target",
-    "build",
-    "dist",
-    "venv",
-    "__pycache__",
-    "site-packages",
-    "vendor",
-}
-_HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +41,8 @@ class Backlog:
     """An epic's stories, in the order of work.
 
     `epic` is the name that was asked for; `source`, a file or folder, is relative to the project;
-    `drift` has the stories whose file and sprint status disagree.
+    `drift` has the stories whose file and sprint status disagree; `skipped` says of each file and
+    row that looks like part of a backlog, and was not read, why.
     """
 
     epic: str
@@ -58,6 +51,7 @@ class Backlog:
     source: str
     sprint: SprintStatus | None = None
     drift: tuple[Drift, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -83,7 +77,7 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     """
     if not project.is_dir():
         raise InputError("is not a folder", where=str(project), hint="name the project's folder")
-    search = _Search(project, epic)
+    search = BacklogSearch(project, epic)
     found = [
         one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)
     ] or _epics(search)
@@ -96,6 +90,9 @@ def find_backlog(project: Path, epic: str) -> Backlog:
         )
     if not found:
         known = _known(search)
+        if search.skipped:
+            hint = f"not read: {'; '.join(search.skipped[:5])}"
+            raise InputError(f"no epic {epic!r} was found", where=str(project), hint=hint)
         hint = (
             f"there are {', '.join(known)}"
             if known
@@ -109,7 +106,7 @@ def find_backlog(project: Path, epic: str) -> Backlog:
             where=str(project),
             hint="name one of them with --epic",
         )
-    return _ordered(found[0])
+    return replace(_ordered(found[0]), skipped=tuple(search.skipped))
 
 
 def read_any(path: Path) -> Any:
@@ -143,79 +140,26 @@ def read_any(path: Path) -> Any:
     return read_story_file(text, source)
 
 
-class _Search:
-    """The search for an epic in a project.
-
-    Attributes:
-        place: the file or folder that the epic's name is a path of; None if it is not a path.
-        number: the epic's number, "" without one.
-        files: candidate files, sorted; links are not followed, folders of packages are skipped.
-    """
-
-    def __init__(self, project: Path, epic: str) -> None:
-        self.project, self.epic, self.number = project, epic, _number_of(epic)
-        place = Path(os.path.normpath(project / epic))
-        self.place = place if epic and place.exists() else None
-        self.files: list[Path] = []
-        for folder, folders, names in os.walk(os.path.normpath(project)):
-            hidden = {one for one in folders if one.startswith(".")} - _HIDDEN_ALLOWED
-            folders[:] = sorted({*folders} - hidden - _SKIPPED)
-            self.files += [
-                Path(folder, name)
-                for name in sorted(names)
-                if name.endswith((".md", ".yaml", ".yml"))
-            ]
-
-    def called(self, form: str) -> list[Path]:
-        """Return the files whose names match a regular expression."""
-        return [path for path in self.files if re.fullmatch(form, path.name)]
-
-    def names(self, path: Path) -> bool:
-        """Whether the epic was given as this file, or as a folder that contains it."""
-        return self.place is not None and path.is_relative_to(self.place)
-
-    def means(self, other: str) -> bool:
-        """Whether another name is a name of the same epic."""
-        return self.epic.lower() == other.lower() or (
-            self.number != "" and self.number == _number_of(other)
-        )
-
-    def relative(self, path: Path) -> str:
-        """Return a path relative to the project, with slashes."""
-        return path.relative_to(self.project).as_posix()
-
-    def story_file(self, path: Path) -> Story:
-        return read_story_file(read_text(path), self.relative(path))
-
-
-def _number_of(epic: str) -> str:
-    """Return the number in an epic's name, "" without one: `epic-1`, `1`, `Epic 01`,
-    `epic-1-login`.
-    """
-    match = re.fullmatch(
-        r"(?:epic[-_ ]?)?(?P<digits>\d+)(?P<letter>[a-z]?)", epic.strip(), re.IGNORECASE
-    ) or re.match(r"epic[-_ ]?(?P<digits>\d+)(?P<letter>[a-z]?)[-_ ].", epic.strip(), re.IGNORECASE)
-    if match is None:
-        return ""
-    return (match["digits"].lstrip("0") or "0") + match["letter"].lower()
-
-
-def _stories_yaml(search: _Search) -> Iterator[Backlog]:
+def _stories_yaml(search: BacklogSearch) -> Iterator[Backlog]:
     named = [one for one in search.files if one == search.place and one.suffix != ".md"]
-    for path in dict.fromkeys((*search.called(_LIST), *named)):
+    for path in dict.fromkeys((*search.called(LIST), *named)):
         text, source = TextFile(path).whole(), search.relative(path)
         declared = re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE)
-        if re.fullmatch(_SHEET, path.name):
+        if re.fullmatch(SHEET, path.name):
             continue
-        if search.names(path) or any(
-            map(search.means, (path.parent.name, *(one.strip(" \"'") for one in declared)))
-        ):
-            stories = read_stories_yaml(load_yaml(path), source)
+        names = [path.parent.name, *(name.strip(" \"'") for name in declared)]
+        has_several = bool(re.search(r"^\W*epics\W*:", text, re.MULTILINE))
+        if not (search.names(path) or has_several or any(map(search.means, names))):
+            continue
+        stories = read_stories_yaml(load_yaml(path), source)
+        if has_several and not search.names(path):
+            stories = tuple(story for story in stories if search.means(story.epic))
+        if stories:
             filed = tuple(_with_file(search, path.parent / "stories", one) for one in stories)
             yield Backlog(search.epic, "stories.yaml", filed, source)
 
 
-def _with_file(search: _Search, folder: Path, story: Story) -> Story:
+def _with_file(search: BacklogSearch, folder: Path, story: Story) -> Story:
     """Return the entry with the contents of its own story file, if that exists."""
     kept = (
         "id",
@@ -234,47 +178,124 @@ def _with_file(search: _Search, folder: Path, story: Story) -> Story:
     return story
 
 
-def _v6(search: _Search) -> Iterator[Backlog]:
-    """Read a sprint status, with each story from its own file, else from the page of epics."""
-    for path in search.called(_SHEET):
+def _v6(search: BacklogSearch) -> Iterator[Backlog]:
+    """Read a sprint status, with each story from its own file, else from the page of epics.
+
+    Only files of the epic's own rows are read.
+    """
+    for path in search.called(SHEET):
         sprint = read_sprint_status(load_yaml(path), search.relative(path))
         every = search.names(path)
-        rows = {
-            key: one
-            for key, one in sprint.stories.items()
-            if every or key.partition("-")[0] == search.number
-        }
+        rows = {key: row for key, row in sprint.stories.items() if every or _is_of(search, key)}
         if not rows:
+            _report_rows(search, sprint)
             continue
         location = search.project / sprint.location.removeprefix("{project-root}/")
         folders = (path.parent, path.parent / "stories", location)
-        own = [
-            search.story_file(one) for one in search.called(_STORY_FILE) if one.parent in folders
+        known = {
+            story.id: story for page in search.called(PAGE) for story in _on_page(search, page)
+        }
+        stories = {key: _planned_story(key, row, known, sprint.source) for key, row in rows.items()}
+        files = [file for file in search.called(r".*\.md") if file.parent in folders]
+        own, unlisted = list[Story](), list[Path]()
+        for file in files:
+            key = _key_of(file, rows)
+            if key is None:
+                if search.means(_epic_of(file)):
+                    unlisted.append(file)
+                continue
+            try:
+                story = search.story_file(file)
+            except InputError as error:
+                search.skip(file, error.what)
+                stories[key] = stories[key].model_copy(
+                    update={"unreadable": str(error), "source": search.relative(file)}
+                )
+                continue
+            own.append(story.model_copy(update={"key": key}))
+            stories[key] = _with_sheet(own[-1], rows[key], sprint.source)
+        others = ", ".join(sprint.other_keys[:5])
+        if others:
+            search.skip(path, f"rows that are no stories: {others}")
+        mine = [
+            story.model_copy(update={"epic": search.epic, "key": key})
+            for key, story in stories.items()
         ]
-        known = {one.id: one for page in search.called(_PAGE) for one in _on_page(search, page)}
-        planned = {key: _planned_story(key, row, known, sprint.source) for key, row in rows.items()}
-        filed = {**planned, **{one.key: one for one in own if one.key in rows}}
-        stories = [
-            one.model_copy(update={"epic": search.epic, "key": key}) for key, one in filed.items()
-        ]
-        mine = [one for one in own if one.key in rows or _number_of(one.epic) == search.number]
-        drift = tuple(find_drift(mine, replace(sprint, stories=rows)))
-        yield Backlog(search.epic, "bmad-v6", tuple(stories), sprint.source, sprint, drift)
+        # A file of the epic without a row is reported, and not worked on.
+        for file in unlisted:
+            with contextlib.suppress(InputError):
+                own.append(search.story_file(file))
+            search.skip(file, "the sprint status does not list it")
+        drift = tuple(find_drift(own, replace(sprint, stories=rows)))
+        yield Backlog(search.epic, "bmad-v6", tuple(mine), sprint.source, sprint, drift)
+
+
+def _is_of(search: BacklogSearch, key: str) -> bool:
+    """Whether a row of the sprint status belongs to the epic."""
+    parts = read_story_key(key)
+    if parts is None:
+        return False
+    if parts.prefix:
+        return search.epic.lower() in (parts.epic_name.lower(), f"{parts.prefix}-{parts.epic}")
+    return parts.epic.lstrip("0") == search.number
+
+
+def _report_rows(search: BacklogSearch, sprint: SprintStatus) -> None:
+    """Report the rows of a sprint status that no name of an epic without a prefix means."""
+    prefixed: dict[str, str] = {}
+    for key in sprint.stories:
+        parts = read_story_key(key)
+        if parts is not None and parts.prefix:
+            prefixed.setdefault(parts.epic_name, key)
+    for epic, key in prefixed.items():
+        search.skipped.append(f"{sprint.source}: {key} and others belong to the epic {epic}")
+
+
+def _key_of(file: Path, rows: Mapping[str, StatusLine]) -> str | None:
+    """Return the row that a story's file belongs to: of the same name, or the same number."""
+    stem = file.name.removesuffix(".md").removesuffix(".story")
+    if stem in rows:
+        return stem
+    match = re.fullmatch(STORY_FILE, file.name)
+    if match is None:
+        return None
+    number = f"{match[1]}-{match[2]}"
+    fitting = [key for key in rows if key.startswith(f"{number}-")]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _with_sheet(story: Story, row: StatusLine, sheet: str) -> Story:
+    """Return a story that is unclear if its file and the sprint status disagree on whether it is
+    to be built.
+    """
+    in_sheet = read_status(row.text)
+    if in_sheet == "unknown":
+        return story.model_copy(update={"unclear": f"{sheet}:{row.line} says {row.text!r}"})
+    if (in_sheet in CLOSED) == (story.status in CLOSED):
+        return story
+    if story.status == "unknown" and not story.status_text:
+        return story.model_copy(update={"status": in_sheet, "status_text": row.text})
+    differ = f"{story.source} says {story.status_text!r}, and {sheet}:{row.line} {row.text!r}"
+    return story.model_copy(update={"unclear": differ})
 
 
 def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: str) -> Story:
     """Return a story without a file of its own, from the page of epics or from its key alone."""
-    epic, number, slug = key.split("-", 2)
-    name, title = f"{epic}.{number}", slug.replace("-", " ").capitalize()
+    parts = read_story_key(key)
+    assert parts is not None, key  # the sheet has no other keys
+    name, title = f"{parts.epic}.{parts.number}", parts.slug.replace("-", " ").capitalize()
+    name = f"{parts.prefix}-{name}" if parts.prefix else name
     story = known.get(name) or Story(
         id=name, title=title, text=f"# Story {name}: {title}\n", source=source, line=row.line
     )
-    return story.model_copy(update={"status": read_status(row.text), "status_text": row.text})
+    status = read_status(row.text)
+    unclear = f"{source}:{row.line} says {row.text!r}" if status == "unknown" else ""
+    return story.model_copy(update={"status": status, "status_text": row.text, "unclear": unclear})
 
 
-def _v4(search: _Search) -> Iterator[Backlog]:
+def _v4(search: BacklogSearch) -> Iterator[Backlog]:
     """Find story files by name, in the configured folder or in a folder `stories`, at any depth."""
-    if search.called(_SHEET):
+    if search.called(SHEET):
         return
     config = search.project / ".bmad-core" / "core-config.yaml"
     data: Any = load_yaml(config).data if config.is_file() else {}
@@ -282,23 +303,43 @@ def _v4(search: _Search) -> Iterator[Backlog]:
         (isinstance(data, dict) and data.get("devStoryLocation")) or "docs/stories"
     )
     folders: dict[Path, list[Story]] = {}
-    for path in search.called(_STORY_FILE):
+    for path in search.called(STORY_FILE):
         known = path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
-        if search.names(path) or (known and search.means(_epic_of(path))):
-            folders.setdefault(path.parent, []).append(search.story_file(path))
+        if not (search.names(path) or (known and search.means(_epic_of(path)))):
+            continue
+        try:
+            story = search.story_file(path)
+        except InputError as error:
+            search.skip(path, error.what)
+            story = _unreadable(path, search.relative(path), str(error))
+        folders.setdefault(path.parent, []).append(story)
     for folder, stories in folders.items():
         stories.sort(key=lambda one: [*map(int, re.findall(r"\d+", one.id))])
-        mine = tuple(one.model_copy(update={"epic": search.epic}) for one in stories)
+        mine = tuple(_clear(story.model_copy(update={"epic": search.epic})) for story in stories)
         yield Backlog(search.epic, "bmad-v4", mine, search.relative(folder))
 
 
+def _clear(story: Story) -> Story:
+    """Return a story that is unclear if its own status is an unknown word."""
+    if story.status == "unknown" and story.status_text:
+        return story.model_copy(update={"unclear": f"{story.source} says {story.status_text!r}"})
+    return story
+
+
+def _unreadable(path: Path, source: str, why: str) -> Story:
+    """Return a story in the place of a file that cannot be read."""
+    match = re.fullmatch(STORY_FILE, path.name)
+    name = f"{match[1]}.{match[2]}" if match else path.stem
+    return Story(id=name, title=path.stem, text=why, source=source, unreadable=why)
+
+
 def _epic_of(path: Path) -> str:
-    match = re.fullmatch(_STORY_FILE, path.name)
+    match = re.fullmatch(STORY_FILE, path.name)
     return f"epic-{match[1]}" if match else ""
 
 
-def _spec_kit(search: _Search) -> Iterator[Backlog]:
-    for path in search.called(_TASKS):
+def _spec_kit(search: BacklogSearch) -> Iterator[Backlog]:
+    for path in search.called(TASKS):
         feature = path.parent.name
         short = search.epic.isdigit() and feature.startswith(f"{search.epic}-")
         if search.names(path) or search.epic == feature or short:
@@ -307,9 +348,9 @@ def _spec_kit(search: _Search) -> Iterator[Backlog]:
             yield Backlog(search.epic, "spec-kit", stories, source)
 
 
-def _epics(search: _Search) -> list[Backlog]:
+def _epics(search: BacklogSearch) -> list[Backlog]:
     """Read pages of epics by their usual names, else any page with epics, such as a PRD."""
-    for form in (_PAGE, r".*\.md"):
+    for form in (PAGE, r".*\.md"):
         backlogs = []
         for path in search.called(form) if search.number or search.place else ():
             stories = _on_page(search, path)
@@ -324,7 +365,7 @@ def _epics(search: _Search) -> list[Backlog]:
     return []
 
 
-def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
+def _on_page(search: BacklogSearch, path: Path) -> tuple[Story, ...]:
     """Return the stories of a page of epics; none if it has none, or is a template that was not
     asked for.
     """
@@ -336,23 +377,23 @@ def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
             else ()
         )
     except InputError:
-        if search.names(path) or re.fullmatch(_PAGE, path.name):
+        if search.names(path) or re.fullmatch(PAGE, path.name):
             raise
         return ()
 
 
-def _known(search: _Search) -> list[str]:
+def _known(search: BacklogSearch) -> list[str]:
     """Return the first ten known epics, for an error's hint."""
-    known = [search.relative(path) for path in search.called(_LIST)]
-    known += [path.parent.name for path in search.called(_TASKS)]
-    for path in search.called(_SHEET):
+    known = [search.relative(path) for path in search.called(LIST)]
+    known += [path.parent.name for path in search.called(TASKS)]
+    for path in search.called(SHEET):
         known += re.findall(
             r"^\s+(epic-\d+[a-z]?):",
             TextFile(path).whole(),
             re.MULTILINE,
         )
-    known += [_epic_of(path) for path in search.called(_STORY_FILE)]
-    known += [one.epic for path in search.called(_PAGE) for one in _on_page(search, path)]
+    known += [_epic_of(path) for path in search.called(STORY_FILE)]
+    known += [one.epic for path in search.called(PAGE) for one in _on_page(search, path)]
     return list(dict.fromkeys(known))[:10]
 
 

@@ -1,7 +1,8 @@
 """By-products of a project's tests, such as compiled files and caches: what the tests make again by
 themselves is no work of Dev's, and is never committed.
 
-No list of names or endings decides. A new file that is not text, and that Dev does not list as its
+No list of names or endings decides. Lines that an agent adds to a .gitignore, and does not list,
+are left out as well. A new file that is not text, and that Dev does not list as its
 work, is one. Any other file is one if a test run of the orchestrator makes it too, and Dev does not
 list it or it is not text.
 """
@@ -51,6 +52,10 @@ async def work_without_byproducts(
         )
         if change.action == "deleted" or (is_listed and not is_binary):
             continue
+        if path.rpartition("/")[2] == ".gitignore" and await _only_adds(here, attempt, tree, path):
+            # Agents add their own files there, unasked.
+            byproducts.append(path)
+            continue
         if is_left(path, attempt.known):
             byproducts.append(path)
         elif change.action == "created":
@@ -64,6 +69,13 @@ async def work_without_byproducts(
     if byproducts:
         tree = await here.tree_without(tree, byproducts, attempt.start)
     return tree, tuple(sorted(byproducts))
+
+
+async def _only_adds(here: Git, attempt: DevAttempt, tree: str, path: str) -> bool:
+    """Whether a file keeps all its lines, in their order, and has more of them."""
+    old = (await here.text(attempt.start, path) or "").splitlines()
+    new = iter((await here.text(tree, path) or "").splitlines())
+    return all(line in new for line in old)
 
 
 def is_left(path: str, left: Iterable[str]) -> bool:

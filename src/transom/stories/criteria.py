@@ -90,7 +90,9 @@ def cover(
     story: Story, claimed: Mapping[int, tuple[str, ...]], green: TestRun, proof: Proof
 ) -> tuple[Covering, ...]:
     """Return each criterion with the tests that cover it."""
-    uses: Counter[str] = Counter(test for tests in claimed.values() for test in {*tests})
+    uses: Counter[str] = Counter(
+        test for tests in claimed.values() for test in dict.fromkeys(tests)
+    )
     rows = []
     for number, text in enumerate(story.criteria, 1):
         tests: dict[str, str] = {}

@@ -17,7 +17,7 @@ from transom.stories.pipeline import StoryFlow
 from transom.stories.results import EpicResult, State, StoryResult
 from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, StorySettings
-from transom.stories.story import Story
+from transom.stories.story import CLOSED, Story
 from transom.stories.testrun import check_command
 
 _RESULT = model_file("result.json", StoryResult)
@@ -72,16 +72,53 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     results = {key: known for key, known in before.items() if known.status == "done"}
     for one in epic.backlog.stories:
         earlier = one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()
-        if one.id not in results and (one.status == "done" or earlier):
+        if one.id not in results and (one.status in CLOSED or earlier) and not one.unclear:
+            reason = "it was done before"
+            if one.status == "closed":
+                reason = f"its status is {one.status_text!r}"
+            results[one.id] = StoryResult(id=one.id, title=one.title, status="done", reason=reason)
+        elif one.id not in results and one.unreadable:
             results[one.id] = StoryResult(
-                id=one.id, title=one.title, status="done", reason="it was done before"
+                id=one.id, title=one.title, status="paused", reason=one.unreadable
             )
+    await _settle_unclear(epic, wanted, results)
     ended = await _work_through(epic, wanted, before, results)
     for one in ended:
         _keep(epic, one, results[one.id])
     drift = [str(one) for one in epic.backlog.drift]
+    skipped = [*epic.backlog.skipped]
     ordered = [results[one.id] for one in wanted]
-    return EpicResult(epic=epic.backlog.epic, stories=ordered, drift=drift, run_id=epic.run.id)
+    return EpicResult(
+        epic=epic.backlog.epic,
+        stories=ordered,
+        drift=drift,
+        skipped=skipped,
+        run_id=epic.run.id,
+    )
+
+
+async def _settle_unclear(
+    epic: Epic, wanted: Sequence[Story], results: dict[str, StoryResult]
+) -> None:
+    """Ask once which of the stories with an unclear status are to be built."""
+    unclear = [story for story in wanted if story.unclear and story.id not in results]
+    if not unclear:
+        return
+    listed = "; ".join(f"{story.id}: {story.unclear}" for story in unclear)
+    prompt = f"It is not clear whether these stories are to be built: {listed}"
+    try:
+        answer = (await epic.run.ask("statuses", prompt, options=["build them", "leave them"])).text
+    except Paused as pause:
+        for story in unclear:
+            results[story.id] = StoryResult(
+                id=story.id, title=story.title, status="paused", reason=str(pause)
+            )
+        return
+    if answer == "leave them":
+        for story in unclear:
+            results[story.id] = StoryResult(
+                id=story.id, title=story.title, status="skipped", reason=story.unclear
+            )
 
 
 async def _work_through(
@@ -114,7 +151,7 @@ async def _work_through(
                     state = results[stopped].status if stopped in results else "not done"
                     leave(one, "skipped", f"it depends on {stopped}, which is {state}")
                 elif epic.limit:
-                    leave(one, "paused", f"nobody was asked: {epic.limit}")
+                    leave(one, "paused", f"no agent was called: {epic.limit}")
                 elif held and not working:
                     leave(one, "paused", "a person must review the story before it")
                 elif not missing and not held and _free(epic, one, [*working.values()]):
@@ -190,8 +227,12 @@ async def plan(project: Path, epic: str, story: str | None, settings: StorySetti
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []
     for one in chosen(backlog, story):
-        if one.status == "done" or one.id in merged:
+        if one.id in merged or (one.status in CLOSED and not one.unclear):
             rows.append(StoryResult(id=one.id, title=one.title, status="done", reason="it is done"))
+            continue
+        if one.unclear or one.unreadable:
+            reason = one.unreadable or f"it is not clear whether it is to be built: {one.unclear}"
+            rows.append(StoryResult(id=one.id, title=one.title, status="paused", reason=reason))
             continue
         handoff = StoryHandoff(one.id, limits=settings.handoff)
         seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
@@ -206,7 +247,11 @@ async def plan(project: Path, epic: str, story: str | None, settings: StorySetti
             )
         )
     return EpicResult(
-        epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift]
+        epic=epic,
+        dry_run=True,
+        stories=rows,
+        drift=[str(drift) for drift in backlog.drift],
+        skipped=[*backlog.skipped],
     )
 
 

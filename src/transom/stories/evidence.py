@@ -16,6 +16,7 @@ from transom.stories.handoff import claims_against
 from transom.stories.harness import (
     PROTECTED,
     additions_to_conftest,
+    always_equal,
     hides_a_module,
     is_test_settings,
     runner_words,
@@ -215,6 +216,8 @@ def _doubts(text: ChangedText, rules: Rules) -> list[str]:
     added = [line for line in text.new.splitlines() if line not in old_lines]
     if words := runner_words("\n".join(added)):
         return [f"is no test, and speaks of the test runner: {words[0]}"]
+    if text.path.endswith(".py") and (name := always_equal(text.new)):
+        return [f"has a class whose objects are equal to everything: {name}"]
     return []
 
 

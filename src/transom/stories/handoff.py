@@ -56,6 +56,7 @@ class StoryHandoff:
         self.created_at = created_at or now()
         self.stages: dict[str, dict[str, Any]] = {}
         self.files_modified: list[dict[str, str]] = []
+        self._all_files: set[str] = set()
         self.decisions: list[dict[str, str]] = []
         self.blockers: list[dict[str, str]] = []
         self.acceptance_criteria: list[str] = []
@@ -73,17 +74,22 @@ class StoryHandoff:
             self.decisions.append({"stage": stage, "decision": decision, "timestamp": at or now()})
 
     def add_file_modified(self, file_path: str, action: Action, *, at: str | None = None) -> None:
-        """Record a changed file; beyond the limit the oldest is dropped, and the drop is
+        """Record a changed file; beyond the limit the oldest is dropped, and their number is
         recorded.
         """
-        first = next((one for one in self.files_modified if one["path"] == file_path), None)
+        self._all_files.add(file_path)
+        rows = self.files_modified
+        first = next((row for row in rows if row["path"] == file_path), None)
         if first:
-            self.files_modified.remove(first)
+            rows.remove(first)
             action = "created" if (first["action"], action) == ("created", "modified") else action
-        self.files_modified.append({"path": file_path, "action": action, "timestamp": at or now()})
-        if len(self.files_modified) > self.limits.max_files_tracked:
-            dropped, kept = self.files_modified.pop(0), len(self.files_modified)
-            self._record("files_modified", kept, kept + 1, dropped=dropped["path"])
+        rows.append({"path": file_path, "action": action, "timestamp": at or now()})
+        if len(rows) > self.limits.max_files_tracked:
+            rows.pop(0)
+        if len(self._all_files) > len(rows):
+            # One row, however many files there are: a record of what is left out stays small.
+            self.truncations = [row for row in self.truncations if row["what"] != "files_modified"]
+            self._record("files_modified", len(rows), len(self._all_files))
 
     def add_blocker(self, blocker: str, stage: str, *, at: str | None = None) -> None:
         """Record a reason why the story is blocked."""

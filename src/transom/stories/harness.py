@@ -204,3 +204,23 @@ def runner_words(added: str) -> list[str]:
         r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)|\bcfg\(test\)"
     )
     return list(dict.fromkeys(pattern.findall(added)))
+
+
+def always_equal(text: str) -> str:
+    """Return the class of a Python file whose objects are equal to everything, or ""."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and method.name == "__eq__":
+                returned = [inner for inner in ast.walk(method) if isinstance(inner, ast.Return)]
+                if all(
+                    isinstance(inner.value, ast.Constant) and inner.value.value is True
+                    for inner in returned
+                ):
+                    return node.name
+    return ""

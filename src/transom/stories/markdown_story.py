@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from transom.errors import InputError
 from transom.formats.markdown import (
     Bullets,
+    Item,
     Node,
     Paragraph,
     Part,
@@ -21,6 +22,7 @@ from transom.formats.markdown import (
     parse,
     region,
 )
+from transom.formats.yaml_files import parse_yaml
 from transom.stories.status import find_status, front_matter
 from transom.stories.story import Story, Task, placeholders, read_status
 
@@ -46,6 +48,7 @@ _CRITERIA = (
     ),
 )
 """Headings of criteria; the second form counts only if no heading has the first."""
+_CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
     re.IGNORECASE,
@@ -68,13 +71,16 @@ def read_story_file(text: str, source: str) -> Story:
     found = [
         (number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))
     ]
+    more: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
     slug = _SLUG_ID.match(key)
     if found:
         number, identity, title = found[0][0], found[0][1][1], found[0][1][2]
-    elif front.get("title") and _section(parts, "intent"):  # a specification of build-auto
+    elif front.get("title") and (fields := _front_fields(text, source)):
         number, title = 0, front["title"][1]
-        identity = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
+        named = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
+        identity = str(fields.get("id") or fields.get("story") or named)
+        more["criteria"] = _front_criteria(fields) or _criteria(parts)
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
         raise InputError("holds no story", where=source, hint=hint)
@@ -83,10 +89,28 @@ def read_story_file(text: str, source: str) -> Story:
             "holds several stories", where=source, hint="name the epic that they belong to"
         )
     status = find_status(text)
-    more: dict[str, Any] = {"owns_file": True, "key": key if slug else "", "source": source}
+    more |= {"owns_file": True, "key": key if slug else "", "source": source}
     more |= {"status": read_status(status.text), "status_text": status.text} if status else {}
-    goal = _section(parts[number:], "story", "user story", "intent")
+    goal = _section(parts[number:], "story", "user story", "intent", "description", "goal")
+    if "criteria" in more and not goal:
+        goal = _goal(parts[0].blocks) if parts else ""
     return _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
+
+
+def _front_fields(text: str, source: str) -> dict[str, Any]:
+    """Return the front matter if it describes a story: it has an id, criteria or an intent."""
+    match = re.match(r"---\r?\n(.*?\r?\n)---\r?$", text, re.DOTALL | re.MULTILINE)
+    data: Any = parse_yaml(match[1], Path(source)).data if match else None
+    if not isinstance(data, dict):
+        return {}
+    is_story = {"id", "story", "acceptance_criteria", "criteria", "status"} & {*data}
+    return data if is_story else {}
+
+
+def _front_criteria(fields: dict[str, Any]) -> tuple[str, ...]:
+    listed = fields.get("acceptance_criteria") or fields.get("criteria") or ()
+    entries = listed if isinstance(listed, list) else [listed]
+    return tuple(str(entry).strip() for entry in entries if str(entry).strip())
 
 
 def read_epics(text: str, source: str) -> tuple[Story, ...]:
@@ -312,15 +336,33 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:
-    """Return the blocks below the first heading, or the first label within a text, that matches."""
-    for part in parts:
+    """Return the blocks below the first heading, or the first label within a text, that matches.
+
+    Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
+    """
+    for place, part in enumerate(parts):
         if heading.match(part.title):
-            return [*part.blocks]
+            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)]
         for number, block in enumerate(part.blocks):
             if isinstance(block, Paragraph) and _is_label(block, heading):
                 rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
                 return [*rest, *part.blocks[number + 1 :]]
     return []
+
+
+def _deeper(parts: Sequence[Part], level: int) -> Iterator[Node]:
+    """Yield the blocks of the headings below a level; a numbered heading with its text is one
+    item of a list.
+    """
+    for part in parts:
+        if part.level <= level:
+            return
+        if _CRITERION.match(_full(part)):
+            lines = [*iter_lines(part.blocks)]
+            head = Text(f"{part.title}:" if lines else part.title, (), part.line)
+            yield Bullets((Item((head, *lines), (), part.line),), part.line)
+        else:
+            yield from part.blocks
 
 
 def _is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:

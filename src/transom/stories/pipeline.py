@@ -12,6 +12,7 @@ is recorded, so that git shows its progress after a kill.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from transom.stories.acceptance import Capped, Lack, accept_lacks
 from transom.stories.criteria import Covering
 from transom.stories.decisions import Read, Seat, read_reply
 from transom.stories.evidence import Evidence
-from transom.stories.git import Git
+from transom.stories.git import Change, Git
 from transom.stories.handoff import AgentValidator, StoryHandoff, now
 from transom.stories.judging import StoryJudge
 from transom.stories.markdown_story import read_story_file
@@ -282,10 +283,13 @@ class StoryFlow:
         )
         if said.strayed:
             evidence = replace(evidence, findings=(said.strayed, *evidence.findings))
-        for change in evidence.changes:
+        for change in self._by_time(evidence.changes):
             self.handoff.add_file_modified(change.path, change.action, at=said.at)
+        rows = self.handoff.files_modified
         self.result.files_modified = [
-            FileChange(path=change.path, action=change.action) for change in evidence.changes
+            FileChange(path=change.path, action=change.action)
+            for change in evidence.changes
+            if any(change.path == row["path"] for row in rows)
         ]
         self.result.tests = tests.after.counts
         self.result.coverage = [*evidence.coverage]
@@ -298,6 +302,18 @@ class StoryFlow:
         changed = {change.path: change.action for change in evidence.changes}
         row.quality = quality(row.summary, self.story, changed, tests.problems)
         return evidence, tests
+
+    def _by_time(self, changes: Sequence[Change]) -> list[Change]:
+        """Return the changes with the last written file last, so that QA sees what Dev did last."""
+        folder = self.epic.places.git(self.base.branch).folder
+
+        def written(change: Change) -> float:
+            try:
+                return (folder / change.path).stat().st_mtime
+            except OSError:
+                return 0.0
+
+        return sorted(changes, key=written)
 
     async def _inspect(
         self, number: int, head: str, evidence: Evidence, tests: Comparison

@@ -74,13 +74,17 @@ class StoryResult(_Model):
 
 
 class EpicResult(_Model):
-    """The result of an epic's run."""
+    """The result of an epic's run.
+
+    `skipped`: what looks like part of a backlog and was not read, with the reason.
+    """
 
     schema_: Literal["transom.story/1"] = Field(default="transom.story/1", alias="schema")
     epic: str
     dry_run: bool = False
     stories: list[StoryResult]
     drift: list[str] = []
+    skipped: list[str] = []
     run_id: str | None = None
 
     @property

@@ -160,7 +160,7 @@ class Seats:
             names = ", ".join(said.left_out[:_MOST_NAMED])
             more = len(said.left_out) - _MOST_NAMED
             names += f" and {more} more" if more > 0 else ""
-            self.run.progress(f"{story.id}: not committed, since the tests make it: {names}")
+            self.run.progress(f"{story.id}: not committed, since tests or tools make it: {names}")
         if said.kept and seat == "dev":
             self.run.progress(f"{story.id}: Dev's own commits hold such files: see {said.kept}")
         elif said.kept:

@@ -20,7 +20,9 @@ from transom.runs.artifact import write_file
 from transom.stories.story import Status, Story, placeholders, read_status
 
 SECTION = "development_status"
-_STORY_KEY = re.compile(r"^(\d+[a-z]?)-(\d+[a-z]?)-.+$")
+_STORY_KEY = re.compile(
+    r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
+)
 _STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
 _V4: Mapping[str, str] = {
     "backlog": "Draft",
@@ -45,11 +47,38 @@ class StatusLine:
 
 @dataclass(frozen=True)
 class SprintStatus:
-    """`sprint-status.yaml`: key -> status; and the folder of the stories' files, if named."""
+    """`sprint-status.yaml`: key -> status; and the folder of the stories' files, if named.
+
+    `other_keys` are neither stories nor epics.
+    """
 
     source: str
     stories: Mapping[str, StatusLine]
     location: str = ""
+    other_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoryKey:
+    """The parts of a key of the sprint status: `web-1-2-sign-in`."""
+
+    prefix: str
+    epic: str
+    number: str
+    slug: str
+
+    @property
+    def epic_name(self) -> str:
+        """The name that `--epic` takes."""
+        return f"{self.prefix}-epic-{self.epic}" if self.prefix else f"epic-{self.epic}"
+
+
+def read_story_key(key: str) -> StoryKey | None:
+    """Return the parts of a story's key; None if it is no key of a story."""
+    match = _STORY_KEY.match(key)
+    if match is None:
+        return None
+    return StoryKey(match["prefix"] or "", match["epic"], match["number"], match["slug"])
 
 
 class QaGate(BaseModel):
@@ -100,6 +129,7 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
             f"has no {SECTION}", where=source, hint=f"write `{SECTION}:` with a line for each story"
         )
     stories: dict[str, StatusLine] = {}
+    others: list[str] = []
     for key, value in rows.items():
         if not isinstance(value, str):
             where = f"{source}:{file.line_of(SECTION, key)}"
@@ -108,7 +138,10 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
             )
         if _STORY_KEY.match(key):
             stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
-    return SprintStatus(source, stories, str(data.get("story_location") or ""))
+        elif not re.search(r"\bepic-\d", key):
+            others.append(key)
+    location = str(data.get("story_location") or "")
+    return SprintStatus(source, stories, location, tuple(others))
 
 
 def read_gate(file: YamlFile) -> QaGate:

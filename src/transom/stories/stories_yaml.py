@@ -12,9 +12,14 @@ from transom.formats.yaml_files import YamlFile, dump_yaml
 from transom.stories.story import Story, read_status
 
 _NAMES = {
-    **dict.fromkeys(("acceptance", "criteria", "ac", "acs"), "acceptance_criteria"),
-    **dict.fromkeys(("story", "user_story", "goal"), "description"),
+    **dict.fromkeys(
+        ("acceptance", "criteria", "ac", "acs", "acceptance_tests", "done_when", "test_strategy"),
+        "acceptance_criteria",
+    ),
+    **dict.fromkeys(("story", "user_story", "goal", "details", "as_a"), "description"),
     **dict.fromkeys(("name", "summary"), "title"),
+    **dict.fromkeys(("key", "story_id", "number"), "id"),
+    **dict.fromkeys(("state",), "status"),
     **dict.fromkeys(("depends", "depends_on", "blocked_by"), "dependencies"),
 }
 """Other common names of a story's fields."""
@@ -28,31 +33,64 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
         InputError: another shape; an id that is missing, double, not a text, or a prefix of
             another; a status in a list; with file:line.
     """
-    match file.data:
-        case list():
-            stories = [
-                _entry(file, source, (number,), one, listed=True)
-                for number, one in enumerate(file.data)
-            ]
-        case {"stories": list(entries), **more}:
-            epic = str(more.get("epic_id") or more.get("epic") or Path(source).parent.name)
-            stories = [
-                _entry(file, source, ("stories", number), one, epic)
-                for number, one in enumerate(entries)
-            ]
-        case {"template": _}:
-            raise InputError(
-                "is a template, not a backlog",
-                where=source,
-                hint="name the file that was made from it",
-            )
-        case _:
-            stories = []
+    entries = _entries_of(file, source)
+    listed = isinstance(file.data, list)
+    stories = [
+        _entry(file, source, place, data, epic, listed=listed) for place, data, epic in entries
+    ]
     if not stories:
         hint = "write a list of stories, or `stories:` with one: id, title, description"
         raise InputError("holds no stories", where=source, hint=hint)
     _check_ids(stories, source, listed=isinstance(file.data, list))
     return tuple(stories)
+
+
+Place = tuple[str | int, ...]
+
+
+def _entries_of(file: YamlFile, source: str) -> list[tuple[Place, Any, str]]:
+    """Return the stories of a file, each with its place and its epic."""
+    data: Any = file.data
+    if isinstance(data, list):
+        return [((number,), entry, "") for number, entry in enumerate(data)]
+    if not isinstance(data, dict):
+        return []
+    if "template" in data:
+        raise InputError(
+            "is a template, not a backlog",
+            where=source,
+            hint="name the file that was made from it",
+        )
+    epic = str(data.get("epic_id") or data.get("epic") or Path(source).parent.name)
+    if isinstance(data.get("epics"), list):
+        entries: list[tuple[Place, Any, str]] = []
+        for number, part in enumerate(data["epics"]):
+            if isinstance(part, dict):
+                name = str(part.get("id") or part.get("epic_id") or part.get("title") or number + 1)
+                entries += _listed(part, ("epics", number), name)
+        return entries
+    found = _listed(data, (), epic)
+    # A task list has a list for each of its tags.
+    for tag, part in data.items():
+        if not found and isinstance(part, dict):
+            found = _listed(part, (tag,), epic)
+    return found
+
+
+def _listed(data: dict[str, Any], place: Place, epic: str) -> list[tuple[Place, Any, str]]:
+    """Return the entries of the first list of stories in a mapping."""
+    for name in ("stories", "user_stories", "userStories", "tasks", "items"):
+        entries = data.get(name)
+        if isinstance(entries, list):
+            return [((*place, name, number), entry, epic) for number, entry in enumerate(entries)]
+        if isinstance(entries, dict):
+            keyed = entries.items()
+            return [((*place, name, key), _keyed(key, entry), epic) for key, entry in keyed]
+    return []
+
+
+def _keyed(key: str, entry: Any) -> Any:
+    return {"id": key, **entry} if isinstance(entry, dict) else entry
 
 
 def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
@@ -86,11 +124,8 @@ def _entry(
 
     if not isinstance(data, dict):
         raise refuse("the story is not a mapping", "write id, title and description")
-    if listed and "status" in data:
-        what = "a story in this list must have no status; the story's own file has it"
-        raise refuse(what, "remove the line", "status")
-    written, data = data, {_snake(name): value for name, value in data.items()}
-    data = {_NAMES[name]: value for name, value in data.items() if name in _NAMES} | data
+    written, data = data, _in_our_words(data)
+    criteria = _criteria_of(data)
     identity, files = data.get("id"), data.get("files") or {}
     if not isinstance(identity, str) or not (
         _ID.fullmatch(identity) if listed else identity.strip()
@@ -102,6 +137,8 @@ def _entry(
             raise refuse(f"the story {identity} has no {name}", f"write its {name}")
     if not isinstance(files, dict):
         raise refuse("files is not a mapping", "write `create:` or `modify:` with paths", "files")
+    status = _status_of(data)
+    known = read_status(status)
     creates, changes = _texts(files.get("create")), _texts(files.get("modify"))
     return Story(
         id=identity,
@@ -110,9 +147,10 @@ def _entry(
         epic=epic,
         text=dump_yaml(written),
         goal=data["description"].strip(),
-        criteria=_texts(data.get("acceptance_criteria")),
-        status=read_status(str(data.get("status", "backlog"))),
+        criteria=criteria,
+        status=known,
         status_text=str(data.get("status", "")),
+        unclear=f"{source}:{file.line_of(*at)} says {status!r}" if known == "unknown" else "",
         depends_on=_texts(data.get("dependencies")),
         creates=creates,
         changes=changes,
@@ -125,6 +163,36 @@ def _entry(
     )
 
 
+def _in_our_words(data: dict[Any, Any]) -> dict[str, Any]:
+    """Return the fields of a story under the names that this module knows."""
+    fields = {_snake(name): value for name, value in data.items()}
+    fields = {_NAMES[name]: value for name, value in fields.items() if name in _NAMES} | fields
+    if isinstance(fields.get("id"), int):
+        fields["id"] = str(fields["id"])
+    description = fields.get("description")
+    if not fields.get("title") and isinstance(description, str):
+        fields["title"] = description[:80]
+    if not description:
+        fields["description"] = fields.get("title")
+    return fields
+
+
+def _criteria_of(data: dict[str, Any]) -> tuple[str, ...]:
+    criteria = _texts(data.get("acceptance_criteria"))
+    if not criteria and isinstance(data.get("tests"), list):
+        criteria = _texts(data["tests"])
+    if not criteria and "subtasks" in data:
+        # A task of a task list says in its description what must hold.
+        criteria = _texts(data.get("description"))
+    return criteria
+
+
+def _status_of(data: dict[str, Any]) -> str:
+    if "passes" in data and "status" not in data:
+        return "done" if data["passes"] is True else "backlog"
+    return str(data.get("status") or "backlog")
+
+
 def _snake(name: object) -> str:
     """Return a name in snake case: `acceptanceCriteria` and `Acceptance-Criteria` become
     `acceptance_criteria`.
@@ -133,5 +201,15 @@ def _snake(name: object) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    many = value if isinstance(value, list) else [value]
-    return tuple(str(one).strip() for one in many if one is not None and str(one).strip())
+    entries = value if isinstance(value, list) else [value]
+    texts = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            entry = (
+                entry.get("text")
+                or entry.get("description")
+                or "; ".join(f"{key} {part}" for key, part in entry.items() if key != "id")
+            )
+        if entry is not None and str(entry).strip():
+            texts.append(str(entry).strip())
+    return tuple(texts)

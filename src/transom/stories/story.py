@@ -9,15 +9,28 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Action = Literal["created", "modified", "deleted"]
-Status = Literal["backlog", "ready", "in-progress", "review", "done", "blocked", "unknown"]
+Status = Literal[
+    "backlog", "ready", "in-progress", "review", "done", "closed", "blocked", "unknown"
+]
 
 _STATUSES: Mapping[str, Status] = {
-    **dict.fromkeys(("not started", "draft", "backlog", "optional"), "backlog"),
+    **dict.fromkeys(("not started", "not yet", "not done", "not complete"), "backlog"),
+    **dict.fromkeys(
+        ("draft", "drafted", "backlog", "optional", "todo", "to do", "open", "new"), "backlog"
+    ),
+    **dict.fromkeys(("pending", "planned", "contexted", "proposed", "incomplete"), "backlog"),
     **dict.fromkeys(("ready for review", "in review", "review", "ready for done"), "review"),
+    **dict.fromkeys(("ready for qa", "in qa", "qa", "testing", "in test"), "review"),
     **dict.fromkeys(("ready", "approved"), "ready"),
-    **dict.fromkeys(("in progress", "inprogress"), "in-progress"),
-    "blocked": "blocked",
-    **dict.fromkeys(("done", "complete"), "done"),
+    **dict.fromkeys(("in progress", "inprogress", "started", "doing", "wip"), "in-progress"),
+    **dict.fromkeys(("blocked", "on hold"), "blocked"),
+    **dict.fromkeys(("done", "complete", "finished", "implemented", "merged"), "done"),
+    **dict.fromkeys(("released", "shipped", "delivered", "deployed", "verified"), "done"),
+    **dict.fromkeys(("closed", "superseded", "obsolete", "cancelled", "canceled"), "closed"),
+    **dict.fromkeys(("won t", "wont", "wontfix", "wontdo", "rejected", "dropped"), "closed"),
+    **dict.fromkeys(("duplicate", "abandoned"), "closed"),
+    **dict.fromkeys(("removed", "descoped", "out of scope", "archived", "deprecated"), "closed"),
+    **dict.fromkeys(("deferred", "postponed"), "closed"),
 }
 """First words of a written status -> the status; the first match counts."""
 _MARK = re.compile(
@@ -35,6 +48,10 @@ _MARK = re.compile(
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 # A comment without its end is matched as well: it would be looked for again from each `<!--`.
 _SKIPPED = re.compile(rf"<!--.*?(?:-->|\Z)|{_CODE.pattern}", re.MULTILINE | re.DOTALL)
+
+
+CLOSED: frozenset[Status] = frozenset({"done", "closed"})
+"""Statuses of stories that nobody works on any more."""
 
 
 class Record(BaseModel):
@@ -62,6 +79,9 @@ class Story(Record):
         allowed: globs of the files that may change; empty: not restricted.
         source: its file, relative to the project; `line`: its first line there.
         owns_file: whether the file has only this story.
+        unclear: why it is not clear whether the story is to be built: an unknown status, or two
+            files that disagree; "" if it is.
+        unreadable: why its own file cannot be read, or "".
         spec_checkpoint, done_checkpoint: whether a person reviews it before Dev starts, and when it
             is done.
     """
@@ -86,6 +106,8 @@ class Story(Record):
     spec_checkpoint: bool = False
     done_checkpoint: bool = False
     instructions: str = ""
+    unclear: str = ""
+    unreadable: str = ""
 
     @property
     def names(self) -> frozenset[str]:
@@ -112,9 +134,10 @@ def read_status(text: str) -> Status:
     plain = " ".join(
         re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split()
     )
-    return next(
-        (status for words, status in _STATUSES.items() if plain.startswith(words)), "unknown"
-    )
+    for words, status in _STATUSES.items():
+        if plain == words or plain.startswith((f"{words} ", f"{words}d")):
+            return status
+    return "unknown"
 
 
 def _blanked(match: re.Match[str]) -> str:

@@ -1,0 +1,127 @@
+"""Finds the files of a project's backlog. Folders of tools, archives, examples and other
+repositories are reported, and never read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from transom.formats.yaml_files import read_text
+from transom.stories.markdown_story import read_story_file
+from transom.stories.story import Story
+
+STORY_FILE = r"(?:story[-_. ])?(?:[A-Za-z]\w*?-)?(\d+)[.-](\d+[a-z]?)(?:[._-].*)?\.md"
+LIST = r"stories\.ya?ml"
+SHEET = r"sprint-status(?!.*template).*\.ya?ml"
+PAGE = r"epics?\.md|epic-\d+.*\.md"
+TASKS = r"tasks\.md"
+_SKIPPED = {
+    "node_modules",
+    "target",
+    "build",
+    "dist",
+    "venv",
+    "__pycache__",
+    "site-packages",
+    "vendor",
+}
+_NOT_OWN = re.compile(
+    r"(?:_?bmad(?:-(?:core|method))?|\..*|.*templates?|archived?s?|old|attic|examples?|samples?"
+    r"|fixtures)$",
+    re.IGNORECASE,
+)
+"""Folders whose stories are those of a tool, examples, or work of before. They are reported."""
+_HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
+_MOST_REPORTED = 20
+
+
+class BacklogSearch:
+    """The search for an epic in a project.
+
+    Attributes:
+        place: the file or folder that the epic's name is a path of; None if it is not a path.
+        number: the epic's number, "" without one.
+        files: candidate files, sorted; links are not followed, folders of packages are skipped.
+    """
+
+    def __init__(self, project: Path, epic: str) -> None:
+        self.project, self.epic, self.number = project, epic, number_of(epic)
+        place = Path(os.path.normpath(project / epic))
+        self.place = place if epic and place.exists() else None
+        self.files: list[Path] = []
+        self.skipped: list[str] = []
+        top = os.path.normpath(project)
+        for folder, folders, names in os.walk(top):
+            inner = []
+            for name in sorted(folders):
+                path = Path(folder, name)
+                is_asked_for = self.place is not None and self.place.is_relative_to(path)
+                if name in _SKIPPED:
+                    continue
+                if is_asked_for or name in _HIDDEN_ALLOWED:
+                    inner.append(name)
+                elif _NOT_OWN.match(name):
+                    self._skip_folder(path, "a folder of a tool, an archive or examples")
+                elif (path / ".git").exists():
+                    self._skip_folder(path, "another repository")
+                else:
+                    inner.append(name)
+            folders[:] = inner
+            self.files += [
+                Path(folder, name)
+                for name in sorted(names)
+                if name.endswith((".md", ".yaml", ".yml"))
+            ]
+        if self.place is not None and self.place.suffix == ".json":
+            self.files.append(self.place)
+
+    def _skip_folder(self, folder: Path, why: str) -> None:
+        """Report a folder that is not read, if it has files of a backlog."""
+        if len(self.skipped) >= _MOST_REPORTED:
+            return
+        forms = re.compile("|".join((STORY_FILE, LIST, r"sprint-status.*\.ya?ml", TASKS)))
+        for _, __, names in os.walk(folder):
+            found = [name for name in names if forms.fullmatch(name)]
+            if found:
+                self.skipped.append(f"{self.relative(folder)} ({why}, with {found[0]})")
+                return
+
+    def skip(self, path: Path, why: str) -> None:
+        """Report a file that is not read."""
+        if len(self.skipped) < _MOST_REPORTED:
+            self.skipped.append(f"{self.relative(path)}: {why}")
+
+    def called(self, form: str) -> list[Path]:
+        """Return the files whose names match a regular expression."""
+        return [path for path in self.files if re.fullmatch(form, path.name)]
+
+    def names(self, path: Path) -> bool:
+        """Whether the epic was given as this file, or as a folder that contains it."""
+        return self.place is not None and path.is_relative_to(self.place)
+
+    def means(self, other: str) -> bool:
+        """Whether another name is a name of the same epic."""
+        return self.epic.lower() == other.lower() or (
+            self.number != "" and self.number == number_of(other)
+        )
+
+    def relative(self, path: Path) -> str:
+        """Return a path relative to the project, with slashes."""
+        return path.relative_to(self.project).as_posix()
+
+    def story_file(self, path: Path) -> Story:
+        return read_story_file(read_text(path), self.relative(path))
+
+
+def number_of(epic: str) -> str:
+    """Return the number in an epic's name, "" without one: `epic-1`, `1`, `Epic 01`,
+    `epic-1-login`.
+    """
+    match = re.fullmatch(
+        r"(?:epic[-_ ]?)?(?P<digits>\d+)(?P<letter>[a-z]?)", epic.strip(), re.IGNORECASE
+    ) or re.match(r"epic[-_ ]?(?P<digits>\d+)(?P<letter>[a-z]?)[-_ ].", epic.strip(), re.IGNORECASE)
+    if match is None:
+        return ""
+    return (match["digits"].lstrip("0") or "0") + match["letter"].lower()
