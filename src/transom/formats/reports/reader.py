@@ -457,7 +457,7 @@ class FilePass:
             reading.inside = log.format
             reading.tool = log.tool
             reading.identity = self._log.identity_for_report()
-        else:
+        elif model.tool:
             tool = IdentityFact("tool", model.tool, self._reading.path)
             reading.identity = Identity((tool,))
         self._reading.sections.append(reading)
