@@ -365,3 +365,10 @@ def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> N
         [shell, "-c", ask[shell]], env=environment, capture_output=True, text=True, check=False
     )
     assert "batch" in done.stdout and "lint" not in done.stdout, done
+
+
+def test_help_names_an_argument_without_a_python_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "  PRODUCT  Products to show" in told
+    assert "list[" not in told

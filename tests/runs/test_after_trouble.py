@@ -233,3 +233,13 @@ async def test_egress_is_guarded_for_every_provider_of_a_chain() -> None:
     with pytest.raises(EgressError, match="far"):
         await Chain((near, far)).answer(request)
     assert far.requests == []
+
+
+def test_a_relative_workspace_is_named_by_its_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs in a sandbox are given paths below it, and do not see the folders beside it."""
+    folder = tmp_path / "config"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert Workspace.at("../ws").root == tmp_path / "ws"

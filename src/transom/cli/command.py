@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type
 
 import typer
 from pydantic_core import to_jsonable_python
+from typer.core import TyperCommand
 
 from transom.cli.app import HELP_NAMES, TREE, load
 from transom.cli.recorded_command import command_line, recorded_arguments
@@ -27,6 +28,29 @@ MoreRepairs = Annotated[
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help names its arguments without the Python types of their values."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            if row is None:  # a hidden one
+                continue
+            name, text = row
+            if parameter.param_type_name != "argument":
+                sections["Options"].append(row)
+                continue
+            word, _, kind = name.partition(" <")
+            # The values to choose from say something; `<str>` and `<list[Path]>` do not.
+            sections["Arguments"].append(row if "|" in kind else (word, text))
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
 
 _Slot = tuple[str, type | None, list[inspect.Parameter]]
 """A parameter of a command's function: its name, the dataclass that it gathers, and the options
@@ -88,7 +112,12 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
         # typer reads both of these; mypy knows only the second.
         start.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # as said
         start.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-        app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
+        app.command(
+            name,
+            cls=PlainCommand,
+            epilog=f"Example: {example}",
+            context_settings=HELP_NAMES,
+        )(start)
         return function
 
     return declare

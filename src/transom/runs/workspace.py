@@ -95,6 +95,9 @@ class Workspace:
         not be there. For the arguments see `at`.
         """
         root = Path(root).absolute()
+        # In a sandbox a path through `..` leads nowhere: the folders on the way are not there.
+        if ".." in root.parts:
+            root = root.resolve()
         chosen = state_dir.absolute() if state_dir else root
         if not state_dir and is_network(root):
             local = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")

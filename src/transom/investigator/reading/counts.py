@@ -276,7 +276,8 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         not_run = sum(
             group.counts[role][0] for role in ("skipped", "blocked") if role in group.counts
         )
-        found += shares_of_skipped(prefix, executed[0], not_run, group.node.pointer)
+        for share in shares_of_skipped(prefix, executed[0], not_run, group.node.pointer):
+            found.append(share.model_copy(update={"nature": group.node.nature}))
     whole = max(
         (group.counts[role] for role in ("total", "planned") if role in group.counts),
         default=None,
