@@ -108,6 +108,11 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
     failed = max(
         (one.number or 0 for one in found if one.measure == f"{prefix}.failed"), default=None
     )
+    for node in root.walk():
+        # The list of the tests that were counted as failed says nothing new.
+        is_list = isinstance(node.value, list) and role_of(node.words) == "failed"
+        if is_list and len(node.children) <= (failed or 0):
+            remarks.append(Remark(kind="settled", text="a list", locator=node.pointer))
     for cases, bad in listed:
         if failed is None:
             found += _of_cases(cases, bad, prefix)
