@@ -32,7 +32,7 @@ from transom.llm import (
 )
 from transom.runs import Workspace
 from transom.runs.windows import requests_of
-from transom.store import SqliteStore
+from transom.store import SqliteStore, Summarise
 from transom.tools import ToolDefinition
 
 MENDED = replace(
@@ -126,10 +126,16 @@ async def test_what_was_paid_for_or_decided_is_synced(
     append = SqliteStore.append
 
     async def watched(
-        store: SqliteStore, stream: str, kind: str, data: Json, *, sync: bool = True
+        store: SqliteStore,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        sync: bool = True,
+        summarise: Summarise | None = None,
     ) -> int:
         how.setdefault(kind, set()).add(sync)
-        return await append(store, stream, kind, data, sync=sync)
+        return await append(store, stream, kind, data, sync=sync, summarise=summarise)
 
     monkeypatch.setattr(SqliteStore, "append", watched)
     once: dict[str, Any] = {"effect": "once", "needs_approval": True}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, STEERED, change, copy_of, judged, status
 from transom.errors import InputError
+from transom.investigator import policy
 from transom.investigator.deciding import limited
 from transom.investigator.policy import Waiver, load_policy, load_waivers
 from transom.investigator.result import Verdict
@@ -131,7 +132,7 @@ def test_a_waiver_needs_an_approver_a_reason_and_an_expiry(tmp_path: Path, missi
         + "\n"
     )
     with pytest.raises(InputError, match=missing):
-        load_waivers(path)
+        load_waivers(path, load_policy())
 
 
 @pytest.mark.parametrize("proposed", ["READY", "NEEDS_JUDGEMENT", "INSUFFICIENT_DATA", "NOT_READY"])
@@ -183,3 +184,20 @@ def test_a_lost_source_never_improves_verdict_or_confidence(
         assert order.index(after.verdict) <= max(order.index(before.verdict), 1)
         assert after.confidence <= before.confidence
         assert after.verdict != "READY"
+
+
+def test_a_misspelt_measure_names_the_near_one(tmp_path: Path) -> None:
+    shipped = (Path(policy.__file__).parent / "knowledge" / "policy.yaml").read_text()
+    path = tmp_path / "policy.yaml"
+    path.write_text(shipped.replace("measure: tests.failed", "measure: tests.faild"))
+    with pytest.raises(InputError, match=r"tests\.faild.*tests\.failed"):
+        load_policy(path)
+
+
+def test_a_waiver_for_an_unknown_criterion_names_the_near_one(tmp_path: Path) -> None:
+    path = tmp_path / "waivers.yaml"
+    row = "{criterion: tests.unti, approver: A, reason: b, expires: 2026-12-31}"
+    path.write_text(f"waivers: [{row}]\n")
+    with pytest.raises(InputError, match=r"tests\.unti") as caught:
+        load_waivers(path, load_policy())
+    assert "tests.unit" in str(caught.value.hint)

@@ -373,6 +373,7 @@ def test_a_machine_whose_lock_fails_runs_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_missing_interpreter_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "_base_executable", "/nonexistent/python")
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     with pytest.raises(SandboxError, match="cannot be started"):
         call_once(ATOM, Level.NONE)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -118,11 +119,10 @@ def chromium(server: Served) -> Iterator[Watched]:
         if os.environ.get("CI") == "true":
             pytest.fail(f"{missing} is missing; see scripts/setup-tools.sh")
         pytest.skip(f"{missing} is missing")
-    from playwright.sync_api import sync_playwright
-
+    playwright: Any = import_module("playwright.sync_api")
     # Its own sandbox needs another user than root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as driver:
+    with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=arguments)
         try:
             yield Watched(browser, server)

@@ -16,7 +16,10 @@ ENDPOINTS = {
 }  # fmt: skip
 
 
-PAGES = {(path, "get") for path in ("/api/now", "/api/waiting", "/api/runs", "/api/runs/{run_id}")}
+PAGES = {
+    ("/api/now", "get"), ("/api/waiting", "get"), ("/api/runs", "get"), ("/api/runs/{run_id}", "get"),
+    ("/api/runs/{run_id}/calls", "get"), ("/api/runs/{run_id}/trace", "get"), ("/api/checks/{run_id}", "get"),
+}  # fmt: skip
 
 
 def test_the_document_has_the_endpoints_their_token_and_their_problems(

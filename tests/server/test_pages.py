@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from tests.cli.helpers import walked
 from tests.server.conftest import TOKEN, URL
 from transom.errors import Paused
 from transom.learning import Playbook
 from transom.llm import Chain, ScriptedProvider
-from transom.runs import Run
+from transom.runs import Run, Workspace
 from transom.runs.history import RunHistory
 from transom.server import build_app
 from transom.server.rendering import STATIC_FOLDER
@@ -226,3 +229,74 @@ def test_empty_pages_say_what_will_be_there(browser: TestClient) -> None:
     assert "Nothing is running. Start a check" in browser.get("/").text
     assert "No question is open" in browser.get("/waiting").text
     assert "No run is here" in browser.get("/runs").text
+
+
+# -- one run in depth ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def visitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[TestClient, str]]:
+    """A browser at a workspace with one run of two stages that asked a model; the run's id."""
+    monkeypatch.chdir(tmp_path)
+    _, run = walked(tmp_path)
+    workspace = Workspace.known(tmp_path / ".transom")
+    store = workspace.open_store()
+    with (
+        Playbook(workspace.database) as book,
+        TestClient(build_app(book, RunHistory(workspace, store), TOKEN), base_url=URL) as client,
+    ):
+        client.headers = {**HTML, "Authorization": f"Bearer {TOKEN}"}
+        yield client, run
+    asyncio.run(store.close())
+
+
+def test_a_run_shows_its_stages_calls_and_trace(visitor: tuple[TestClient, str]) -> None:
+    client, run = visitor
+    page = client.get(f"/runs/{run}").text
+    assert "<code>one</code>" in page and f'href="/runs/{run}/calls"' in page
+    calls = client.get(f"/runs/{run}/calls").text
+    document = client.get(f"/api/runs/{run}/calls").json()
+    assert calls.count("<svg") == len(document["calls"]) > 0
+    for number, call in enumerate(document["calls"], 1):
+        text = client.get(f"/runs/{run}/calls/{number}").text
+        for block in call["blocks"]:
+            assert f"{block['name']}: {block['tokens']} tokens</title>" in text
+        assert text.count("<rect") == len(call["blocks"]) + len(call["turns"]) + len(call["tools"])
+        assert "Nothing was left out" in text
+    beyond = client.get(f"/runs/{run}/calls/{len(document['calls']) + 1}")
+    assert beyond.status_code == 422 and "it has calls 1 to" in beyond.text
+    spans = client.get(f"/api/runs/{run}/trace").json()["spans"]
+    trace = client.get(f"/runs/{run}/trace").text
+    assert trace.count("<rect") == len(spans) > 0 and "stage one" in trace
+
+
+def test_a_run_without_a_trace_says_so(browser: TestClient, history: RunHistory) -> None:
+    run = finish(history, "a", "done")
+    (trace,) = history.workspace.traces.glob("*.jsonl")
+    trace.unlink()
+    assert "has no trace here" in browser.get(f"/runs/{run}/trace").text
+    assert "No model was asked" in browser.get(f"/runs/{run}/calls").text
+
+
+def test_a_verdict_shows_the_line_that_decided_as_text(
+    browser: TestClient, history: RunHistory, tmp_path: Path
+) -> None:
+    run = finish(history, "LOG-01", "FAIL")
+    row = history.row(history.summary(run))
+    entry = {"id": "2.1", "name": NASTY, "value": NASTY, "reason": NASTY, "source_file": "a.log"}
+    missing = [entry | {"line_number": 2, "matched_content": "an error"}]
+    verdict = {
+        "item_id": "LOG-01", "status": "FAIL", "checker_type": 1, "capability_type": 1,
+        "missing_items": missing, "found_items": [entry], "made_by": {"transom": "0"},
+        "sandbox_level": "L3", "as_of": "2026-01-01", "inputs": [],
+    }  # fmt: skip
+    folder = history.workspace.run_folder(row.name, run) / "run" / "verdict"
+    folder.mkdir(parents=True)
+    (folder / "verdict.json").write_text(json.dumps(verdict))
+    text = browser.get(f"/checks/{run}").text
+    assert "a.log:2" in text and "an error" in text
+    assert "<script>alert" not in text and "<img src=x" not in text
+    assert browser.get(f"/api/checks/{run}").json()["item_id"] == "LOG-01"
+    other = finish(history, "other", "done")
+    assert browser.get(f"/checks/{other}").status_code == 422
+    assert "No run is here" in browser.get("/checks").text

@@ -133,7 +133,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
     policy = load_policy(session.cwd / options.policy if options.policy else None)
     if options.target:
         policy.stage_named(options.target)
-    waivers = load_waivers(session.cwd / options.waivers) if options.waivers else []
+    waivers = load_waivers(session.cwd / options.waivers, policy) if options.waivers else []
     return Inquiry(question, data, policy, day_of(options.as_of), options.target, tuple(waivers))
 
 

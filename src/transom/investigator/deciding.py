@@ -116,7 +116,7 @@ def decide(
         for one in readings
         if one.state in ("unreadable", "in_part")
     ]
-    missed = [*incomplete, *(row for row in unread if row.could_matter)]
+    missed = [*incomplete, *unread]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),

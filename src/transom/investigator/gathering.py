@@ -258,7 +258,7 @@ def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
 def unread(
     data: DataFolder, feature: Feature, reports: Sequence[SourceReport] = ()
 ) -> list[Unread]:
-    """Return the files that nobody read, and sources whose readers failed."""
+    """Return the files that could matter and that nobody read, and sources whose readers failed."""
     unread = list[Unread]()
     for source in data.left_out(feature):
         unread.append(Unread(source=source, why="leads out of the feature's folder"))
@@ -267,8 +267,8 @@ def unread(
         why = "an issue beside the feature's"
         if recognition.kind is None:
             why = recognition.reason
-        could_matter = recognition.could_matter
-        unread.append(Unread(source=file.source, why=why, could_matter=could_matter))
+        if recognition.could_matter:
+            unread.append(Unread(source=file.source, why=why))
     for report in reports:
         if report.failed:
             # The rules have read the source; only a model's summary of it is missing.

@@ -1,6 +1,39 @@
-"""Names of measures in words."""
+"""The measures that readers yield and policies name, and their names in words."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def _known_measures() -> Iterator[str]:
+    for family in ("tests", "uat"):
+        for name in (
+            "failed",
+            "executed",
+            "passed",
+            "skipped",
+            "total",
+            "planned",
+            "blocked",
+            "not_run",
+            "unaccounted",
+            "pass_rate",
+            "stated_pass_rate",
+            "skipped_share",
+        ):
+            yield f"{family}.{name}"
+    for family in ("vulnerabilities", "review.issues", "uat.issues", "jira.issues"):
+        for severity in ("critical", "high", "medium", "low"):
+            yield f"{family}.{severity}"
+    for kind in ("latency", "error_rate", "success_rate", "throughput", "availability", "cpu"):
+        yield f"performance.{kind}"
+    yield from ("coverage.line", "coverage.branch", "pipeline.status", "pipeline.failed_stages")
+    yield from ("vulnerabilities.unrated", "review.decision", "review.person", "source.outcome")
+    yield from ("jira.status", "jira.last_status", "jira.open_blockers", "jira.open_subtasks")
+
+
+MEASURES = frozenset(_known_measures())
+"""The measures that a policy can name."""
 
 
 def words_of(measure: str) -> str:

@@ -15,7 +15,8 @@ from transom.errors import InputError
 from transom.evidence.caps import read_acceptances
 from transom.evidence.dates import read_age
 from transom.formats.yaml_files import load_yaml
-from transom.formats.yaml_models import validate_yaml
+from transom.formats.yaml_models import nearest_key, validate_yaml
+from transom.investigator.measures import MEASURES
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
 from transom.investigator.reading.words import Status, plain_words
 
@@ -47,6 +48,15 @@ class Rule(_Shape):
     stated: Literal["tightens", "ignored"] = "ignored"
     optional: bool = False
     otherwise: Rule | None = None
+
+    @field_validator("measure")
+    @classmethod
+    def _is_measure(cls, measure: str) -> str:
+        if measure not in MEASURES:
+            near = nearest_key(measure, sorted(MEASURES))
+            hint = f"; did you mean {near}?" if near else ""
+            raise ValueError(f"unknown measure {measure!r}{hint}")
+        return measure
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
@@ -257,10 +267,18 @@ def load_policy(path: Path | None = None) -> Policy:
     return _policy_in(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
-def load_waivers(path: Path) -> list[Waiver]:
+def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
     """Read the waivers from a file.
 
     Raises:
-        InputError: the file cannot be read, or a waiver lacks approver, reason or expiry.
+        InputError: the file cannot be read, a waiver lacks approver, reason or expiry, or it names
+            no criterion of the policy.
     """
-    return validate_yaml(WaiverFile, load_yaml(path)).waivers
+    waivers = validate_yaml(WaiverFile, load_yaml(path)).waivers
+    criteria = [criterion.id for criterion in policy.criteria]
+    for waiver in waivers:
+        if not any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
+            near = nearest_key(waiver.criterion, criteria)
+            hint = f"did you mean {near}?" if near else f"known: {', '.join(criteria)}"
+            raise InputError(f"unknown criterion {waiver.criterion!r}", where=str(path), hint=hint)
+    return waivers

@@ -25,8 +25,8 @@ from transom.runs.questions import (
     options_of,
 )
 from transom.runs.silence import SilenceWatch
-from transom.runs.summarising import STREAM, RunRow, Summariser
-from transom.store import Record, Store
+from transom.runs.summarising import SILENT_KINDS, STREAM, RunRow, Summariser
+from transom.store import Record, Store, keep_unchanged
 from transom.telemetry import Redactor, Telemetry
 
 STAGE_SECONDS = 300.0
@@ -116,9 +116,10 @@ class RunHost:
         if self._pending:
             self._resubmit_refused()
         self._appends += 1
+        summarise = keep_unchanged if kind in SILENT_KINDS else self._summariser
         try:
             position = await self.store.append(
-                self._stream, kind, data, sync=sync, summarise=self._summariser
+                self._stream, kind, data, sync=sync, summarise=summarise
             )
             self._apply(position, kind, data)
             if self._pending:
@@ -186,7 +187,8 @@ class RunHost:
                 record.position = self._hand_over(record.kind, record.data)
 
     def _hand_over(self, kind: str, data: dict[str, Any]) -> Future[int]:
-        return self.store.append_soon(self._stream, kind, data, summarise=self._summariser)
+        summarise = keep_unchanged if kind in SILENT_KINDS else self._summariser
+        return self.store.append_soon(self._stream, kind, data, summarise=summarise)
 
     async def _wait_for_pending(self) -> None:
         while self._pending:

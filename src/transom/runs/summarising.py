@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from transom.llm import Usage
@@ -74,6 +74,7 @@ class RunSummary:
         """Return the run that a row of the store sums up."""
         facts: Any = summary.data
         columns = {name: facts[name] for name in _FACTS if name in _SHOWN}
+        columns["reason"] = facts["reason"] or None
         columns["usage"] = {name: Usage(**tokens) for name, tokens in facts["usage"].items()}
         return RunSummary(
             id=summary.stream.removeprefix(STREAM),
@@ -88,7 +89,7 @@ class RunSummary:
 _FACTS: dict[str, Any] = {
     "name": "",
     "key": "",
-    "reason": None,
+    "reason": "",
     "waits_for": "",
     "started_at": "",
     "stage": "",
@@ -112,6 +113,10 @@ def new_summary(stream: str, row: RunRow) -> StreamSummary:
     return StreamSummary(
         stream, row.kind, "new", "", "", {**_FACTS, "name": row.name, "key": row.key}
     )
+
+
+SILENT_KINDS = frozenset({"tool_started", "tool_result"})
+"""Records that change nothing in a list of runs. Their time counts with the next record."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ def _take(facts: dict[str, Any], status: str, record: Record) -> str:
             # Whoever only answers opens the run without an entry.
             if "entry" in data:
                 facts["is_resumable"] = "command" in data["entry"]
-            facts.update(reason=None, waits_for="", is_closed=False)
+            facts.update(reason="", waits_for="", is_closed=False)
             return "running"
         case "started":
             facts["stage"] = data["stage"]
@@ -159,7 +164,7 @@ def _take(facts: dict[str, Any], status: str, record: Record) -> str:
         case "decided" | "settled" | "handed":
             _take_choice(facts, record.kind, data)
         case "failed" | "paused":
-            facts["reason"] = data.get("reason")
+            facts["reason"] = data.get("reason") or ""
             _take_choice(facts, record.kind, data)
             return record.kind
         case "closed":
@@ -200,11 +205,16 @@ def _without(facts: Mapping[str, Any], choice: dict[str, Any]) -> list[list[str]
 
 
 def _add_usage(facts: dict[str, Any], name: str, tokens: Mapping[str, Any]) -> None:
-    total = Usage(**facts["usage"].get(name, {})) + Usage(**tokens)
-    facts["usage"] = {**facts["usage"], name: total.to_json()}
+    # This is done for each reply: adding the numbers is cheaper than adding two `Usage`.
+    earlier = facts["usage"].get(name) or {}
+    total = {**earlier, **tokens}
+    for field in tokens:
+        if field in earlier:
+            total[field] = earlier[field] + tokens[field]
+    facts["usage"] = {**facts["usage"], name: total}
 
 
 def _between(earlier: str, later: str) -> float:
     """Return the seconds between two records; a clock that goes back counts for nothing."""
     gap = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
-    return max(0.0, gap.total_seconds())
+    return gap / timedelta(seconds=1) if later > earlier else 0.0

@@ -15,12 +15,12 @@ from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.door import Door
 from transom.server.live import Feed
-from transom.server.pages import now, runs, waiting
+from transom.server.pages import checklist, now, runs, traces, waiting, windows
 from transom.server.problems import add_handlers, documented
 from transom.server.rendering import STATIC, STATIC_FOLDER
 from transom.server.site import Site
 
-_PAGES = (now, waiting, runs)
+_PAGES = (now, waiting, runs, windows, traces, checklist)
 
 
 def build_app(

@@ -117,7 +117,8 @@ def sign(status: str) -> str:
 def duration(seconds: float) -> str:
     """Return a time in the two units that matter, e.g. `3 min 5 s`."""
     total = round(seconds)
-    if total < 1:
+    # Whole seconds would make short steps look alike.
+    if seconds < 10:
         return f"{seconds:.1f} s"
     if total < 60:
         return f"{total} s"

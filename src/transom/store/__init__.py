@@ -23,6 +23,7 @@ from transom.store.protocol import (
     Value,
     WordIndex,
     WordIndexStep,
+    keep_unchanged,
 )
 from transom.store.rows import read_rows
 from transom.store.sqlite import SqliteStore
@@ -61,6 +62,7 @@ __all__ = [
     "filesystem_of",
     "find_damage",
     "is_network",
+    "keep_unchanged",
     "open_store",
     "open_store_for_reading",
     "open_tables",

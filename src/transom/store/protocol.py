@@ -61,6 +61,17 @@ Summarise: TypeAlias = Callable[[StreamSummary | None, Record], StreamSummary]
 """Returns the summary of a stream after a record, from the one before it."""
 
 
+def keep_unchanged(before: StreamSummary | None, record: Record) -> StreamSummary:
+    """Leave a summary as it is: `Summarise` for a record that no list shows, which costs nothing.
+
+    Raises:
+        LookupError: The stream has no summary yet.
+    """
+    if before is None:
+        raise LookupError(f"{record.stream} has no summary before its record {record.kind!r}")
+    return before
+
+
 @dataclass(frozen=True)
 class SummaryFilter:
     """Which summaries are meant; an empty tuple filters by nothing.
@@ -116,7 +127,8 @@ class Store(Protocol):
         Args:
             sync: whether it has to survive power loss.
             summarise: gives the stream's summary after the record, which is kept in the same
-                transaction; it may be called twice. Without it the summary becomes outdated.
+                transaction; it may be called twice. `keep_unchanged` leaves the row alone.
+                Without it the summary becomes outdated.
         """
         ...
 

@@ -15,6 +15,7 @@ from transom.store.protocol import (
     StreamSummary,
     Summarise,
     SummaryFilter,
+    keep_unchanged,
 )
 
 _COLUMNS = "stream, kind, status, waits, last_at, data, crc"
@@ -26,6 +27,11 @@ _PUT = f"""
     ON CONFLICT (stream) DO UPDATE SET kind = excluded.kind, status = excluded.status,
         waits = excluded.waits, last_at = excluded.last_at, data = excluded.data,
         crc = excluded.crc
+"""
+_MOST_RECENT = 64
+_recent: dict[str, tuple[tuple[Any, ...], StreamSummary]] = {}
+"""The rows that this process wrote last, by stream, and what they hold. A row that is read as it
+was written is not decoded again, which is half of what a summary costs at each reply of a model.
 """
 COUNT = "SELECT kind, status, waits, count(*) FROM summaries GROUP BY kind, status, waits"
 FORGET = "DELETE FROM summaries WHERE stream = ?"
@@ -65,7 +71,7 @@ def _condition(only: SummaryFilter) -> tuple[str, list[str]]:
 def summary_of(row: Sequence[Any]) -> StreamSummary:
     """Return the summary in a row; ValueError if it is damaged."""
     stream, kind, status, waits, last_at, data, crc = row
-    value = decode(data, crc, stream, _filed(kind, status, waits), last_at)
+    value = decode(data, crc, stream, f"{kind}\0{status}\0{waits}", last_at)
     return StreamSummary(stream, kind, status, waits, last_at, value)
 
 
@@ -77,23 +83,32 @@ def keep_summary(connection: Connection, record: Record, summarise: Summarise | 
     if summarise is None:
         write_summary(connection, _outdated(record))
         return
+    if summarise is keep_unchanged:
+        return
     row = connection.execute(_READ, (record.stream,)).fetchone()
-    before = summary_of(row) if row else None
-    if before is not None and before.kind == OUTDATED:
-        return
+    before = None
+    if row:
+        known = _recent.get(record.stream)
+        before = known[1] if known and known[0] == row else summary_of(row)
+        if before.kind == OUTDATED:
+            return
     after = summarise(before, record)
-    if before is None or _place(before) != _place(after):
-        write_summary(connection, after)
-        return
+    place = (after.kind, after.status, after.waits)
     text, crc = _encoded(after)
-    connection.execute(_REPLACE_DATA, (after.last_at, text, crc, record.stream))
+    if before is None or (before.kind, before.status, before.waits) != place:
+        connection.execute(_PUT, (record.stream, *place, after.last_at, text, crc))
+    else:
+        connection.execute(_REPLACE_DATA, (after.last_at, text, crc, record.stream))
+    if len(_recent) >= _MOST_RECENT:
+        _recent.clear()
+    _recent[record.stream] = (record.stream, *place, after.last_at, text, crc), after
 
 
 def write_summary(connection: Connection, summary: StreamSummary) -> None:
     """Write a summary, replacing an existing one."""
     text, crc = _encoded(summary)
-    values = (*_place(summary), summary.last_at, text, crc)
-    connection.execute(_PUT, (summary.stream, *values))
+    place = (summary.kind, summary.status, summary.waits)
+    connection.execute(_PUT, (summary.stream, *place, summary.last_at, text, crc))
 
 
 def summarise_records(records: Sequence[Record], summarise: Summarise) -> StreamSummary | None:
@@ -108,17 +123,8 @@ def _outdated(record: Record) -> StreamSummary:
     return StreamSummary(record.stream, OUTDATED, "", "", record.at, {})
 
 
-def _place(summary: StreamSummary) -> tuple[str, str, str]:
-    """Return the columns by which summaries are found."""
-    return summary.kind, summary.status, summary.waits
-
-
 def _encoded(summary: StreamSummary) -> tuple[str, int]:
     """Return the data of a summary as text, and the checksum of the row."""
     text = encode(summary.data, summary.stream)
-    place = _filed(*_place(summary))
+    place = f"{summary.kind}\0{summary.status}\0{summary.waits}"
     return text, checksum(summary.stream, place, text, summary.last_at)
-
-
-def _filed(*names: str) -> str:
-    return "\0".join(names)

@@ -4,7 +4,7 @@ configured.
 
 from transom.telemetry.logs import configure
 from transom.telemetry.otlp_json import SpanRow
-from transom.telemetry.read import TraceRow, failures, list_traces, read_trace, waterfall
+from transom.telemetry.read import TraceRow, failures, list_traces, read_trace, span_tree, waterfall
 from transom.telemetry.redact import Redactor
 from transom.telemetry.spans import Span, Telemetry, child_span, current_span
 
@@ -20,5 +20,6 @@ __all__ = [
     "failures",
     "list_traces",
     "read_trace",
+    "span_tree",
     "waterfall",
 ]

@@ -117,7 +117,7 @@ def waterfall(rows: Sequence[SpanRow]) -> list[str]:
     begin = min(row.start for row in rows)
     last = max(max(row.start, row.end or 0) for row in rows)
     lines = [f"{'at ms':>9} {'took ms':>9}  {'':{_BAR}}  span"]
-    for row, depth in _tree(rows):
+    for row, depth in span_tree(rows):
         took = "open" if row.end is None else f"{(row.end - row.start) / 1e6:.1f}"
         bar = _bar(row, begin, max(last - begin, 1))
         mark = f"  ERROR {_one_line(row.message)}".rstrip() if row.status == "error" else ""
@@ -149,8 +149,9 @@ def failures(rows: Sequence[SpanRow]) -> list[str]:
     ]
 
 
-def _tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
-    """Depth first, siblings by start; iterative, since a trace of a long loop may be deep."""
+def span_tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
+    """Yield spans with their depth, depth first, siblings by start."""
+    # Iterative, since a trace of a long loop may be deep.
     parents = _parents(rows)
     children: dict[str | None, list[SpanRow]] = {}
     for row in sorted(rows, key=lambda row: (row.start, row.span_id), reverse=True):

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from transom.errors import InputError
 from transom.formats.data_text import parse_data
@@ -38,6 +39,7 @@ _IDENTITY = word_set(
     "id feature key type schema version date timestamp created updated author generated project"
     " issue title name environment file review reviewer contact format"
 )
+_UNCOVERED = word_set("uncovered missed missing partial excluded skipped")
 _MOST_REMARKS = 40
 UAT = "reviews/uat"
 
@@ -98,6 +100,8 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
     remarks = list(report.report.remarks)
     if report.root is not None:
         remarks += steering(report.root)
+    if report.element is not None:
+        remarks += steering_in_xml(report.element, f"/{tag_of(report.element)}")
     return base.model_copy(
         update={
             "tool": report.report.tool,
@@ -114,11 +118,13 @@ class KnownReport:
 
     Attributes:
         root: the tree of a report in JSON; None for other reports.
+        element: the root of a report in XML; None for other reports.
     """
 
     report: ToolReport
     subject: tuple[SubjectFact, ...] = ()
     root: Node | None = None
+    element: Element | None = None
 
 
 def tool_report(text: str, source: str) -> KnownReport | Node:
@@ -132,7 +138,7 @@ def tool_report(text: str, source: str) -> KnownReport | Node:
         report = report_in_xml(element)
         if report is None:
             raise InputError(f"is not a known report (<{tag_of(element)}>)", where=source)
-        return KnownReport(report, facts_of_xml(element))
+        return KnownReport(report, facts_of_xml(element), element=element)
     report = report_in_text(text)
     if report is not None:
         return KnownReport(report)
@@ -184,7 +190,13 @@ def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 
 def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
-    return [*read_coverage(root), *own_doubts(root)], []
+    # What is not covered is the rest of the share, and no further news.
+    rests = [
+        Remark(kind="settled", text=node.key, locator=node.pointer)
+        for node in root.walk()
+        if _UNCOVERED & set(node.words)
+    ]
+    return [*read_coverage(root), *own_doubts(root)], rests
 
 
 def _scan(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -276,6 +288,19 @@ def _informs(node: Node) -> bool:
     ):
         return False
     return not _IDENTITY & set(node.words)
+
+
+def steering_in_xml(element: Element, path: str) -> Iterator[Remark]:
+    """Yield attempts to steer the reader in names, messages and output of a report in XML."""
+    for name, value in element.attrib.items():
+        yield from found_in_text(value, f"{path}/@{name}")
+    if element.text and element.text.strip():
+        yield from found_in_text(element.text, path)
+    numbers = dict[str, int]()
+    for child in element:
+        tag = tag_of(child)
+        numbers[tag] = numbers.get(tag, 0) + 1
+        yield from steering_in_xml(child, f"{path}/{tag}[{numbers[tag]}]")
 
 
 def steering(root: Node) -> Iterator[Remark]:

@@ -108,6 +108,7 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
     failed = max(
         (one.number or 0 for one in found if one.measure == f"{prefix}.failed"), default=None
     )
+    remarks += _lists_of_failed(root, failed or 0)
     for cases, bad in listed:
         if failed is None:
             found += _of_cases(cases, bad, prefix)
@@ -149,6 +150,16 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
             Remark(kind="contradiction", text=text, locator=place, measure=f"{prefix}.failed")
         )
     return [*found, *_rates(root, prefix)], remarks
+
+
+def _lists_of_failed(root: Node, failed: float) -> list[Remark]:
+    """Return the lists of the tests that were counted as failed, which say nothing new."""
+    remarks = list[Remark]()
+    for node in root.walk():
+        is_list = isinstance(node.value, list) and role_of(node.words) == "failed"
+        if is_list and len(node.children) <= failed:
+            remarks.append(Remark(kind="settled", text="a list", locator=node.pointer))
+    return remarks
 
 
 def _units(nodes: Sequence[Node]) -> list[tuple[float, Node]]:
@@ -276,7 +287,8 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         not_run = sum(
             group.counts[role][0] for role in ("skipped", "blocked") if role in group.counts
         )
-        found += shares_of_skipped(prefix, executed[0], not_run, group.node.pointer)
+        for share in shares_of_skipped(prefix, executed[0], not_run, group.node.pointer):
+            found.append(share.model_copy(update={"nature": group.node.nature}))
     whole = max(
         (group.counts[role] for role in ("total", "planned") if role in group.counts),
         default=None,

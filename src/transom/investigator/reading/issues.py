@@ -15,7 +15,7 @@ from transom.investigator.reading.documents import found_in_text
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import plain_words, words
+from transom.investigator.reading.words import plain_words, word_set, words
 
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}
 _MOST_SHOWN = 5
@@ -27,6 +27,7 @@ _HARMLESS = (
     "created", "resolve", "fix", "supersede", "problem", "incident", "epic", "part of",
     "done before",
 )  # fmt: skip
+_BESIDE_STATE = word_set("is the release feature for by deploy production prod do not ready to")
 _BUILT = ("done", "fixed", "resolved", "complete", "completed", "implemented", "released",
           "unresolved", "green", "erledigt", "fertig", "delivered", "deployed")  # fmt: skip
 
@@ -99,9 +100,19 @@ def _labels(root: Node) -> list[Node]:
     labels = list[Node]()
     for node in root.walk():
         is_label = node.place >= 0 and node.words == ("label",) and isinstance(node.value, str)
-        if is_label and finder.in_status(str(node.value)):
+        if is_label and _is_state(str(node.value), finder):
             labels.append(node)
     return labels
+
+
+def _is_state(label: str, finder: TroubleFinder) -> bool:
+    """Return whether a whole label is a state of trouble: `on-hold`, not `failed-build-2024`."""
+    words = set(plain_words(label.replace("_", " ")))
+    for trouble in finder.in_status(label):
+        words -= set(plain_words(trouble.word))
+        if not words - _BESIDE_STATE:
+            return True
+    return False
 
 
 def _resolution(root: Node) -> list[Node]:

@@ -381,8 +381,8 @@ def _flag(node: Node) -> list[Observation]:
         ("outcome",),
     ):
         status = words().status_of(node.value)
-        if status is not None:
-            return [observe("performance.flag", node, status, label=_label(node))]
+        if status not in (None, "ended"):
+            return [observe("performance.flag", node, str(status), label=_label(node))]
     return []
 
 

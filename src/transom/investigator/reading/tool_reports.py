@@ -262,8 +262,12 @@ def _of_scan(scan: ScanReport, quote: Quote) -> ToolReport:
             continue
         text = f"{finding.id} ({finding.severity}) is {finding.suppressed}"
         remarks.append(Remark(kind="suppressed", text=text, locator=finding.locator))
-        # Only a decision that somebody recorded and accepted closes a grave finding.
-        if finding.suppressed != "suppressed external":
+        # A recorded decision closes a finding; a comment in the source closes no critical one.
+        is_in_source = finding.suppressed == "suppressed inSource"
+        is_decided = finding.suppressed == "suppressed external" or (
+            is_in_source and finding.severity == "high"
+        )
+        if not is_decided:
             observations.append(_problem(text, finding.locator, quote))
     return ToolReport(SCAN, scan.tool, tuple(observations), tuple(remarks))
 

@@ -27,6 +27,7 @@ _NAMES = word_set(
 )
 # What a "no" to means that the feature must wait, though no vocabulary calls it good.
 _CONSENT = word_set("go live release ship deploy proceed authorised authorized endorsed cleared")
+_LATER = word_set("next future upcoming roadmap later")
 # Nothing was looked at: these are counts of the work, and zero of them proves nothing.
 _LOOKED_AT = word_set(
     "scanned checked tested analyzed analysed covered inspected executed reviewed"
@@ -93,12 +94,22 @@ def _holds(pointer: str, places: Collection[str]) -> bool:
 
 def _is_aside(node: Node) -> bool:
     """Return whether a node is a bound, or what was before this report."""
-    if node.nature == "history":
+    if node.nature == "history" or _is_later(node):
         return True
     # A bound is a number; `release_gate: on hold` is none.
     if isinstance(node.value, str) and node.number is None:
         return bool(_NAMES & set(node.words[-1:]))
     return node.nature == "limit"
+
+
+def _is_later(node: Node) -> bool:
+    """Return whether a node belongs to what comes after this release: `next_cycle`."""
+    around: Node | None = node
+    while around is not None:
+        if _LATER & set(around.words):
+            return True
+        around = around.parent
+    return False
 
 
 def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -12,10 +13,10 @@ from fastapi.responses import RedirectResponse, Response
 from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
 from transom.runs.summarising import RunSummary
-from transom.server.children import LOG, resume
+from transom.server.children import resume
 from transom.server.rendering import page
 from transom.server.site import PAGE_ROWS, RunRowView, Site
-from transom.store import SummaryFilter
+from transom.store import SummaryCount, SummaryFilter
 
 _STOPPED = ("failed", "paused", "interrupted")
 router = APIRouter(include_in_schema=False)
@@ -41,36 +42,52 @@ def _filter(kind: str, status: str) -> SummaryFilter:
 @router.get("/runs")
 def show_runs(request: Request, kind: str = "", status: str = "", offset: int = 0) -> Response:
     """List the runs, the newest first."""
+    return list_page(request, "/runs", kind, status, offset)
+
+
+def list_page(request: Request, path: str, kind: str, status: str, offset: int) -> Response:
+    """Return a list of runs, filtered by links that count."""
     site: Site = request.app.state.site
     offset = max(0, offset)
     counts = site.runs.store.count_summaries()
     chosen = {"kind": kind, "status": status}
-    facets: dict[str, list[Facet]] = {}
-    for name, other in (("kind", "status"), ("status", "kind")):
-        totals: dict[str, int] = {}
-        for group in counts:
-            # A filter's own value does not hide the values beside it.
-            if not chosen[other] or getattr(group, other) == chosen[other]:
-                value = getattr(group, name)
-                totals[value] = totals.get(value, 0) + group.count
-        facets[name] = [
-            Facet(value, totals[value], value == chosen[name], _address(chosen, name, value))
-            for value in sorted(totals)
-            if value
-        ]
+    facets = {"status": _facets(path, counts, chosen, "status", "kind")}
+    # The list of one kind has an address of its own.
+    if path == "/runs":
+        facets = {"kind": _facets(path, counts, chosen, "kind", "status"), **facets}
     rows = site.rows(site.runs.page(_filter(kind, status), limit=PAGE_ROWS, offset=offset))
-    total = sum(
-        group.count for group in counts if kind in ("", group.kind) and status in ("", group.status)
-    )
-    values = {"rows": rows, "facets": facets, "total": total, "offset": offset}
+    total = 0
+    for group in counts:
+        if kind in ("", group.kind) and status in ("", group.status):
+            total += group.count
+    values = {"rows": rows, "facets": facets, "total": total, "offset": offset, "list_path": path}
     return page(request, "runs.html", values | {"chosen": chosen, "page_rows": PAGE_ROWS})
 
 
-def _address(chosen: dict[str, str], name: str, value: str) -> str:
+def _facets(
+    path: str, counts: Sequence[SummaryCount], chosen: Mapping[str, str], name: str, other: str
+) -> list[Facet]:
+    totals: dict[str, int] = {}
+    for group in counts:
+        # A filter's own value does not hide the values beside it.
+        if not chosen[other] or getattr(group, other) == chosen[other]:
+            value = getattr(group, name)
+            totals[value] = totals.get(value, 0) + group.count
+    facets: list[Facet] = []
+    for value in sorted(totals):
+        if value:
+            address = _address(path, chosen, name, value)
+            facets.append(Facet(value, totals[value], value == chosen[name], address))
+    return facets
+
+
+def _address(path: str, chosen: Mapping[str, str], name: str, value: str) -> str:
     filters = {key: text for key, text in chosen.items() if text and key != name}
+    if path != "/runs":
+        filters.pop("kind", None)
     if chosen[name] != value:
         filters[name] = value
-    return f"/runs?{urlencode(filters)}" if filters else "/runs"
+    return f"{path}?{urlencode(filters)}" if filters else path
 
 
 @router.get("/runs/{run_id}")
@@ -85,7 +102,7 @@ def show_run(request: Request, run_id: str) -> Response:
         "stages": stages_of(run),
         "questions": [*questions_of(run)],
         "folder": str(folder),
-        "has_log": (folder / LOG).is_file(),
+        "has_verdict": (folder / "run" / "verdict" / "verdict.json").is_file(),
         "inputs": run.row.inputs,
         "is_resumable": row.run.is_resumable and (bool(row.run.waits) or run.status in _STOPPED),
         "status": run.status,
