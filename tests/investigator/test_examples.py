@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.investigator.helpers import EXAMPLES, judged, misplaced, status
-from transom.investigator.sources import ANALYSIS_TYPES, DataFolder
+from transom.investigator.reading.recognition import ANALYSIS_TYPES
+from transom.investigator.sources import DataFolder
 
 EXPECTED = {
     "feature1": ("READY", "appropriate", set()),

@@ -13,7 +13,8 @@ from werkzeug import Request, Response
 from tests.investigator.helpers import EXAMPLES, NOT_READY, READY, change, copy_of, judged, status
 from transom.errors import InputError, NetworkFailed, ToolRefused
 from transom.formats.jira_rest import fetch_issues
-from transom.investigator.sources import ANALYSIS_TYPES, DataFolder
+from transom.investigator.reading.recognition import ANALYSIS_TYPES
+from transom.investigator.sources import DataFolder
 from transom.investigator.tools import jira_tool, reading_tools
 from transom.tools import Arguments
 

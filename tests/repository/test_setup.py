@@ -117,7 +117,7 @@ def test_a_machine_without_apt_asks_for_an_interpreter(user: Machine) -> None:
 
 @pytest.mark.parametrize("command", ["demo", "test", "fence"])
 def test_each_command_installs_the_sandbox_for_root(root: Machine, command: str) -> None:
-    for name in ("git", "yosys", "sta", "strace", "pg_createcluster"):
+    for name in ("git", "yosys", "sta", "strace", "pg_createcluster", "chromium"):
         root.script(name, "exit 0")
     done = root.run("scripts/setup-tools.sh", command)
     assert done.returncode == 0
@@ -131,7 +131,7 @@ def test_each_command_installs_the_sandbox_for_root(root: Machine, command: str)
 def test_a_user_is_told_of_missing_tools_and_the_command_goes_on(
     user: Machine, command: str
 ) -> None:
-    for name in ("git", "yosys", "sta", "strace", "pg_createcluster"):
+    for name in ("git", "yosys", "sta", "strace", "pg_createcluster", "chromium"):
         user.script(name, "exit 0")
     done = user.run("scripts/setup-tools.sh", command)
     assert done.returncode == 0

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -237,7 +238,7 @@ def test_a_larger_tolerance_is_found_and_a_smaller_one_is_not(old: str, new: str
 
 
 def findings(
-    before: dict[str, str], after: dict[str, str | None] | dict[str, str], *named: str
+    before: dict[str, str], after: Mapping[str, str | None], *named: str
 ) -> tuple[tuple[str, str], ...]:
     return weakened(before, {**after}, named).findings
 

@@ -80,7 +80,7 @@ class Lexicon:
             states.setdefault(word, {})
         negations = frozenset(_words_of(vocabulary.negations))
         firm = frozenset(vocabulary.undeniable)
-        for word in {*states, *nouns, *plurals, *negations}:
+        for word in sorted({*states, *nouns, *plurals, *negations}):
             kind = _kind_of(word, nouns, plurals, negations, firm)
             self._meanings[word] = WordMeaning(kind, _states_of(word, states))
         self._forms = [
