@@ -80,9 +80,6 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     candidates: list[Candidate] = []
     for item in with_patterns:
         candidates += _candidates(item, evidence)
-    unmeasured = _unmeasured(with_patterns, candidates)
-    if unmeasured:
-        with_patterns, candidates = [], []
     patterns = config.requirements.pattern_items
     compared = await compare(with_patterns, candidates, patterns, config.matching, logic)
     found_items = list(compared.found_items)
@@ -93,9 +90,6 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     forbidden_items = extra_items if is_value_check else missing_items
     for case, answer in zip(cases, answers, strict=True):
         checked = _conclude(case, answer, evidence)
-        if case.item.absent == "question" and not case.holding and not case.failing:
-            unmeasured.append(Note(source_file=checked.source_file, message=checked.reason))
-            continue
         if not isinstance(checked, Violation):
             found_items.append(checked)
         elif case.item.mode == "forbid":
@@ -114,22 +108,8 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         missing_items=tuple(missing_items),
         extra_items=tuple(extra_items),
         sources=_sources(config.items, evidence),
-        unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
-
-
-def _unmeasured(items: Sequence[ValidationItem], candidates: Sequence[Candidate]) -> list[Note]:
-    """Return why patterns cannot be compared, if nothing was measured and that is a question."""
-    if not items or any(candidate.entry for candidate in candidates):
-        return []
-    if any(item.absent != "question" for item in items):
-        return []
-    notes = list[Note]()
-    for candidate in candidates:
-        shown = candidate.violation
-        notes.append(Note(source_file=shown.source_file, message=shown.reason))
-    return notes or [Note(message="nothing was measured that could be compared")]
 
 
 def applicable_items(

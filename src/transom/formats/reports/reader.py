@@ -51,7 +51,7 @@ def read_report(path: Path, formats: Sequence[CompiledFormat]) -> FileReading:
         InputError: missing, a folder, unreadable, cut short, too large, or changed.
     """
     file = TextFile(path, limit=STREAMED_BYTES)
-    reading = read_report_pieces(file.pieces(), str(path), formats)
+    reading = _read(file.pieces(), str(path), formats)
     reading.facts = file.facts
     return reading
 
@@ -60,17 +60,10 @@ def read_report_text(
     text: str, formats: Sequence[CompiledFormat], path: str = "report"
 ) -> FileReading:
     """Recognise and read a report that is held in memory."""
-    return read_report_pieces(iter([clean(text)] if text else []), path, formats)
+    return _read(iter([clean(text)] if text else []), path, formats)
 
 
-def read_report_pieces(
-    pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]
-) -> FileReading:
-    """Recognise and read a report that comes in pieces of whole lines.
-
-    Raises:
-        InputError: as the pieces do.
-    """
+def _read(pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]) -> FileReading:
     file_pass = FilePass(path, formats)
     first = next(pieces, "")
     kind = kind_of_tree(first)
@@ -234,7 +227,6 @@ class FilePass:
         if self._log is not None:
             self._log.close(self._number)
         reading = self._reading
-        reading.lines = self._number
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
@@ -457,7 +449,7 @@ class FilePass:
             reading.inside = log.format
             reading.tool = log.tool
             reading.identity = self._log.identity_for_report()
-        elif model.tool:
+        else:
             tool = IdentityFact("tool", model.tool, self._reading.path)
             reading.identity = Identity((tool,))
         self._reading.sections.append(reading)

@@ -190,7 +190,7 @@ class ReportFormat(_Part):
 
     Attributes:
         name: `tool.report`, such as `opensta.paths`.
-        tool: the program that prints it; empty if a flow or a person may have written it.
+        tool: the program that prints it.
         title: what the report is, for people.
         seen: from where the format is known.
         is_log: most lines are not about the matter and may be unknown. In other formats each line

@@ -252,14 +252,7 @@ class SectionPass:
         if value is not None:
             value = value.strip()
         fact = Measurement(
-            measure.name,
-            number,
-            scope,
-            value,
-            text.strip(),
-            rule.row.is_trouble,
-            number_rule,
-            line,
+            measure.name, number, scope, value, text.strip(), rule.row.is_trouble, number_rule
         )
         self.reading.measurements.append(fact)
         if value is not None and not _NUMBER_BEGINS.match(value):
