@@ -443,8 +443,8 @@ def test_a_setting_has_its_effect(key: str, desk: Desk) -> None:
 
 
 OF_STORIES = {
-    *(key for key in known_keys() if key.startswith(("stories.", "handoff."))),
-    "agent.command",
+    *(key for key in known_keys() if key.startswith(("stories.", "handoff.", "agent."))),
+    "agents",
 }
 """Their effects are tests of `tests/stories`."""
 OF_OWN_PROVIDERS = {key for key in known_keys() if key.startswith("llm.retry.")}

@@ -185,11 +185,15 @@ def test_an_interrupted_epic_is_merged_as_an_undisturbed_one(
     folder = restore(archive, tmp_path)
     result = go_on(folder)
     statuses = {story["id"]: story["status"] for story in result["stories"]}
-    assert statuses == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
+    # Today a criterion needs a test that fails without the story. The second one of story-3 has
+    # none, so Dev is asked once more, for which these replies were never recorded.
+    assert statuses == {"story-1": "done", "story-2": "blocked", "story-3": "paused"}
+    (unproven,) = [story for story in result["stories"] if story["id"] == "story-3"]
+    assert "dev-3.txt: the recording is missing" in unproven["reason"]
+    assert [bool(row["tests"]) for row in unproven["coverage"]] == [True, False]
     history = git(folder / "project", "log", "--first-parent", "--format=%s")
-    assert history.count("Merge story") == 2
+    assert history.count("Merge story") == 1
     assert git(folder / "project", "status", "--porcelain") == ""
-    assert git(folder / "project", "worktree", "list").count("\n") == 0
 
 
 @pytest.mark.slow

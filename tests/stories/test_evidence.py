@@ -283,7 +283,10 @@ def test_what_happens_outside_the_worktree_shows(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     here = Git(project)
     write(project, "mine.txt", "a person's work\n")
+    git(project, "add", "mine.txt")
+    git(project, "commit", "--quiet", "-m", "mine")
     before = asyncio.run(here.state())
+    write(project, "notes.txt", "a note that nobody committed\n")
     git(project, "branch", "transom/story-1")
     write(project, ".transom/state.db", "ours\n")
     assert asyncio.run(here.state()) == before
