@@ -506,6 +506,7 @@ def _playwright(data: dict[str, Any]) -> TestReport | None:
 
 
 def _allure(data: dict[str, Any]) -> TestReport | None:
+    """Read the summary of Allure: `broken` are tests that ended in an error, not in a failure."""
     statistic = data.get("statistic")
     if not isinstance(statistic, dict) or "broken" not in statistic:
         return None

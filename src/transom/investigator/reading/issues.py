@@ -32,19 +32,28 @@ _BUILT = ("done", "fixed", "resolved", "complete", "completed", "implemented", "
           "unresolved", "green", "erledigt", "fertig", "delivered", "deployed")  # fmt: skip
 
 
-def read_issue_file(data: bytes, source: str) -> Reading:
-    """Read an issue: its status, its blockers, its open subtasks."""
-    base = Reading(
+def _opened(data: bytes, source: str, name: str) -> tuple[Reading, Node | None]:
+    """Return a reading without observations, and the root of its document; no root and the reason
+    in the reading if the document cannot be parsed.
+    """
+    reading = Reading(
         source=source,
         kind="jira",
-        name="jira",
+        name=name,
         sha256=hashlib.sha256(data).hexdigest(),
         size=len(data),
     )
     try:
-        root = Node(parse_json(decode_text(data), source))
+        return reading, Node(parse_json(decode_text(data), source))
     except InputError as error:
-        return base.model_copy(update={"state": "unreadable", "why": error.what})
+        return reading.model_copy(update={"state": "unreadable", "why": error.what}), None
+
+
+def read_issue_file(data: bytes, source: str) -> Reading:
+    """Read an issue: its status, its blockers, its open subtasks."""
+    base, root = _opened(data, source, "jira")
+    if root is None:
+        return base
     issue = read_issue(root.value)
     if issue is None:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
@@ -206,17 +215,9 @@ def _done(one: LinkedIssue) -> bool:
 
 def read_changelog_file(data: bytes, source: str) -> Reading:
     """Read a changelog: the last change of the status."""
-    base = Reading(
-        source=source,
-        kind="jira",
-        name="changelog",
-        sha256=hashlib.sha256(data).hexdigest(),
-        size=len(data),
-    )
-    try:
-        root = Node(parse_json(decode_text(data), source))
-    except InputError as error:
-        return base.model_copy(update={"state": "unreadable", "why": error.what})
+    base, root = _opened(data, source, "changelog")
+    if root is None:
+        return base
     changes = status_changes(root.value)
     remarks = tuple(steering(root))
     if not changes:
