@@ -65,6 +65,9 @@ _COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 # Parameters with parentheses in them, twice nested. What was taken is never given back: otherwise a
 # file of unclosed parentheses would take time that grows as its square.
 _PARAMETERS = r"\((?:[^{};()]|\{\s*+\}|\((?:[^{};()]|\{\s*+\}|\([^{};()]*+\))*+\))*+\)"
+# The head of a Go function up to a `func` in it: a parameter or a result may be a function too. At
+# most four of them are read, so that a line of many takes time in proportion to its length.
+_GO_HEAD = r"(?:(?!\bfunc\b)[^{}\n]|\{\})*+"
 _NO_METHODS = r"(?!(?:if|for|while|switch|catch|with|return|function)\b)"
 _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
     _JAVASCRIPT: _BraceLanguage(
@@ -84,7 +87,7 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
         re.compile(rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL),
         re.compile(
             r"\bfunc\b\s*+(?:\([^()]*+\)\s*+)?(?P<name>\w*+)"
-            r"(?:(?!\bfunc\s+\w)[^{}\n]|\{\}){0,200}+\{"
+            rf"(?:{_GO_HEAD}\bfunc\b(?!\s+\w)){{0,4}}+{_GO_HEAD}\{{"
         ),
         'panic("{}");',
     ),
