@@ -139,16 +139,17 @@ async def test_the_response_is_there_with_and_without_iterating() -> None:
             assert (await answer.response()).value.left == 7
 
 
-async def test_the_agents_own_listener_hears_the_same_events() -> None:
+async def test_the_agents_own_listener_hears_what_goes_on_too() -> None:
     events: list[Event] = []
     provider = scripted(asks(look("a")), "done", "again")
     agent = Agent(SEAT, provider=provider, tools=[tool()], on_event=events.append)
     async with agent:
         async with agent.stream("go") as answer:
             streamed = [event async for event in answer]
-        assert streamed == events
+        *before_the_end, end = streamed
+        assert before_the_end == events and isinstance(end, MessageEnded)
         await agent.send("again")
-    assert isinstance(events[-1], MessageEnded) and events[-1].response.text == "again"
+    assert isinstance(events[-1], ReplyReceived) and events[-1].reply.text == "again"
 
 
 async def test_an_error_is_raised_by_the_iteration_and_the_message_can_be_resumed() -> None:

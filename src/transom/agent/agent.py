@@ -62,7 +62,7 @@ class Agent(Generic[Deps, Out]):
             own; or, if None, nowhere: it is gone when the agent is closed.
         budget: how much the agent and its sub-conversations may use.
         sources: looked up for each message; what they return is kept with the message.
-        on_event: receives events as they happen.
+        on_event: receives events of all messages as they happen; see `stream` for one message.
 
     Raises:
         InputError, ToolError, RunError, SettingsError: an argument cannot be used, or a tool
@@ -182,7 +182,7 @@ class Agent(Generic[Deps, Out]):
 
         Args:
             ask: sends or resumes the message.
-            on_stream: receives the events beside the agent's own `on_event`.
+            on_stream: receives the events of the message, those of the journal among them.
         """
         self._refuse()
         async with self._lock:
@@ -190,14 +190,13 @@ class Agent(Generic[Deps, Out]):
             own_listener = session.listener
             if on_stream:
                 on_event = both(self._on_event, on_stream)
-                session.listener = Listener(on_event, session.log.id)
+                session.listener = Listener(on_event, session.log.id, on_stream)
             try:
                 response = await ask(session)
                 if self._role.strategy == "memory":
                     await keep_answer(session)
-                if session.listener:
-                    session.listener.tell(MessageEnded(session.log.id, response))
-                    session.listener.check()
+                if on_stream:
+                    on_stream(MessageEnded(session.log.id, response))
             finally:
                 session.listener = own_listener
                 # A tool handler that talks with this agent now knows of all that it saw.

@@ -175,7 +175,7 @@ class ToolCallFinished:
 
 @dataclass(frozen=True)
 class MessageEnded:
-    """The end of a message, with its response; the last event of each message."""
+    """The end of a message, with its response; the last event of a stream."""
 
     conversation: str
     response: Response

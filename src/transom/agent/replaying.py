@@ -19,17 +19,15 @@ from transom.tools.definition import outcome_from_json
 
 
 def tell_again(session: AgentSession, number: int) -> None:
-    """Tell the program what the journal has of a message.
+    """Tell a stream what the journal has of its message.
 
     A whole reply is one piece. Calls that ran side by side come one after another, in the order in
     which they came to their ends.
     """
-    listener = session.listener
-    if listener is None:
-        return
-    log = session.log
-    _tell_message(log.host, log.key, log.state.messages[number], listener.tell)
-    listener.check()
+    on_event = session.listener and session.listener.on_journal
+    if on_event:
+        log = session.log
+        _tell_message(log.host, log.key, log.state.messages[number], on_event)
 
 
 def _tell_message(

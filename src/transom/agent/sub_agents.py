@@ -16,7 +16,7 @@ from pathlib import Path
 from transom.agent.messages import send_message
 from transom.agent.replaying import tell_again
 from transom.agent.results import READING, name_of, stored_outcomes, stored_result
-from transom.agent.session import CALLER, AgentSession, ConversationLog, Listener, RoleWindow
+from transom.agent.session import CALLER, AgentSession, ConversationLog, RoleWindow
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
@@ -419,7 +419,7 @@ def _sub_session(
             toolbox.offer(READING)
     listener = None
     if parent.listener:
-        listener = Listener(parent.listener.on_event, name)
+        listener = parent.listener.of(name)
     return AgentSession(
         ConversationLog(parent.log.stage, name),
         RoleWindow(parent.log.stage, role, toolbox, always),
