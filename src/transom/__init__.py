@@ -57,6 +57,7 @@ __version__ = "0.1.0"
 # on stderr.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
+# The modules are not imported here: a program, and `transom --help`, only pay for what they use.
 _WHERE = {
     "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
     "transom.agent.models": (

@@ -29,8 +29,10 @@ class ToolRetry(ToolRefused):
     Like any refused call, it counts neither towards the tool's limit nor as carried out.
     """
 
-    def __init__(self, what: str, *, hint: str = "correct the arguments and call it again") -> None:
-        super().__init__(what, hint=hint)
+    def __init__(
+        self, reason: str, *, hint: str = "correct the arguments and call it again"
+    ) -> None:
+        super().__init__(reason, hint=hint)
 
 
 class ToolNotFoundError(ToolRefused):
