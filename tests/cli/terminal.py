@@ -34,7 +34,7 @@ class Terminal:
         self.text = ""
         self._seen = 0
 
-    def type(self, text: str) -> None:
+    def write(self, text: str) -> None:
         os.write(self._master, text.encode())
 
     def wait_for(self, text: str, seconds: float = 60) -> str:

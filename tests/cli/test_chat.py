@@ -85,27 +85,27 @@ def chat(folder: Path, *more: str) -> Terminal:
 def test_a_chat_shows_tools_stops_at_ctrl_c_and_goes_on_by_its_name(shop: Path) -> None:
     with chat(shop) as terminal:
         terminal.wait_for("> ")
-        terminal.type("How many bolts?\n")
+        terminal.write("How many bolts?\n")
         shown = terminal.wait_for("It says: bolts: 7 left\n> ")
         assert "[count {'item': 'bolts'}]\n[= bolts: 7 left]\n" in shown
-        terminal.type("Think slowly.\n")
+        terminal.write("Think slowly.\n")
         terminal.wait_for("Think slowly.\n")
         while len((shop / "asked.txt").read_text().splitlines()) < 3:
             time.sleep(0.01)
-        terminal.type("\x03")
+        terminal.write("\x03")
         terminal.wait_for("stopped; write something, or end with Ctrl-D\n> ")
-        terminal.type("Please order.\n")
+        terminal.write("Please order.\n")
         terminal.wait_for('order({"item":"bolts"})\napprove or refuse? ')
-        terminal.type("approve\n")
+        terminal.write("approve\n")
         terminal.wait_for("It says: ordered bolts\n> ")
-        terminal.type("\x04")
+        terminal.write("\x04")
         terminal.wait_for("continue with: transom chat monday --agent shop:clerk\n")
         assert terminal.end() == 0
     asked = (shop / "asked.txt").read_text()
     with chat(shop) as terminal:
         shown = terminal.wait_for("It says: ordered bolts\n> ")
         assert "> How many bolts?\nIt says: bolts: 7 left\n> Think slowly.\n" in shown
-        terminal.type("/exit\n")
+        terminal.write("/exit\n")
         assert terminal.end() == 0
     assert (shop / "asked.txt").read_text() == asked, "the journal answers"
 
