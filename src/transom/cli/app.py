@@ -65,6 +65,7 @@ TREE = {
     "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
+    "schema": ("schemas", "Print the JSON Schema of a file or document."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""
