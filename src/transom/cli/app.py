@@ -65,6 +65,7 @@ TREE = {
     "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
+    "mcp": ("mcp_server", "Serve the products to an MCP client, over stdio or HTTP."),
     "schema": ("schemas", "Print the JSON Schema of a file or document."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
