@@ -3,6 +3,14 @@
 from transom.store.compacting import DatabaseSize, compact
 from transom.store.content import IndexContent, RoomContent, TableContent
 from transom.store.damage import find_damage
+from transom.store.jobs import (
+    JobPostponed,
+    JobQueue,
+    LivingWorker,
+    WaitingJobs,
+    WorkerJob,
+    open_jobs,
+)
 from transom.store.location import PostgresAddress, StoreLocation
 from transom.store.moving import CopiedTable, copy_database
 from transom.store.network import filesystem_of, is_network
@@ -38,8 +46,11 @@ __all__ = [
     "CopiedTable",
     "DatabaseSize",
     "IndexContent",
+    "JobPostponed",
+    "JobQueue",
     "Lease",
     "LeasingStore",
+    "LivingWorker",
     "MigrationStep",
     "PostgresAddress",
     "Record",
@@ -55,14 +66,17 @@ __all__ = [
     "TableContent",
     "Tables",
     "Value",
+    "WaitingJobs",
     "WordIndex",
     "WordIndexStep",
+    "WorkerJob",
     "compact",
     "copy_database",
     "filesystem_of",
     "find_damage",
     "is_network",
     "keep_unchanged",
+    "open_jobs",
     "open_store",
     "open_store_for_reading",
     "open_tables",

@@ -40,6 +40,13 @@ def client_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
+def connection_text(address: PostgresAddress) -> str:
+    """Return the address with the limits after which a connection counts as broken."""
+    given = conninfo_to_dict(address.url)
+    missing = {name: value for name, value in _OPTIONS.items() if name not in given}
+    return make_conninfo(address.url, **missing)
+
+
 def open_pool(
     address: PostgresAddress,
     wait_seconds: float,
@@ -56,9 +63,7 @@ def open_pool(
         StoreError: the database cannot be reached, or does not keep UTF-8.
     """
     with typed_errors(address):
-        given = conninfo_to_dict(address.url)
-        missing = {name: value for name, value in _OPTIONS.items() if name not in given}
-        text = make_conninfo(address.url, **missing)
+        text = connection_text(address)
         settings: dict[str, Any] = {"autocommit": True, "cursor_factory": RawCursor}
         # The pool only says that it has no connection. This one says why.
         with psycopg.connect(text, **settings) as connection:
