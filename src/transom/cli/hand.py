@@ -18,7 +18,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NoReturn
 
 from transom.checklist.judging import reason_of
 from transom.cli.answers import verdict_for
@@ -33,7 +33,7 @@ from transom.store import Store
 from transom.workers import ITEM
 
 
-async def _serve(session: Session, entry: dict[str, Any]) -> int:
+async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
     """Do the jobs that arrive on the standard input."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 24)
@@ -44,7 +44,6 @@ async def _serve(session: Session, entry: dict[str, Any]) -> int:
             group.create_task(_answer_job(session, store, options, json.loads(line)))
         # Nobody is there to take the answers of the jobs that are still at work.
         os._exit(1)
-    return 0
 
 
 async def _answer_job(
@@ -97,8 +96,9 @@ def _give(place: dict[str, Any]) -> int:
 
 def serve() -> int:
     """Read the first line, and do what it says."""
-    # unbuffered, so that no job is read with it
-    place = json.loads(sys.stdin.buffer.raw.readline())  # type: ignore[attr-defined]  # a file
+    # Unbuffered, so that no job is read with it.
+    with open(0, "rb", buffering=0, closefd=False) as told:
+        place = json.loads(told.readline())
     load(place["entry"]["command"].partition(" ")[0])
     if place["kind"] != ITEM:
         return _give(place)

@@ -90,7 +90,8 @@ class Hand:
         if self.has_ended:
             raise HandEnded(await self._process.wait())
         ticket = next(self._tickets)
-        answer = self._answers[ticket] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[ticket] = answer
         try:
             with suppress(ConnectionError):  # then it has ended, which the reader says
                 self._write({**job, "ticket": ticket})

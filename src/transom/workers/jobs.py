@@ -70,10 +70,11 @@ class Submission:
 
 def submission_open_in(records: Iterable[Record]) -> Mapping[str, Any] | None:
     """Return what a run's journal keeps of a submission that is not finished; None if all are."""
-    found: Any = None
+    found: Mapping[str, Any] | None = None
     for record in records:
+        data: Any = record.data
         if record.kind == ENQUEUED:
-            found = record.data
+            found = data
         elif record.kind == "closed":
             found = None
     return found

@@ -166,7 +166,7 @@ class PostgresJobs:
     def stop(self) -> None:
         self._is_stopped = True
         if self._worker is not None:
-            self._worker.stop()
+            _stop(self._worker)
 
     async def _work_while_connected(
         self,
@@ -189,25 +189,24 @@ class PostgresJobs:
             delete_jobs="successful",
         )
         try:
-            running = asyncio.create_task(worker.run())
+            running = asyncio.create_task(_run(worker))
             while worker.worker_id is None and not running.done():
                 await asyncio.sleep(0.02)
             if worker.worker_id is not None:
                 await registered(worker.worker_id)
             if self._is_stopped:
-                worker.stop()
+                _stop(worker)
             await running
         except (ProcrastinateException, psycopg.Error, StoreError, OSError) as error:
             _log.warning("the queue cannot be reached, it is tried again: %s", _line(error))
         if not self._is_stopped:
             await asyncio.sleep(1.0)
 
-    async def _perform(
-        self, context: JobContext, *, group: str, number: int, data: dict[str, Any]
-    ) -> None:
+    async def _perform(self, context: JobContext, /, **arguments: Any) -> None:
+        del arguments  # the job has them
         assert self._do is not None
         try:
-            await self._do(_job_of(context.job, group, number, data))
+            await self._do(_job_of(context.job))
         except JobPostponed as postponed:
             [row] = await self._query(_LATER, seconds=postponed.seconds)
             raise _DueAgain(row["at"]) from None
@@ -224,7 +223,7 @@ class PostgresJobs:
             try:
                 stalled = await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS)
                 for job in stalled:
-                    await lost(_job_of(job, **job.task_kwargs))
+                    await lost(_job_of(job))
                     # Another worker may have been first.
                     with suppress(ProcrastinateException):
                         await manager.retry_job(job, retry_at=_AT_ONCE)
@@ -261,8 +260,24 @@ class _Retrying(BaseRetryStrategy):
         return RetryDecision(retry_at=_AT_ONCE)
 
 
-def _job_of(job: ProcrastinateJob, group: str, number: int, data: dict[str, Any]) -> WorkerJob:
-    return WorkerJob(job.queue, group, number, job.lock or "", data, job.priority)
+def _job_of(job: ProcrastinateJob) -> WorkerJob:
+    arguments: dict[str, Any] = {**job.task_kwargs}
+    return WorkerJob(
+        job.queue,
+        arguments["group"],
+        arguments["number"],
+        job.lock or "",
+        arguments["data"],
+        job.priority,
+    )
+
+
+async def _run(worker: Worker) -> None:
+    await worker.run()  # type: ignore[no-untyped-call]  # the library leaves it out
+
+
+def _stop(worker: Worker) -> None:
+    worker.stop()  # type: ignore[no-untyped-call]  # as above
 
 
 @contextmanager
