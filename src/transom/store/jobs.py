@@ -22,6 +22,7 @@ class WorkerJob:
         lock: of two jobs with the same lock, one waits until the other is done.
         data: what the worker has to know, a JSON object.
         priority: jobs of a higher one are taken first.
+        is_repeated: whether a worker had it before.
     """
 
     queue: str
@@ -30,6 +31,7 @@ class WorkerJob:
     lock: str
     data: Mapping[str, Any]
     priority: int = 0
+    is_repeated: bool = False
 
 
 @dataclass(frozen=True)

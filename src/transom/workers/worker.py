@@ -97,6 +97,8 @@ class QueueWorker:
     # -- a job -------------------------------------------------------------------------------------
 
     async def _do(self, job: WorkerJob) -> None:
+        if job.is_repeated and self._is_answered(job):
+            return  # its worker died between the answer and the end of the job
         self._check_folders(job)
         key = _key(job)
         troubles: Any = self._store.get(TROUBLES, key) or {}
@@ -119,6 +121,13 @@ class QueueWorker:
         await self._tell(job, ANSWERED, {"number": job.number, "worker": self._name, **answer})
         if troubles:
             await self._store.delete(TROUBLES, key)
+
+    def _is_answered(self, job: WorkerJob) -> bool:
+        for record in self._store.read(job.group):
+            data: Any = record.data
+            if record.kind == ANSWERED and data["number"] == job.number:
+                return True
+        return False
 
     async def _answer_of(self, job: WorkerJob) -> dict[str, Any]:
         try:

@@ -269,6 +269,7 @@ def _job_of(job: ProcrastinateJob) -> WorkerJob:
         job.lock or "",
         arguments["data"],
         job.priority,
+        job.attempts > 0,
     )
 
 
