@@ -100,6 +100,8 @@ NOT_MEASURED = {
     ),
     "migrate": "copies all rows once",
     "serve": "runs until it is stopped",
+    "worker": "runs until it is stopped",
+    "workers": "reads the workers that live and the jobs that are not done, no runs",
 }
 
 

@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 
@@ -22,18 +23,22 @@ PROVIDERS = """\
 import asyncio
 import os
 
-from transom.llm import Text
-from transom.llm import Provider, Reply
+from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+from transom.llm import RulesProvider
 
 
-class Slow(Provider):
-    name, local = "slow", True
+class Slow(RulesProvider):
+    name = "slow"
+
+    def __init__(self):
+        knowledge = load_knowledge(())
+        super().__init__(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
 
     async def complete(self, request, *, on_delta=None):
         with open("asked", "a") as file:
             file.write("x")
-        await asyncio.sleep(float(os.environ.get("SLOW_SECONDS", "0.5")))
-        return Reply((Text("I do not know."),))
+        await asyncio.sleep(0.4)
+        return await super().complete(request, on_delta=on_delta)
 
 
 class Deadly(Slow):
@@ -44,7 +49,10 @@ class Deadly(Slow):
             file.write("x")
         os.kill(os.getpid(), 9)
 """
-ODD = "description: Confirm that the moon {} is frobnicated.\n"
+ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
+"""An item whose ItemSpec is written, and whose checker is not built: there is no log."""
+REPLIES = 5
+"""How often a model is asked for an item."""
 WAIT_SECONDS = 60.0
 
 
@@ -55,15 +63,16 @@ class Farm:
     folder: Path
     address: PostgresAddress
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
+    deadly: subprocess.Popen[str] | None = None
 
-    def items(self, count: int) -> list[str]:
-        """Write items that the rules do not understand: each costs one call of a model."""
-        (self.folder / "items").mkdir(exist_ok=True)
+    def items(self, name: str, count: int) -> list[str]:
+        """Write items into a folder; returns their ids."""
+        (self.folder / name).mkdir()
         (self.folder / "slow.py").write_text(PROVIDERS)
-        names = [f"I{number:02}" for number in range(count)]
-        for name in names:
-            (self.folder / "items" / f"{name}.yaml").write_text(ODD.format(name))
-        return names
+        ids = [f"{name}-{number:02}" for number in range(count)]
+        for item_id in ids:
+            (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
+        return ids
 
     def start(self, *words: str, **environ: str) -> subprocess.Popen[str]:
         """Start a command in the folder."""
@@ -87,9 +96,9 @@ class Farm:
         assert line.startswith("worker "), line
         return process
 
-    def batch(self, *more: str, model: str = "slow:Slow") -> subprocess.Popen[str]:
-        """Start a distributed batch of all items."""
-        return self.start("check", "batch", "items", "--distributed", "--model", model, *more)
+    def batch(self, name: str, *more: str, model: str = "slow:Slow") -> subprocess.Popen[str]:
+        """Start a distributed batch of the items in a folder."""
+        return self.start("check", "batch", name, "--distributed", "--model", model, *more)
 
     def workers(self) -> dict[str, Any]:
         """Return the document of `transom workers`."""
@@ -101,14 +110,29 @@ class Farm:
         """Return the streams of the records of a kind, oldest first; none before the tables are
         there.
         """
+        query = "SELECT stream FROM records WHERE kind = %s ORDER BY seq"
+        return [stream for (stream,) in self._rows(query, kind)]
+
+    def answered(self, name: str) -> int:
+        """Return how many answers are kept for the batch of the items in a folder."""
+        query = "SELECT data FROM records WHERE kind = %s"
+        return sum(f'"item_id":"{name}-' in data for (data,) in self._rows(query, "answered"))
+
+    def replies(self, ids: Iterable[str]) -> list[int]:
+        """Return how many replies of a model the run of each item has."""
+        counts = Counter(self.records("model_reply"))
+        runs: dict[str, str] = {}
+        for (text,) in self._rows("SELECT value FROM documents WHERE name = %s", "runs"):
+            document = json.loads(text)
+            runs[document["name"]] = document["id"]
+        return [counts[f"run/{runs[item_id]}"] for item_id in ids if item_id in runs]
+
+    def _rows(self, query: LiteralString, value: str) -> list[Any]:
         with psycopg.connect(self.address.url) as connection:
             try:
-                rows = connection.execute(
-                    "SELECT stream FROM records WHERE kind = %s ORDER BY seq", (kind,)
-                ).fetchall()
+                return connection.execute(query, (value,)).fetchall()
             except psycopg.errors.UndefinedTable:
                 return []
-        return [stream for (stream,) in rows]
 
     def wait_for(self, condition: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
         deadline = time.monotonic() + seconds

@@ -10,25 +10,26 @@ import re
 import signal
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.store.postgres_server import Server
-from tests.workers.farm import WAIT_SECONDS, Farm
+from tests.workers.farm import REPLIES, WAIT_SECONDS, Farm
 
 pytestmark = [pytest.mark.fence, pytest.mark.slow]
 
 TAKE_OVER_SECONDS = 30.0
-REPLIES = 2
-"""Of an item: the model is asked once more, since its first reply cannot be read."""
 
 
-@pytest.fixture
-def farm(postgres: Server, tmp_path: Path) -> Iterator[Farm]:
-    made = Farm(tmp_path, postgres.fresh_address())
+@pytest.fixture(scope="module")
+def farm(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    """A farm with a worker that lives through all tests, and an item that takes its time."""
+    made = Farm(tmp_path_factory.mktemp("farm"), postgres.fresh_address())
+    made.worker(3)
+    made.items("deadly", 1)
+    made.deadly = made.batch("deadly", "--format", "json", "-q", model="slow:Deadly")
     yield made
     made.close()
 
@@ -50,93 +51,60 @@ def hands_of(worker: int) -> list[int]:
     return [int(child) for child in children]
 
 
-def test_a_killed_workers_items_go_on_with_another_and_no_reply_is_bought_twice(
+def test_what_killed_and_paused_workers_had_begun_goes_on_elsewhere_and_is_paid_once(
     farm: Farm,
 ) -> None:
-    names = farm.items(16)
-    victim = farm.worker(4, SLOW_SECONDS="1.0")
-    other = farm.worker(2, SLOW_SECONDS="1.0")
-    batch = farm.batch()
-    farm.wait_for(lambda: len(farm.records("answered")) >= 3)
-    victim.kill()
-    killed_at = time.monotonic()
-    code, output = ended(batch)
-    assert code == 2, output
-    assert answered_items(output) == names
-    assert time.monotonic() - killed_at < TAKE_OVER_SECONDS, "the other one takes over"
-    assert set(Counter(farm.records("model_reply")).values()) == {REPLIES}
-    asked = len((farm.folder / "asked").read_text())
-    assert asked <= REPLIES * len(names) + 4, "only what was in flight is asked again"
-    overview = farm.workers()
-    assert [worker["queues"] for worker in overview["workers"]] == [["check"]]
-    assert overview["workers"][0]["name"].endswith(f":{other.pid}")
-    assert overview["jobs"] == []
-    assert not farm.records("answered"), "what only the command needs is removed in the end"
-
-
-def test_a_batch_that_was_killed_is_given_again_and_does_nothing_again(farm: Farm) -> None:
-    names = farm.items(8)
-    batch = farm.batch()
-    farm.wait_for(lambda: bool(farm.records("enqueued")))
-    time.sleep(1.0)
-    batch.kill()
-    (row,) = farm.workers()["jobs"]
-    assert row["waiting"] == 8
-    assert "no worker serves the queue check" in row["unserved"]
-    worker = farm.worker(4)
-    farm.wait_for(lambda: len(farm.records("answered")) >= 4)
-    code, output = ended(farm.batch("--format", "json"))
-    assert (code, answered_items(output)) == (2, names), output
-    assert len(farm.records("enqueued")) == 1
-    assert set(Counter(farm.records("model_reply")).values()) == {REPLIES}
-    worker.send_signal(signal.SIGTERM)
-    assert ended(worker)[0] == 0
-
-
-def test_a_worker_that_is_told_to_stop_ends_its_items_and_leaves_the_others(farm: Farm) -> None:
-    names = farm.items(8)
-    first = farm.worker(2, SLOW_SECONDS="2")
-    batch = farm.batch()
-    farm.wait_for(lambda: bool(farm.records("answered")))
-    first.send_signal(signal.SIGTERM)
-    code, output = ended(first)
-    assert code == 0
-    assert "takes no further job" in output
-    assert 1 <= len(farm.records("answered")) < len(names)
-    assert farm.workers()["workers"] == []
-    farm.worker(4)
-    code, output = ended(batch)
-    assert (code, answered_items(output)) == (2, names), output
-    assert set(Counter(farm.records("opened")).values()) == {1}, "nothing was begun twice"
-
-
-def test_a_paused_worker_that_wakes_up_writes_nothing_into_runs_that_others_took_over(
-    farm: Farm,
-) -> None:
-    names = farm.items(6)
-    sleeper = farm.worker(2, SLOW_SECONDS="3")
-    batch = farm.batch()
-    farm.wait_for(lambda: len(farm.records("user_message")) >= 2)
+    ids = farm.items("kills", 12)
+    victim, sleeper = farm.worker(2), farm.worker(2)
+    batch = farm.batch("kills")
+    farm.wait_for(lambda: len(hands_of(victim.pid)) > 0 and len(hands_of(sleeper.pid)) > 0)
+    farm.wait_for(lambda: sum(farm.replies(ids)) >= 2 * REPLIES)
     sleeping = [sleeper.pid, *hands_of(sleeper.pid)]
     for process in sleeping:
         os.kill(process, signal.SIGSTOP)
-    farm.worker(4)
+    victim.kill()
+    killed_at = time.monotonic()
     code, output = ended(batch)
-    assert (code, answered_items(output)) == (2, names), output
-    before = farm.records("model_reply")
-    assert set(Counter(before).values()) == {REPLIES}
+    assert code == 3, output
+    assert answered_items(output) == ids
+    assert time.monotonic() - killed_at < TAKE_OVER_SECONDS
+    assert farm.replies(ids) == [REPLIES] * len(ids)
+    asked = len((farm.folder / "asked").read_text())
+    assert asked <= REPLIES * len(ids) + 4, "only what was in flight is asked again"
+    assert not farm.answered("kills"), "what only the command needs is removed in the end"
+    # The paused worker wakes up when others have done its items.
     for process in sleeping:
         os.kill(process, signal.SIGCONT)
-    time.sleep(5.0)
-    assert farm.records("model_reply") == before, "its late replies are refused"
     sleeper.send_signal(signal.SIGTERM)
-    assert ended(sleeper)[0] == 0
+    code, output = ended(sleeper)
+    assert code == 0, output
+    assert farm.replies(ids) == [REPLIES] * len(ids), "its late replies are refused"
+
+
+def test_a_command_that_was_killed_and_a_worker_that_stops_lose_nothing(farm: Farm) -> None:
+    ids = farm.items("stops", 8)
+    first = farm.worker(2)
+    batch = farm.batch("stops")
+    farm.wait_for(lambda: farm.answered("stops") > 0)
+    batch.kill()
+    first.send_signal(signal.SIGTERM)
+    code, output = ended(first)
+    assert (code, "takes no further job" in output) == (0, True), output
+    code, output = ended(farm.batch("stops"))
+    assert (code, answered_items(output)) == (3, ids), output
+    assert farm.replies(ids) == [REPLIES] * len(ids)
+    enqueued = farm.records("enqueued")
+    assert len(enqueued) == len({*enqueued}), (
+        "the second command goes on with the jobs of the first"
+    )
+    overview = farm.workers()
+    assert [worker["queues"] for worker in overview["workers"]] == [["check"]]
+    assert overview["jobs"] == []
 
 
 def test_an_item_that_kills_its_process_again_and_again_is_given_up(farm: Farm) -> None:
-    farm.items(1)
-    farm.worker(2)
-    code, output = ended(farm.batch("--format", "json", "-q", model="slow:Deadly"))
+    assert farm.deadly
+    code, output = ended(farm.deadly)
     assert code == 2
     (check,) = json.loads(output)["checks"]
     assert check["status"] == "ERROR"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,6 +45,8 @@ from transom.workers import (
     HandEnded,
     Submission,
     follow,
+    forget_answers,
+    new_group,
     submission_open_in,
     submit,
 )
@@ -92,6 +93,8 @@ async def batch(
         if ended == "PASS" and "NOT_CHECKED" in document.summary:
             ended = _ENDED_UNCHECKED
         await run.finish(ended)
+        if session.distributed:
+            await forget_answers(store, run.id)
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
     if waits := sum(one.exit_code == _WAITS for one in verdicts):
@@ -235,7 +238,7 @@ class _Batch:
         if known and known["of"] == digest(wanted):
             group = str(known["group"])
         else:
-            group = f"jobs/{self.run.id}/{secrets.token_hex(4)}"
+            group = new_group(self.run.id)
             enqueued = {"group": group, "of": digest(wanted), "jobs": len(targets)}
             await self.run.append(ENQUEUED, enqueued)
         submission = Submission(group, "check", targets, self._place(), session.priority)

@@ -16,7 +16,7 @@ from transom.cli.output import counted, table
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.store import PostgresAddress, open_jobs
-from transom.workers import QueueWorker, WorkersOverview, overview_of
+from transom.workers import GROUPS, QueueWorker, WorkersOverview, overview_of
 
 QUEUES = ("check",)
 """The queues of jobs: the groups of commands that may be distributed."""
@@ -98,7 +98,7 @@ def _document(overview: WorkersOverview) -> dict[str, Any]:
                 "queue": row.queue,
                 "group": row.group,
                 "waiting": row.waiting,
-                "begun": row.begun,
+                "running": row.running,
                 "unserved": overview.why_unserved(row.queue) or None,
             }
             for row in overview.waiting
@@ -112,7 +112,7 @@ def _lines(overview: WorkersOverview) -> list[str]:
             worker.name,
             worker.version,
             ",".join(worker.queues),
-            f"{worker.begun} of {worker.places}",
+            f"{worker.running} of {worker.places}",
             f"{worker.silent_seconds:.0f} s ago",
         )
         for worker in overview.workers
@@ -120,11 +120,11 @@ def _lines(overview: WorkersOverview) -> list[str]:
     head = ("WORKER", "VERSION", "QUEUES", "JOBS", "HEARD")
     lines = [*table(workers, head=head)] or ["no worker lives; start one: transom worker"]
     jobs = [
-        (row.queue, row.group.removeprefix("jobs/"), str(row.waiting), str(row.begun))
+        (row.queue, row.group.removeprefix(GROUPS), str(row.waiting), str(row.running))
         for row in overview.waiting
     ]
     if jobs:
-        lines += ["", *table(jobs, head=("QUEUE", "JOBS OF", "WAITING", "BEGUN"))]
+        lines += ["", *table(jobs, head=("QUEUE", "JOBS OF", "WAITING", "RUNNING"))]
     reasons = {overview.why_unserved(row.queue) for row in overview.waiting if row.waiting}
     return [*lines, *sorted(reasons - {""})]
 

@@ -1,24 +1,27 @@
 """Workers: processes on any machine that share the jobs of one PostgreSQL database."""
 
+from transom.workers.following import follow, forget_answers, submit
 from transom.workers.hands import Hand, HandEnded
-from transom.workers.jobs import (
+from transom.workers.overview import WorkersOverview, WorkerState, overview_of
+from transom.workers.submission import (
     ANSWERED,
     ENQUEUED,
+    GROUPS,
     HELD,
     ITEM,
     LINE,
     PROGRAM,
     Submission,
     code_version,
+    new_group,
     submission_open_in,
 )
-from transom.workers.overview import WorkersOverview, WorkerState, overview_of
-from transom.workers.submitting import follow, submit
 from transom.workers.worker import QueueWorker
 
 __all__ = [
     "ANSWERED",
     "ENQUEUED",
+    "GROUPS",
     "HELD",
     "ITEM",
     "LINE",
@@ -31,6 +34,8 @@ __all__ = [
     "WorkersOverview",
     "code_version",
     "follow",
+    "forget_answers",
+    "new_group",
     "overview_of",
     "submission_open_in",
     "submit",

@@ -116,6 +116,7 @@ class Hand:
                 if answer and not answer.done():
                     answer.set_result(row)
         except (asyncio.IncompleteReadError, ConnectionError):
+            # Its jobs are told, since nobody else knows that they were lost.
             code = await self._process.wait()
             for answer in self._answers.values():
                 if not answer.done():

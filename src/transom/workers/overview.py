@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from transom.store import JobQueue, Store, WaitingJobs
-from transom.workers.jobs import queue_of
+from transom.workers.submission import queue_of
 
 WORKERS = "workers"
 """The table of documents in which each worker says what it is."""
@@ -22,7 +22,7 @@ class WorkerState:
         version: the version of its code.
         queues: the queues whose jobs it does.
         places: how many it does at once.
-        begun: how many it is doing.
+        running: how many it is doing.
         silent_seconds: seconds since its last heartbeat.
         started_at: when it started.
     """
@@ -31,7 +31,7 @@ class WorkerState:
     version: str
     queues: tuple[str, ...]
     places: int
-    begun: int
+    running: int
     silent_seconds: float
     started_at: str
 
@@ -54,9 +54,9 @@ class WorkersOverview:
             return ""
         if not serving:
             return f"no worker serves the queue {name}; start one: transom worker --queues {name}"
-        others = ", ".join(sorted({worker.version for worker in serving}))
+        other_versions = ", ".join(sorted({worker.version for worker in serving}))
         return (
-            f"no worker has version {version} of transom, only {others}; start one of that"
+            f"no worker has version {version} of transom, only {other_versions}; start one of that"
             " version, or give the command again with the version of a worker"
         )
 
@@ -66,6 +66,7 @@ async def overview_of(jobs: JobQueue, store: Store) -> WorkersOverview:
     documents: dict[str, Any] = dict(store.items(WORKERS))
     workers: list[WorkerState] = []
     for living in await jobs.workers():
+        # A worker that has just started has a heartbeat, and has not said yet what it is.
         if document := documents.get(str(living.id)):
             workers.append(
                 WorkerState(
@@ -73,7 +74,7 @@ async def overview_of(jobs: JobQueue, store: Store) -> WorkersOverview:
                     version=document["version"],
                     queues=tuple(document["queues"]),
                     places=document["places"],
-                    begun=living.begun,
+                    running=living.running,
                     silent_seconds=living.silent_seconds,
                     started_at=document["started_at"],
                 )

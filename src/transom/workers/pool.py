@@ -27,7 +27,7 @@ class HandPool:
             places: how many jobs are done at once.
             environ: variables of the hands' environment.
         """
-        self._most = min(places, os.cpu_count() or 1)
+        self._limit = min(places, os.cpu_count() or 1)
         self._environ = dict(environ)
         self._hands: dict[str, list[Hand]] = {}
         self._idle_since: dict[Hand, float] = {}
@@ -41,6 +41,7 @@ class HandPool:
         Raises:
             HandEnded: the hand ended before it answered.
         """
+        # One at a time: two jobs that find no idle hand would both start one.
         async with self._starting:
             hand = await self._hand_for(group, place)
             self._idle_since.pop(hand, None)
@@ -62,10 +63,11 @@ class HandPool:
         hands = self._hands.setdefault(group, [])
         for ended in [hand for hand in hands if hand.has_ended]:
             hands.remove(ended)
+        # A hand that is at work already costs less memory, and an idle one answers sooner.
         idle = [hand for hand in hands if not hand.jobs]
         if idle:
             return idle[0]
-        if len(hands) < self._most:
+        if len(hands) < self._limit:
             hands.append(await Hand.start(place, **self._environ))
             return hands[-1]
         return min(hands, key=lambda hand: hand.jobs)

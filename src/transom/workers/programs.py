@@ -42,10 +42,12 @@ async def run_program(
     )
     assert process.stdin and process.stdout and process.stderr
     try:
+        # The pipe stays open: when it closes, because this process died, the program ends, too.
         process.stdin.write(json.dumps(place).encode() + b"\n")
         output, _ = await asyncio.gather(process.stdout.read(), _tell_lines(process.stderr, tell))
         code = await process.wait()
     finally:
+        # also what it left behind
         kill_group(process)
         await process.wait()
     return {"code": code, "output": output.decode(errors="backslashreplace")}

@@ -12,7 +12,10 @@ from typing import Any
 
 from transom.store import JobPostponed, JobQueue, PostgresAddress, Store, WorkerJob, keep_unchanged
 from transom.workers.hands import HandEnded
-from transom.workers.jobs import (
+from transom.workers.overview import WORKERS
+from transom.workers.pool import HandPool
+from transom.workers.programs import run_program
+from transom.workers.submission import (
     ANSWERED,
     HELD,
     LINE,
@@ -21,9 +24,6 @@ from transom.workers.jobs import (
     code_version,
     queue_name,
 )
-from transom.workers.overview import WORKERS
-from transom.workers.pool import HandPool
-from transom.workers.programs import run_program
 
 MOST_LOSSES = 3
 """How many processes a job may cost before it is given up."""
@@ -66,6 +66,7 @@ class QueueWorker:
         self._jobs, self._store = jobs, store
         self._name, self._queues, self._places = name, sorted(queues), places
         self._progress = progress
+        # A hand finds the database here, whatever the settings of its folder say.
         self._environ = {"TRANSOM_STORE": address.url}
         self._pool = HandPool(places, self._environ)
         self._started_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -107,16 +108,24 @@ class QueueWorker:
             answer: dict[str, Any] = {"failed": reason}
         else:
             answer = await self._answer_of(job)
+        # Another worker's lease lasts some seconds longer than its heartbeat; or a person has the
+        # run open.
         if answer.get("busy"):
             raise JobPostponed(_BUSY_SECONDS)
+        # The database was away, or the run was taken over: the journal has all that was paid for.
         if answer.get("trouble") and troubles.get("lost", 0) + 1 < MOST_LOSSES:
             await self._note(job, "lost")
             raise JobPostponed(_BUSY_SECONDS)
+        # A provider that failed is asked again once, as in a batch on one machine.
         seconds = answer.get("again", 0.0)
         if seconds and not troubles.get("held"):
             await self._note(job, "held")
-            held = {"number": job.number, "until": time.time() + seconds, "cause": answer["cause"]}
-            await self._tell(job, HELD, held)
+            postponed = {
+                "number": job.number,
+                "until": time.time() + seconds,
+                "cause": answer["cause"],
+            }
+            await self._tell(job, HELD, postponed)
             raise JobPostponed(seconds)
         await self._tell(job, ANSWERED, {"number": job.number, "worker": self._name, **answer})
         if troubles:
@@ -168,6 +177,7 @@ class QueueWorker:
         while True:
             old: Any = self._store.get(TROUBLES, key)
             new = {**(old or {}), trouble: (old or {}).get(trouble, 0) + 1}
+            # Several workers may note the same loss.
             if await self._store.swap(TROUBLES, key, old, new):
                 return
 
@@ -176,9 +186,9 @@ class QueueWorker:
     async def _register(self, number: int) -> None:
         """Tell who this worker is, and forget those that have died."""
         living = {str(worker.id) for worker in await self._jobs.workers()}
-        for known in self._store.items(WORKERS):
-            if known not in living:
-                await self._store.delete(WORKERS, known)
+        for worker_id in self._store.items(WORKERS):
+            if worker_id not in living:
+                await self._store.delete(WORKERS, worker_id)
         self._id = str(number)
         document: dict[str, Any] = {
             "name": self._name,

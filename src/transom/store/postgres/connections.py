@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from threading import Lock
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import RawCursor
@@ -81,6 +82,46 @@ def open_pool(
         )
         pool.open()
         return pool
+
+
+class SharedPool:
+    """A pool that all rooms of this process share which use one database.
+
+    A worker has many items at work, each of which opens the playbook and the memory. With pools of
+    their own they would use up the connections that a server has.
+    """
+
+    _lock = Lock()
+    _pools: ClassVar[dict[str, SharedPool]] = {}
+
+    def __init__(self, address: PostgresAddress, pool: Pool) -> None:
+        self.pool = pool
+        self._address = address
+        self._users = 0
+
+    @classmethod
+    def take(
+        cls,
+        address: PostgresAddress,
+        wait_seconds: float,
+        configure: Callable[[PostgresConnection], None],
+    ) -> SharedPool:
+        """Return the pool of a database, opening it for the first user; see `open_pool`."""
+        with cls._lock:
+            shared = cls._pools.get(address.url)
+            if shared is None:
+                shared = cls(address, open_pool(address, wait_seconds, configure))
+                cls._pools[address.url] = shared
+            shared._users += 1
+            return shared
+
+    def give_back(self) -> None:
+        """Close the pool after its last user."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                del self._pools[self._address.url]
+                self.pool.close()
 
 
 def _check_encoding(connection: PostgresConnection, address: PostgresAddress) -> None:

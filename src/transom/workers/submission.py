@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,19 @@ from transom.store import Record, WorkerJob
 ITEM, PROGRAM = "item", "program"
 """The kinds of jobs: an item of a batch, or a whole command line."""
 
+GROUPS = "jobs/"
+"""What the names of all groups begin with."""
 ENQUEUED = "enqueued"
 """A record in the journal of a run whose work was given to workers."""
 ANSWERED, HELD, LINE = "answered", "held", "line"
 """Records in the stream of a group: an answer, a job that is done later, a line of progress."""
 TROUBLES = "job_troubles"
 """The table of documents with the jobs that did not go as usual."""
+
+
+def new_group(run_id: str) -> str:
+    """Return the name of a new group of jobs, which a run gives to the workers."""
+    return f"{GROUPS}{run_id}/{secrets.token_hex(4)}"
 
 
 def code_version() -> str:
@@ -70,11 +78,11 @@ class Submission:
 
 def submission_open_in(records: Iterable[Record]) -> Mapping[str, Any] | None:
     """Return what a run's journal keeps of a submission that is not finished; None if all are."""
-    found: Mapping[str, Any] | None = None
+    open_submission: Mapping[str, Any] | None = None
     for record in records:
         data: Any = record.data
         if record.kind == ENQUEUED:
-            found = data
+            open_submission = data
         elif record.kind == "closed":
-            found = None
-    return found
+            open_submission = None
+    return open_submission

@@ -16,7 +16,7 @@ from procrastinate.jobs import Job as ProcrastinateJob
 from procrastinate.worker import Worker
 
 from transom.errors import StoreError
-from transom.store.jobs import DoJob, JobPostponed, LivingWorker, WaitingJobs, WorkerJob
+from transom.store.job_queue import DoJob, JobPostponed, LivingWorker, WaitingJobs, WorkerJob
 from transom.store.location import PostgresAddress
 from transom.store.postgres.connections import (
     PostgresConnection,
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 # Clocks of workers may differ from the server's, so "at once" is a time that is past everywhere.
 _AT_ONCE = datetime(1970, 1, 1, tzinfo=UTC)
-_LATER = "SELECT clock_timestamp() + %(seconds)s * interval '1 second' AS at"
+_LATER = "SELECT clock_timestamp() + %(seconds)s * interval '1 second' AS due"
 _NUMBERS = """
     SELECT (args->>'number')::int AS number FROM procrastinate_jobs
     WHERE args->>'group' = %(group)s AND status IN ('todo', 'doing')
@@ -53,13 +53,13 @@ _MOVE = """
 _WAITING = """
     SELECT queue_name, args->>'group' AS group,
         count(*) FILTER (WHERE status = 'todo') AS waiting,
-        count(*) FILTER (WHERE status = 'doing') AS begun
+        count(*) FILTER (WHERE status = 'doing') AS running
     FROM procrastinate_jobs WHERE task_name = %(task)s AND status IN ('todo', 'doing')
     GROUP BY 1, 2 ORDER BY 1, 2
 """
 _WORKERS = """
     SELECT worker.id, extract(epoch FROM now() - last_heartbeat)::float8 AS silent_seconds,
-        count(job.id) AS begun
+        count(job.id) AS running
     FROM procrastinate_workers AS worker
     LEFT JOIN procrastinate_jobs AS job ON job.worker_id = worker.id AND job.status = 'doing'
     WHERE last_heartbeat > now() - %(stalled)s * interval '1 second'
@@ -92,7 +92,7 @@ async def open_postgres_jobs(address: PostgresAddress) -> AsyncIterator[Postgres
     connector = PsycopgConnector(
         conninfo=connection_text(address),
         min_size=1,
-        max_size=4,
+        max_size=2,
         timeout=_PATIENCE,
         kwargs={"application_name": f"transom {client_name()}"[:63]},
     )
@@ -121,6 +121,7 @@ class PostgresJobs:
             return
         deferred = []
         for job in jobs:
+            # Its own method would put each job in a transaction of its own.
             deferrer = self._task.configure(queue=job.queue, lock=job.lock, priority=job.priority)
             arguments = {"group": job.group, "number": job.number, "data": dict(job.data)}
             deferred.append(deferrer.job.evolve(task_kwargs=arguments))
@@ -137,7 +138,7 @@ class PostgresJobs:
     async def waiting(self) -> list[WaitingJobs]:
         rows = await self._query(_WAITING, task=_TASK)
         return [
-            WaitingJobs(row["queue_name"], row["group"], row["waiting"], row["begun"])
+            WaitingJobs(row["queue_name"], row["group"], row["waiting"], row["running"])
             for row in rows
         ]
 
@@ -190,6 +191,7 @@ class PostgresJobs:
         )
         try:
             running = asyncio.create_task(_run(worker))
+            # The number is given by the database when the worker begins.
             while worker.worker_id is None and not running.done():
                 await asyncio.sleep(0.02)
             if worker.worker_id is not None:
@@ -209,7 +211,7 @@ class PostgresJobs:
             await self._do(_job_of(context.job))
         except JobPostponed as postponed:
             [row] = await self._query(_LATER, seconds=postponed.seconds)
-            raise _DueAgain(row["at"]) from None
+            raise _DueAgain(row["due"]) from None
 
     async def _look_after_stalled(self, lost: DoJob) -> None:
         """Give the jobs of dead workers back to the queue, for as long as this worker lives.
@@ -241,9 +243,9 @@ class PostgresJobs:
 class _DueAgain(Exception):
     """Raised by a job that is to be taken again at a time of the server's clock."""
 
-    def __init__(self, at: datetime) -> None:
-        super().__init__(at.isoformat())
-        self.at = at
+    def __init__(self, due: datetime) -> None:
+        super().__init__(due.isoformat())
+        self.due = due
 
 
 class _Retrying(BaseRetryStrategy):
@@ -253,7 +255,7 @@ class _Retrying(BaseRetryStrategy):
         self, *, exception: BaseException, job: ProcrastinateJob
     ) -> RetryDecision:
         if isinstance(exception, _DueAgain):
-            return RetryDecision(retry_at=exception.at)
+            return RetryDecision(retry_at=exception.due)
         # A job is cancelled if its worker ends; another may take it at once.
         if isinstance(exception, Exception):
             _log.warning("job %s is done again: %s", job.id, _line(exception))

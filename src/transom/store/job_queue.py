@@ -1,14 +1,10 @@
-"""The queue of jobs that workers on several machines share: its shapes, and how it is opened."""
+"""The queue of jobs that workers on several machines share: its shapes."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
-
-from transom.errors import InputError, install_hint
-from transom.store.location import PostgresAddress, StoreLocation
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class WaitingJobs:
     queue: str
     group: str
     waiting: int
-    begun: int
+    running: int
 
 
 @dataclass(frozen=True)
@@ -51,12 +47,12 @@ class LivingWorker:
     Attributes:
         id: its number, which no other worker ever has.
         silent_seconds: seconds since its last heartbeat, by the clock of the database.
-        begun: the jobs that it works on.
+        running: the jobs that it works on.
     """
 
     id: int
     silent_seconds: float
-    begun: int
+    running: int
 
 
 class JobPostponed(Exception):
@@ -127,31 +123,3 @@ class JobQueue(Protocol):
     def stop(self) -> None:
         """Take no further job."""
         ...
-
-
-@asynccontextmanager
-async def open_jobs(location: StoreLocation) -> AsyncIterator[JobQueue]:
-    """Open the queue of a database, creating it if it is missing.
-
-    Raises:
-        InputError: the database is a file, or an extra is not installed.
-        StoreError: the database cannot be reached.
-    """
-    if not isinstance(location, PostgresAddress):
-        raise InputError(
-            "workers share their jobs in PostgreSQL, and this workspace has its database in a file",
-            where=str(location),
-            hint="move it with: transom migrate postgresql://USER@HOST/DATABASE",
-        )
-    try:
-        import procrastinate  # noqa: F401, PLC0415  an extra
-        import psycopg  # noqa: F401, PLC0415  an extra
-        import psycopg_pool  # noqa: F401, PLC0415  an extra
-    except ImportError as error:
-        raise InputError(
-            f"workers need the extra `workers` ({error})", hint=install_hint("workers")
-        ) from error
-    from transom.store.postgres.jobs import open_postgres_jobs  # noqa: PLC0415  an extra
-
-    async with open_postgres_jobs(location) as jobs:
-        yield jobs
