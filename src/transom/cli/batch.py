@@ -13,7 +13,8 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from glob import glob
@@ -32,11 +33,11 @@ from transom.cli.output import counted, table, toned
 from transom.cli.registry import place
 from transom.cli.session import Session
 from transom.config import FILE_NAMES
-from transom.errors import InputError, TransomError
+from transom.errors import InputError, RunBusy, TransomError
 from transom.runs import Run, write_file
 from transom.runs.recognising import glob_root, lies_in_workspace
 from transom.runs.silence import SilenceWatch, Waiting
-from transom.store import open_jobs
+from transom.store import Store, open_jobs
 from transom.workers import (
     ENQUEUED,
     HELD,
@@ -85,7 +86,7 @@ async def batch(
     named: list[Json] = [place(Path(text)) for text in targets]
     async with (
         session.open_store() as store,
-        session.open_run("check-batch", {"targets": named}, name="batch", store=store) as run,
+        _run_of(session, store, {"targets": named}) as run,
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
@@ -102,6 +103,29 @@ async def batch(
             f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}"
         )
     return document.exit_code
+
+
+@asynccontextmanager
+async def _run_of(session: Session, store: Store, inputs: dict[str, Json]) -> AsyncIterator[Run]:
+    """Open the run of a batch; a distributed one waits for a command that has it open.
+
+    The lease of a command that was killed lasts for some seconds, while the workers go on.
+    """
+    has_told = False
+    async with AsyncExitStack() as stack:
+        while True:
+            opening = session.open_run("check-batch", inputs, name="batch", store=store)
+            try:
+                run = await stack.enter_async_context(opening)
+                break
+            except RunBusy as busy:
+                if not session.distributed:
+                    raise
+                if not has_told:
+                    session.progress(f"{busy.what}; waiting for it (progress: transom workers)")
+                has_told = True
+                await asyncio.sleep(1.0)
+        yield run
 
 
 def found(texts: Sequence[str]) -> list[Path]:
