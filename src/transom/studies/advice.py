@@ -89,21 +89,24 @@ class Advice:
         """
         source = Source(study=study, by=_BY)
         with self._lock:
-            known = {one.identity: one for one in self._kept()}
-            if same := known.get(insight.identity):
-                key = same.id
+            insights_by_identity = {item.identity: item for item in self._latest()}
+            if equal_insight := insights_by_identity.get(insight.identity):
+                key = equal_insight.id
                 with suppress(InputError):  # it is retired, or another one has that text
                     if "/" not in key and self.playbook.require(key).content != insight.content:
                         Curator(self.playbook).edit(key, content=insight.content, by=_BY)
             else:
-                tags, taken = [insight.scope, insight.kind], {one.id for one in known.values()}
+                tags, taken_ids = (
+                    [insight.scope, insight.kind],
+                    {item.id for item in insights_by_identity.values()},
+                )
                 first = self.playbook.add_insight(
                     _CATEGORY[insight.kind], insight.content, tags=tags, source=source
                 ).id
                 key = next(
                     name
                     for n in count(1)
-                    if (name := first if n == 1 else f"{first}/{n}") not in taken
+                    if (name := first if n == 1 else f"{first}/{n}") not in taken_ids
                 )
             event = {"event": "add", "id": key, "scope": insight.scope, "kind": insight.kind}
             append_line(self.path, event | {"content": insight.content, "data": dict(insight.data)})
@@ -111,25 +114,25 @@ class Advice:
 
     def insights(self, scope: str) -> list[Insight]:
         """Return all insights of a scope with their standing."""
-        return [self._standing(one) for one in self._kept() if one.scope == scope]
+        return [self._standing(insight) for insight in self._latest() if insight.scope == scope]
 
-    def _kept(self) -> list[Insight]:
+    def _latest(self) -> list[Insight]:
         """Return the latest version of each insight, in order of addition, without standing."""
-        found: dict[str, Insight] = {}
+        latest: dict[str, Insight] = {}
         for event in read_lines(self.path):
             if event["event"] == "add":
                 key = event["id"]
-                found[key] = Insight(
+                latest[key] = Insight(
                     event["scope"], event["kind"], event["content"], event["data"], key
                 )
-        return list(found.values())
+        return list(latest.values())
 
     def _standing(self, insight: Insight) -> Insight:
-        known = self.playbook.get(insight.id.partition("/")[0])
-        if known is None:
+        entry = self.playbook.get(insight.id.partition("/")[0])
+        if entry is None:
             return insight
-        mark = "veto" if known.retired else "pin" if known.confirmed_at else ""
-        return replace(insight, helpful=known.for_count, harmful=known.against_count, mark=mark)
+        mark = "veto" if entry.retired else "pin" if entry.confirmed_at else ""
+        return replace(insight, helpful=entry.for_count, harmful=entry.against_count, mark=mark)
 
     def outcome(self, insight_id: str, *, helpful: bool, study: str, trial: int) -> None:
         """Count an outcome of a used insight; each trial of a study counts once."""
@@ -148,10 +151,12 @@ class Advice:
 
     def rows(self, scope: str) -> list[Row]:
         """Return the solves of all studies of a scope."""
-        kept = [
-            one for one in read_lines(self.path) if one["event"] == "rows" and one["scope"] == scope
+        row_events = [
+            row_event
+            for row_event in read_lines(self.path)
+            if row_event["event"] == "rows" and row_event["scope"] == scope
         ]
-        last = {event["study"]: event["rows"] for event in kept}
+        last = {event["study"]: event["rows"] for event in row_events}
         return [Row(features, failure) for rows in last.values() for features, failure in rows]
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
@@ -160,6 +165,6 @@ class Advice:
         """
         rules = learn(self.rows(scope))
         return [
-            self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data()), study)
-            for one in rules
+            self.add(Insight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
+            for rule in rules
         ]
