@@ -59,10 +59,15 @@ class Completion(Data):
 
 
 class FailureClass(Data):
-    """A class of failure; `words` are searched in messages only."""
+    """A class of failure; `words` are searched in messages only.
+
+    Attributes:
+        open: whether the class leaves open if the design or the machine is the cause.
+    """
 
     title: str
     severity: Severity
+    open: bool = False
     advice: str = ""
     words: tuple[Pattern, ...] = ()
 
@@ -92,6 +97,10 @@ class Taxonomy(Data):
     def class_of(self, text: str) -> str | None:
         """Return the first class whose words occur in a message, or None."""
         return next((name for name, words in self.words.items() if words.search(text)), None)
+
+    def leaves_cause_open(self, failure: str | None) -> bool:
+        """Return whether a class leaves open if the design or the machine is the cause."""
+        return failure not in self.classes or self.classes[failure].open
 
     def merged(self, own: Taxonomy) -> Taxonomy:
         """Return this taxonomy, with another one taking precedence."""
@@ -266,6 +275,8 @@ def _observations(
             *messages,
         ]
     weaker = [*_insane(job), *unfinished]
+    if code and not messages and not weaker:
+        messages = list(_last_line(job))
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
     # An unspecific return code is weaker evidence than numbers and missing lines.
     weaker = [*weaker, *code] if code and code[0][0] == "solver_error" else [*code, *weaker]
@@ -307,6 +318,15 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
                         "message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number
                     ),
                 )
+
+
+def _last_line(job: JobOutput) -> Iterator[_Seen]:
+    """Yield the last line of a failed run that says nothing known; of its error output, if any."""
+    for file in sorted(job.texts, key=lambda name: (name != "stderr.txt", name)):
+        lines = job.texts[file].rstrip().split("\n")
+        if text := " ".join(lines[-1].split())[:_CHARACTERS]:
+            yield "solver_error", Evidence("message", text, file, len(lines))
+            return
 
 
 def _block(text: str) -> str:

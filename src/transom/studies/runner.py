@@ -19,10 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, TransomError
 from transom.studies.advice import Advice
+from transom.studies.control import MachineCheck, StudyStopped
 from transom.studies.failures import Evidence, diagnosis, load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
@@ -53,10 +55,6 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = 100
 _RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
 _SEED_STEP = 7919  # between the seeds of two runs
-
-
-class StudyStopped(TransomError):
-    """A study cannot go on before a person acts; resumed, it continues."""
 
 
 @dataclass
@@ -92,6 +90,9 @@ class StudyRunner:
             name: variable.distribution() for name, variable in self.study.variables.items()
         }
         self._optuna = self._open()
+        self.machine = MachineCheck(self._optuna, self.taxonomy, self._solve_control)
+        # Held from the end of a solve until its trial is recorded: each failure is seen once.
+        self._recording, self._recording_lock = FileLock(self.folder / "recording.lock"), Lock()
 
     def _open(self) -> optuna.Study:
         import optuna  # noqa: PLC0415  slow
@@ -137,6 +138,8 @@ class StudyRunner:
         """
         import optuna  # noqa: PLC0415  slow
 
+        from transom.studies.samplers import SeeingSampler  # noqa: PLC0415  slow: Optuna
+
         spec, seed = self.study.sampler, self.study.sampler.seed
         if seed is not None:
             with self._lock:
@@ -145,12 +148,17 @@ class StudyRunner:
                 number = int(self._optuna.user_attrs.get(_RUNS, stored))
                 self._optuna.set_user_attr(_RUNS, number + 1)
             seed += _SEED_STEP * number
+        sampler: optuna.samplers.BaseSampler
         if spec.kind == "tpe":
-            self._optuna.sampler = optuna.samplers.TPESampler(
-                seed=seed, multivariate=True, constant_liar=True
-            )
+            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
         else:
-            self._optuna.sampler = optuna.samplers.RandomSampler(seed=seed)
+            sampler = optuna.samplers.RandomSampler(seed=seed)
+        self._optuna.sampler = SeeingSampler(sampler, self._unless_forgotten)
+
+    def _unless_forgotten(
+        self, frozen: optuna.trial.FrozenTrial
+    ) -> optuna.trial.FrozenTrial | None:
+        return None if frozen.number in self.machine.forgotten else frozen
 
     def trials(self) -> list[Trial]:
         """Return all started trials, by number."""
@@ -164,6 +172,8 @@ class StudyRunner:
             for frozen in stored
         }
         self._ended = {number: trial for number, trial in trials.items() if trial.kind != "running"}
+        for number in self.machine.forgotten & trials.keys():
+            trials[number] = trials[number].forgotten()
         return list(trials.values())
 
     def run(self, trials: int | None = None) -> list[Trial]:
@@ -180,6 +190,7 @@ class StudyRunner:
         budget = trials or self.study.budget.trials
         self._began, self._done_before = time.monotonic(), _spent(self.trials())
         if self._done_before < budget:
+            self.machine.before_run(self.trials())
             self._set_sampler()
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = [
@@ -325,8 +336,12 @@ class StudyRunner:
                 ended = Trial(**about, **outcome, ended=_timestamp())
             else:
                 return  # stopped by us; the next run takes the trial over
-        trial.set_user_attr(RECORD, ended.to_record())
-        self._tell(trial, ended)
+        with self._recording_lock, self._recording:
+            if ended.kind == "failed" and ended.same_as is None and not record:
+                self.machine.before_recording(ended, self.trials())
+            trial.set_user_attr(RECORD, ended.to_record())
+            self._tell(trial, ended)
+            self.machine.after_recording(self.trials())
         if ended.kind in ("solved", "failed") and ended.same_as is None:
             self.guide.score(ended)
         self._progress(ended, budget)
@@ -390,7 +405,7 @@ class StudyRunner:
         fields = {"by": solved.by, "seconds": round(solved.seconds, 3), "attempts": attempts}
         return fields | self._outcome(trial.params, solved)
 
-    def _solve(self, folder: Path, params: dict[str, Number]) -> Solved:
+    def _solve(self, folder: Path, params: Mapping[str, Number]) -> Solved:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         try:
@@ -401,6 +416,11 @@ class StudyRunner:
             (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
             raised = Evidence("message", f"{type(error).__name__}: {error}")
             return Solved(diagnosis("solver_error", self.taxonomy, raised))
+
+    def _solve_control(self, params: Mapping[str, Number]) -> Solved:
+        """Solve a design again, to see whether the machine still works."""
+        self.progress("solving a good design again, to see whether the machine still works")
+        return self._solve(self.folder / "control", params)
 
     def _outcome(self, params: dict[str, Number], solved: Solved) -> dict[str, Any]:
         diagnosed, names = solved.diagnosis, {**self.study.values(params), **solved.outputs}

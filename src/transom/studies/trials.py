@@ -64,6 +64,20 @@ class Trial(Data):
     def feasible(self) -> bool:
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
+    def forgotten(self) -> Trial:
+        """Return the trial without its outcome, as one that the machine failed."""
+        return Trial(
+            number=self.number,
+            kind="lost",
+            params=self.params,
+            failure=self.failure,
+            reason=f"forgotten: {self.reason}",
+            seconds=self.seconds,
+            by=self.by,
+            ended=self.ended,
+            source=self.source,
+        )
+
     def to_record(self) -> dict[str, Any]:
         """Return the record in the storage, without number and parameters."""
         return self.model_dump(exclude={"number", "params"})
