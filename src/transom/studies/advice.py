@@ -120,6 +120,10 @@ class Advice:
         """Return the latest version of each insight, in order of addition, without standing."""
         latest: dict[str, Insight] = {}
         for event in read_lines(self.path):
+            if event["event"] == "forget":
+                for key, insight in list(latest.items()):
+                    if key in event["ids"] or insight.data.get("key") in event["keys"]:
+                        del latest[key]
             if event["event"] == "add":
                 key = event["id"]
                 latest[key] = Insight(
@@ -148,6 +152,21 @@ class Advice:
         data = [[dict(row.features), row.failure] for row in rows]
         with self._lock:
             append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
+
+    def forget(self, *, keys: Sequence[str], ids: Sequence[str]) -> None:
+        """Drop insights, by the keys in their data or by their ids."""
+        with self._lock:
+            append_line(self.path, {"event": "forget", "keys": list(keys), "ids": list(ids)})
+
+    def rules_with_rows(self, scope: str) -> set[str]:
+        """Return the ids of the rules that cover a solve which is known today."""
+        rows = self.rows(scope)
+        rules = [insight for insight in self.insights(scope) if insight.kind == RULE]
+        covering = set()
+        for insight in rules:
+            if any(insight.rule.matches(row.features) for row in rows):
+                covering.add(insight.id)
+        return covering
 
     def rows(self, scope: str) -> list[Row]:
         """Return the solves of all studies of a scope."""

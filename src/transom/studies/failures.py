@@ -182,6 +182,7 @@ class JobOutput:
         deck: the input deck, if its format is known.
         results: numbers of the result tables, by file.
         values: extracted outputs; missing: expected outputs that were not found.
+        finished: pattern that only a run that converged prints.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -191,6 +192,7 @@ class JobOutput:
     results: tuple[tuple[str, Results], ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     missing: Sequence[str] = ()
+    finished: str | None = None
 
     @staticmethod
     def read(
@@ -341,6 +343,11 @@ def _block(text: str) -> str:
 
 
 def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
+    """Yield that a run does not say that it finished, by its own pattern or its solver's."""
+    if finished := job.finished:
+        if not any(re.search(finished, text, re.MULTILINE) for text in job.texts.values()):
+            yield "no_result", Evidence("completion", f"no output matches {finished!r}")
+        return
     for name, text in job.texts.items():
         for tool in taxonomy.completion:
             by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)

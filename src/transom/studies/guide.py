@@ -151,13 +151,7 @@ class Guide:
 
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
         """Store this study's findings for the next; returns the ids of new insights."""
-        rows = [
-            Row(self.features(self.study.values(item.params)), item.failure)
-            for item in trials
-            if _counts(item)
-        ]
-        if any(row.failure is None for row in rows):  # else the set-up fails, not the designs
-            self.advice.keep(self.study.scope, self.study.study, rows)
+        self.keep_rows(trials)
         ids = self.advice.learn(self.study.scope, self.study.study, self.in_words)
         good = ranked(self.study, trials)
         if verification.asked:
@@ -170,6 +164,17 @@ class Guide:
         self._learn_margin(verification.factors())
         return sorted(set(ids) - {item.id for item in self.insights})
 
+    def keep_rows(self, trials: Sequence[Trial]) -> None:
+        """Store what the solves say of their designs, in place of what was stored before."""
+        rows = [
+            Row(self.features(self.study.values(trial.params)), trial.failure)
+            for trial in trials
+            if _counts(trial)
+        ]
+        if not any(row.failure is None for row in rows):  # the set-up fails, not the designs
+            rows = []
+        self.advice.keep(self.study.scope, self.study.study, rows)
+
     def _keep(self, kind: str, content: str, data: Mapping[str, object]) -> str:
         return self.advice.add(Insight(self.study.scope, kind, content, data), self.study.study)
 
@@ -178,7 +183,7 @@ class Guide:
         reached_values = zip(self.study.objectives, trial.values, strict=True)
         reached = ", ".join(f"{objective.name} {value:.4g}" for objective, value in reached_values)
         features = self.features(self.study.values(trial.params))
-        key = f"{self.study.study}/{trial.number}"
+        key = design_key(self.study, trial.number)
         data = {
             "features": features,
             "params": dict(trial.params),
@@ -198,6 +203,11 @@ class Guide:
             changes = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors.items())
             content = f"on a finer mesh: {changes} what the study's settings give"
             self._keep(NUMERICS, content, {"key": NUMERICS, "factors": factors})
+
+
+def design_key(study: Study, number: int) -> str:
+    """Return the key of the design that a trial hands on to other studies."""
+    return f"{study.study}/{number}"
 
 
 def _counts(trial: Trial) -> bool:

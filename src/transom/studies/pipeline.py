@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from transom.canonical import Json
@@ -15,6 +15,7 @@ from transom.learning import Playbook
 from transom.runs import Run, model_file, text_file
 from transom.studies.advice import Advice
 from transom.studies.advisor import Advised, Advisor
+from transom.studies.guide import design_key
 from transom.studies.hooks import Occasion
 from transom.studies.result import End, StudyResult, result_of
 from transom.studies.runner import StudyRunner
@@ -79,6 +80,33 @@ def standing(runner: StudyRunner) -> StudyResult:
     if result_file.is_file():
         last = End.model_validate_json(result_file.read_bytes())
     return result_of(runner.study, runner.trials(), last, runner.solver.by)
+
+
+def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
+    """Make trials count for nothing: for samplers, for rules, and for the budget.
+
+    Returns:
+        How many trials that counted until now are forgotten.
+
+    Raises:
+        InputError: a trial is unknown.
+    """
+    known = {trial.number: trial for trial in runner.trials()}
+    if unknown := sorted(set(numbers) - known.keys()):
+        raise InputError(
+            f"unknown trial {unknown[0]}",
+            where=runner.study.study,
+            hint=f"the study has {len(known)} trials, from 0; see transom study export",
+        )
+    guide, scope = runner.guide, runner.study.scope
+    rules_before = guide.advice.rules_with_rows(scope)
+    runner.machine.forget(numbers)
+    guide.keep_rows(runner.trials())
+    # A rule that had rows and has none now came from these trials alone.
+    orphans = rules_before - guide.advice.rules_with_rows(scope)
+    keys = [design_key(runner.study, number) for number in numbers]
+    guide.advice.forget(keys=keys, ids=sorted(orphans))
+    return sum(known[number].kind != "lost" for number in numbers)
 
 
 def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:

@@ -29,6 +29,7 @@ from transom.studies.failures import Evidence, diagnosis, load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Occasion, call_hooks, load_hooks
+from transom.studies.rehearsal import rehearsal_lines
 from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import next_step
 from transom.studies.storage import FileLock, open_storage
@@ -341,7 +342,11 @@ class StudyRunner:
                 self.machine.before_recording(ended, self.trials())
             trial.set_user_attr(RECORD, ended.to_record())
             self._tell(trial, ended)
-            self.machine.after_recording(self.trials())
+            if ended.number == 0 and ended.kind in ("solved", "failed"):
+                for line in rehearsal_lines(self.study, ended, self._trial_folder(0)):
+                    self.progress(line)
+            if ended.kind == "failed" and ended.same_as is None:
+                self.machine.after_recording(self.trials())
         if ended.kind in ("solved", "failed") and ended.same_as is None:
             self.guide.score(ended)
         self._progress(ended, budget)
@@ -456,7 +461,6 @@ class StudyRunner:
         about: dict[str, Any] = {
             "number": trial.number,
             "params": trial.params,
-            "ended": _timestamp(),
         }
         rejected = Trial(
             **about,

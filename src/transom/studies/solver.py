@@ -139,7 +139,16 @@ class CommandSolver:
         program, *arguments = (fill(part, names) for part in spec.command)
         command = [_program(program, self.study.folder) or program, *arguments]
         needed = self.study.needed_outputs
-        return run_and_judge(command, folder, limits, self.taxonomy, spec.outputs, needed, self.by)
+        return run_and_judge(
+            command,
+            folder,
+            limits,
+            self.taxonomy,
+            spec.outputs,
+            needed,
+            self.by,
+            finished=spec.finished,
+        )
 
 
 def run_and_judge(
@@ -150,9 +159,11 @@ def run_and_judge(
     outputs: Mapping[str, Extractor],
     needed: Collection[str],
     by: str,
+    finished: str | None = None,
 ) -> Solved:
-    """Run a command in its folder, read its outputs, and diagnose it; without the `needed`
-    outputs it failed.
+    """Run a command in its folder, read its outputs, and diagnose it.
+
+    Without the `needed` outputs, or a line that matches `finished`, it failed.
     """
     given = {path.name for path in folder.iterdir()}
     try:
@@ -171,6 +182,7 @@ def run_and_judge(
             stopped=ended.stopped,
             values=values,
             missing=missing,
+            finished=finished,
         )
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):

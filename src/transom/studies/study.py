@@ -181,13 +181,18 @@ class Extractor(Data):
 
 
 class SolverSpec(Data):
-    """The solver: a command line with templates and outputs, or a plug-in (`use`)."""
+    """The solver: a command line with templates and outputs, or a plug-in (`use`).
+
+    Attributes:
+        finished: pattern that only a run that converged prints; without it, return code 0 counts.
+    """
 
     use: str | None = None
     options: dict[str, Number | bool] = {}
     command: tuple[str, ...] = ()
     templates: dict[str, str] = {}
     outputs: dict[str, Extractor] = {}
+    finished: Pattern | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> SolverSpec:
@@ -321,12 +326,10 @@ class Study(Data):
             "settings",
             "solver",
         }
-        return digest(
-            {
-                **self.model_dump(mode="json", include=keys, by_alias=True),
-                "templates": self.templates,
-            }
-        )
+        data = self.model_dump(mode="json", include=keys, by_alias=True)
+        if self.solver.finished is None:  # studies that are older than this key go on
+            del data["solver"]["finished"]
+        return digest({**data, "templates": self.templates})
 
     @cached_property
     def templates(self) -> dict[str, str]:
