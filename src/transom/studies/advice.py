@@ -6,6 +6,7 @@ all studies, in an append-only file beside it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -153,6 +154,13 @@ class Advice:
         with self._lock:
             append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
 
+    def add_rows(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+        """Store solves of a study beside its earlier ones."""
+        data = [[dict(row.features), row.failure] for row in rows]
+        event = {"event": "more rows", "scope": scope, "study": study, "rows": data}
+        with self._lock:
+            append_line(self.path, event)
+
     def forget(self, *, keys: Sequence[str], ids: Sequence[str]) -> None:
         """Drop insights, by the keys in their data or by their ids."""
         with self._lock:
@@ -170,13 +178,15 @@ class Advice:
 
     def rows(self, scope: str) -> list[Row]:
         """Return the solves of all studies of a scope."""
-        row_events = [
-            row_event
-            for row_event in read_lines(self.path)
-            if row_event["event"] == "rows" and row_event["scope"] == scope
-        ]
-        last = {event["study"]: event["rows"] for event in row_events}
-        return [Row(features, failure) for rows in last.values() for features, failure in rows]
+        by_study: dict[str, list[Row]] = {}
+        for event in read_lines(self.path):
+            if event["event"] not in ("rows", "more rows") or event["scope"] != scope:
+                continue
+            if event["event"] == "rows":
+                by_study[event["study"]] = []
+            rows = by_study.setdefault(event["study"], [])
+            rows += [Row(features, failure) for features, failure in event["rows"]]
+        return list(itertools.chain.from_iterable(by_study.values()))
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
         """Learn rules from all solves of a scope and store them, with sentences by `in_words`;

@@ -29,7 +29,7 @@ def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
     if len(numeric) > 1 and set(numeric) <= set(without_unit) and not study.features:
         lines.append(
             f"first solve: {', '.join(numeric)} have no unit, so no ratio of them can be learned;"
-            " add `unit: mm`, or whatever it is"
+            " add `unit: mm` to each"
         )
     return lines
 
