@@ -177,7 +177,7 @@ def test_what_a_long_conversation_did_lately(
     with Telemetry.open(here / ".transom" / "traces") as telemetry:
         for hours in (48, 0):
             with telemetry.span("chat", **chat) as span:
-                span.began(time.time_ns() - hours * 3_600 * 10**9)
+                span.set_start(time.time_ns() - hours * 3_600 * 10**9)
                 with telemetry.span("attempt", **attempt) as inner:
                     inner.fail("RateLimited")
     for by in ("provider", "role"):

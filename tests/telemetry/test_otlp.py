@@ -270,7 +270,7 @@ def test_the_setting_reaches_the_runs_of_a_command(
     monkeypatch.setenv("TRANSOM_TELEMETRY__OTLP_ENDPOINT", "http://127.0.0.1:9")
     exporting = Session.start(Options()).workspace.exporter
     assert exporting and exporting.metrics.price, "what calls cost is known"
-    assert exporting._where.traces == "http://127.0.0.1:9/v1/traces"
+    assert exporting._collector.traces == "http://127.0.0.1:9/v1/traces"
     monkeypatch.setenv("TRANSOM_TELEMETRY__OTLP_ENDPOINT", "nowhere")
     (tmp_path / "item.yaml").write_text("description: x\n")
     assert main(["check", "all", "item.yaml"]) == 2
