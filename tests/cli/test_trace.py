@@ -274,6 +274,4 @@ def test_a_killed_run_and_files_that_a_full_disk_or_somebody_else_left(
         assert code == 0 and out.splitlines()[1].split()[:2] == ["p", "1"]
         for form in FORMS:
             code, _, err = said(capsys, "show", "ffff", *form)
-            assert (
-                code == 2 and "there is no span in this file; give a file of OTLP JSON lines" in err
-            )
+            assert code == 2 and "the file contains no span; pass a file of OTLP JSON lines" in err

@@ -22,9 +22,9 @@ GOOD = [
     "HTTP://HOST:65535",
 ]
 BAD = {
-    "": "neither http",
-    "host:1/v1": "neither http",
-    "ftp://host": "neither http",
+    "": "does not begin with",
+    "host:1/v1": "does not begin with",
+    "ftp://host": "does not begin with",
     "http://": "host or its port",
     "http://:80": "host or its port",
     "http://h:0": "host or its port",

@@ -24,18 +24,18 @@ def parse_address(address: str) -> SplitResult:
     """
     if not (address.isascii() and address.isprintable()) or " " in address:
         raise ValueError(
-            "there is a space, a control character or a letter beyond ASCII in it (write xn--... or"
+            "it contains a space, a control character or a letter beyond ASCII (write xn--... or"
             " %..)"
         )
     if not address.lower().startswith(("http://", "https://")):
-        raise ValueError("it begins with neither http:// nor https://")
+        raise ValueError("it does not begin with http:// or https://")
     # `urlsplit` objects to brackets, `port` to a number, `IPv6Address` to an address in brackets.
     # The texts of all three quote the address.
     with suppress(ValueError):
         parts = urlsplit(address)
         if parts.port != 0 and _has_host(parts):
             return parts
-    raise ValueError("its host or its port is none")
+    raise ValueError("its host or its port is invalid")
 
 
 def safe_address(address: str) -> str:

@@ -56,7 +56,7 @@ def destination(
         parse_address(base)
     except ValueError as error:
         message = (
-            f"{safe_address(base)!r} is no address of a collector that takes OTLP by HTTP: {error}"
+            f"{safe_address(base)!r} is not an address of a collector for OTLP over HTTP: {error}"
         )
         raise SettingsError(
             message,
@@ -86,7 +86,7 @@ def _parse_headers(text: str) -> tuple[tuple[str, str], ...]:
             raise SettingsError(
                 f"header {number} cannot be sent: it contains a character that HTTP does not allow",
                 where=_HEADERS,
-                hint="say NAME=VALUE,NAME=VALUE",
+                hint="set it to NAME=VALUE,NAME=VALUE",
             )
         headers.append((header[1], header[2]))
     return tuple(headers)

@@ -37,7 +37,7 @@ def configure(
     number = logging.getLevelNamesMapping().get(level.upper()) if isinstance(level, str) else level
     if number is None:
         raise SettingsError(
-            f"{level!r} is no log level", hint="use debug, info, warning, error or critical"
+            f"unknown log level {level!r}", hint="use debug, info, warning, error or critical"
         )
     redact = redact or Redactor()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]

@@ -40,18 +40,18 @@ class MetricKind:
 
 KINDS: dict[str, MetricKind] = {
     keys.OPERATION_DURATION: MetricKind(
-        "s", "How long a provider took of a call, waiting and asking it again included.", _SECONDS
+        "s", "Duration of a provider's part of a call, with waits and repeated requests.", _SECONDS
     ),
     keys.TOKEN_USAGE: MetricKind("{token}", "Tokens of calls to models.", _TOKENS),
-    keys.TOOL_DURATION: MetricKind("s", "How long tool calls took, by success.", _SECONDS),
-    keys.REQUESTS: MetricKind(
-        "{request}", "Requests to providers, by error.type where they failed."
-    ),
-    keys.RETRIES: MetricKind("{request}", "Requests that were asked again."),
+    keys.TOOL_DURATION: MetricKind("s", "Duration of tool calls, by success.", _SECONDS),
+    keys.REQUESTS: MetricKind("{request}", "Requests to providers; failed ones by error.type."),
+    keys.RETRIES: MetricKind("{request}", "Repeated requests."),
     keys.SUB_CONVERSATIONS: MetricKind("{conversation}", "Sub-conversations."),
-    keys.COMPRESSION_RATIO: MetricKind("1", "Tokens of a folded window to those before.", _RATIOS),
+    keys.COMPRESSION_RATIO: MetricKind(
+        "1", "Tokens of a compacted window, divided by those before.", _RATIOS
+    ),
     keys.COST_USD: MetricKind(
-        "USD", "What calls cost by the price list, where it has their model."
+        "USD", "Cost of calls to models that have a price in the price list."
     ),
 }
 """Each metric, by its name."""

@@ -177,7 +177,9 @@ class Exporter:
         if not self._has_warned:
             self._has_warned = True
             _log.warning(
-                "%s takes no traces (%s); they are in their files", safe_address(address), reason
+                "%s does not accept traces (%s); they are kept in the trace files",
+                safe_address(address),
+                reason,
             )
 
 

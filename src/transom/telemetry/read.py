@@ -74,7 +74,7 @@ def read_trace(path: Path, warn: Callable[[str], object] | None = None) -> list[
     rows = _read_spans(path, warn)
     if not rows:
         raise InputError(
-            "there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines"
+            "the file contains no span", where=str(path), hint="pass a file of OTLP JSON lines"
         )
     return rows
 
@@ -92,7 +92,7 @@ def read_traces(
         except InputError as error:
             rows = []
             if warn is not None:
-                warn(f"{path}: passed over: {error.what}")
+                warn(f"{path}: skipped: {error.what}")
         if rows:
             yield path, rows
 
@@ -145,7 +145,7 @@ def failures(rows: Sequence[SpanRow]) -> list[str]:
     failed = []
     for row in _innermost(rows, "error"):
         failed.append(
-            f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no word of why'}"
+            f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no error message'}"
         )
     unfinished = [f"never ended: {_one_line(row.name)}" for row in _innermost(rows, "open")]
     return failed + unfinished
@@ -222,8 +222,8 @@ def _read_spans(path: Path, warn: Callable[[str], object] | None) -> list[SpanRo
             if row.status != "open" or row.span_id not in rows:
                 rows[row.span_id] = row
     if skipped and warn is not None:
-        lines = "1 line holds" if skipped == 1 else f"{skipped} lines hold"
-        warn(f"{path}: {lines} something that is no span, which is passed over")
+        lines = "1 line that is" if skipped == 1 else f"{skipped} lines that are"
+        warn(f"{path}: skipped {lines} not a span")
     return sorted(rows.values(), key=lambda row: (row.start, row.span_id))
 
 

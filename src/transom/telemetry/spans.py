@@ -99,8 +99,8 @@ class Telemetry:
             trace_id = secrets.token_hex(16)
         elif not re.fullmatch(r"[0-9a-f]{32}", trace_id) or not int(trace_id, 16):
             raise InputError(
-                f"{trace_id!r} is no trace id",
-                hint="give 32 hex digits, as `transom trace list` does",
+                f"{trace_id!r} is not a trace id",
+                hint="pass 32 hex digits, as listed by `transom trace list`",
             )
         telemetry = cls()
         telemetry.trace_id = trace_id
