@@ -63,7 +63,10 @@ class Redactor:
         if environ is None:
             environ = os.environ
         values = {environ[name] for name in environ if _is_secret_name(name)}
-        self._pattern, self._encoded, self._signs = _patterns(frozenset(values.union(secrets)))
+        pattern, forms, signs = _patterns(frozenset(values.union(secrets)))
+        self._pattern: re.Pattern[str] = pattern
+        self._encoded = forms
+        self._signs = signs
 
     def finds(self, text: str) -> bool:
         """Return whether a text may contain a secret. The search for plain text is far quicker than
