@@ -15,8 +15,9 @@ from typing_extensions import TypeVar  # `typing` has no defaults before Python 
 from transom.agent.messages import answer_again, checked_text, keep_answer, send_message
 from transom.agent.meter import Meter
 from transom.agent.models import Budget, MessageEnded, OnEvent, Out, Response
+from transom.agent.outline import AgentOutline, mermaid_of, outline_of
 from transom.agent.session import AgentSession, ConversationLog, Listener, RoleWindow
-from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
+from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, AgentProvider
 from transom.agent.streaming import AnswerStream, both
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
@@ -25,7 +26,7 @@ from transom.canonical import Json, whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError, ToolError
-from transom.llm import Block, Chain, Provider, Role
+from transom.llm import Block, Role
 from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
 from transom.runs import Named, Stage
@@ -33,6 +34,7 @@ from transom.runs.stage import MAIN
 from transom.runs.tool_calls import mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
+from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +77,7 @@ class Agent(Generic[Deps, Out]):
         *,
         output: type[Out] | Mapping[str, Json] | None = None,
         deps: Deps = None,  # type: ignore[assignment]  # then `Deps` is None
-        provider: str | Provider | Chain | Setup | None = None,
+        provider: AgentProvider = None,
         tools: Iterable[ToolDefinition | Function] = (),
         at: AgentLocation = None,
         budget: Budget | None = None,
@@ -148,7 +150,7 @@ class Agent(Generic[Deps, Out]):
 
     def stream(
         self,
-        content: str,
+        content: str | None = None,
         *blocks: Block,
         id: str = "",  # noqa: A002  the program's word
     ) -> AnswerStream[Out]:
@@ -157,8 +159,14 @@ class Agent(Generic[Deps, Out]):
         Example: `async with agent.stream("How many?") as answer:`, and in it `async for event in
         answer:`. When the program runs again, the events come from the journal, and then go on.
         Leaving the block early stops the message, and `resume` goes on with it.
+
+        Args:
+            content: the message; None goes on with the last one, as `resume` does.
+            blocks: as for `send`.
+            id: as for `send`.
         """
-        return AnswerStream(partial(self._answered, partial(_send, content, blocks, id)))
+        ask = _resume if content is None else partial(_send, content, blocks, id)
+        return AnswerStream(partial(self._answered, ask))
 
     async def resume(self) -> Response[Out] | None:
         """Go on from the end of the conversation and return the response to its last message.
@@ -344,7 +352,39 @@ class Agent(Generic[Deps, Out]):
             tool_calls=sum(len(message.tool_calls) for message in messages),
         )
 
+    def to_mermaid(self) -> str:
+        """Return the agent as a flowchart for Mermaid: its tools and sub-agents, and what each may
+        do.
+        """
+        return mermaid_of(self.outline())
+
+    def outline(self) -> AgentOutline:
+        """Return what the agent is made of: its role, what that sees, tools and sub-agents."""
+        tools = [tool for tool in self._toolbox.tools if tool.name not in OWN]
+        return outline_of(self._role, tools, self._place.chain.name)
+
     # -- opening and closing -----------------------------------------------------------------------
+
+    def copy(self, *, at: AgentLocation, provider: AgentProvider = None) -> Self:
+        """Return an agent that is made of the same, with a conversation of its own.
+
+        Args:
+            at: where its conversation is kept.
+            provider: another model; None for the same.
+        """
+        given: Any = {
+            "deps": self.deps,
+            "provider": provider or self._place.setup,
+            "tools": [tool for tool in self._toolbox.tools if tool.name not in OWN],
+            "budget": self.budget,
+            "sources": self._sources,
+            "on_event": self._on_event,
+        }
+        return type(self)(self._role, at=at, **given)
+
+    async def open(self) -> None:
+        """Open the conversation, so that `history` returns what is kept; `send` opens it, too."""
+        await self._open()
 
     def _refuse(self) -> None:
         if self._session:
@@ -428,6 +468,9 @@ async def _send(
 async def _resume(session: AgentSession) -> Response:
     """Go on with the last message of an open conversation; see `Agent.resume`."""
     messages = session.log.state.messages
+    if not messages:
+        problem = "the conversation has no message yet"
+        raise RunError(problem, where=session.log.id, hint="send one")
     for number in range(len(messages)):
         session.replay(number)
     session.next_message = len(messages)

@@ -125,8 +125,8 @@ class SubAgent(ToolDefinition):
             one reply run side by side.
     """
 
-    _role: Role
-    _tools: Sequence[ToolDefinition]
+    role: Role
+    tools: Sequence[ToolDefinition]
 
     def __init__(
         self,
@@ -136,8 +136,8 @@ class SubAgent(ToolDefinition):
         tools: Sequence[ToolDefinition | Function] = (),
     ) -> None:
         definitions = as_tools(tools)
-        object.__setattr__(self, "_role", role)  # the base class is frozen
-        object.__setattr__(self, "_tools", definitions)
+        object.__setattr__(self, "role", role)  # the base class is frozen
+        object.__setattr__(self, "tools", definitions)
 
         async def do_task(arguments: Arguments) -> ToolReturn:
             parent, sub_name = CALLER.get()
@@ -151,8 +151,8 @@ class SubAgent(ToolDefinition):
 
     def with_deps(self, deps: object) -> SubAgent:
         """Return the sub-agent; its tools get the dependencies of the agent that has it."""
-        tools = [tool.with_deps(deps) for tool in self._tools]
-        return SubAgent(self._role, self.name, self.description, tools)
+        tools = [tool.with_deps(deps) for tool in self.tools]
+        return SubAgent(self.role, self.name, self.description, tools)
 
     def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether one of its own tools has effects; its conversation is its own.
@@ -160,7 +160,7 @@ class SubAgent(ToolDefinition):
         What it says is journaled in a log that no other call writes, and what it costs is reserved
         in the purse that all share. So only its tools can meet those of another sub-agent.
         """
-        return any(tool.has_effects(self._tools) for tool in self._tools)
+        return any(tool.has_effects(self.tools) for tool in self.tools)
 
 
 def equip(session: AgentSession) -> AgentSession:

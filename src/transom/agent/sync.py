@@ -49,7 +49,7 @@ class SyncAgent(Generic[Deps, Out]):
 
     def stream(
         self,
-        content: str,
+        content: str | None = None,
         *blocks: Block,
         id: str = "",  # noqa: A002  the program's word
     ) -> SyncAnswerStream[Out]:
