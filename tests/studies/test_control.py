@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
+from transom.studies.control import StudyStopped
 from transom.studies.failures import JobOutput, classify
-from transom.studies.runner import StudyRunner, StudyStopped
+from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.trials import counts
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.studies.helpers import runner
-from transom.studies.runner import StudyStopped
+from transom.studies.control import StudyStopped
 from transom.studies.trials import Trial, counts
 
 STUDY = """study: toy
