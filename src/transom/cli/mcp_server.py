@@ -88,13 +88,11 @@ class ProductCommands:
         Raises:
             ToolError: it leads out of the server's folder. The client gets the reason.
         """
-        from mcp.server.mcpserver.exceptions import (  # type: ignore[import-not-found,unused-ignore]
-            ToolError,
-        )
+        from mcp.server.mcpserver import exceptions  # type: ignore[import-not-found,unused-ignore]
 
         full = Path(self._folder, path).resolve()
         if not full.is_relative_to(self._folder.resolve()):
-            raise ToolError(f"{path!r} is outside of the server's folder")
+            raise exceptions.ToolError(f"{path!r} is outside of the server's folder")
         return str(full)
 
     async def run(
