@@ -69,11 +69,16 @@ def runner_of(
 
 def standing(runner: StudyRunner) -> StudyResult:
     """Return the current result of a study; verification and advice come from its last end."""
-    kept = runner.folder / RESULT
-    last = End(verification=Verification(asked=runner.study.verify is not None))
-    if kept.is_file():
-        last = End.model_validate_json(kept.read_bytes())
-    return result_of(runner.study, runner.trials(), last, runner.solver.by)
+    end = ended(runner.folder, runner.study)
+    return result_of(runner.study, runner.trials(), end, runner.solver.by)
+
+
+def ended(folder: Path, study: Study) -> End:
+    """Return the data of a study's last end; of one that did not end, nothing is verified yet."""
+    path = folder / RESULT
+    if path.is_file():
+        return End.model_validate_json(path.read_bytes())
+    return End(verification=Verification(asked=study.verify is not None))
 
 
 def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
