@@ -1,4 +1,4 @@
-"""Charts of a study, as numbers for the macros that draw them."""
+"""Charts of a study, as numbers for the templates that draw them."""
 
 from __future__ import annotations
 
