@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from transom.agent import SubAgent as SubAgent
     from transom.agent import SyncAgent as SyncAgent
     from transom.agent.models import Event as Event
+    from transom.agent.models import MessageEnded as MessageEnded
+    from transom.agent.models import ReplyDelta as ReplyDelta
+    from transom.agent.models import ReplyReceived as ReplyReceived
+    from transom.agent.models import ToolCallFinished as ToolCallFinished
+    from transom.agent.models import ToolCallStarted as ToolCallStarted
     from transom.agent.views import Conversation as Conversation
     from transom.agent.views import ConversationContext as ConversationContext
     from transom.agent.views import Message as Message
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from transom.agent.views import ToolResult as ToolResult
     from transom.context import Mark as Mark
     from transom.errors import Paused as Paused
+    from transom.errors import ToolRetry as ToolRetry
     from transom.errors import TransomError as TransomError
     from transom.llm import Block as Block
     from transom.llm import CallSettings as CallSettings
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
+    from transom.tools import ToolContext as ToolContext
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
     from transom.tools import ToolReturn as ToolReturn
@@ -50,9 +57,13 @@ __version__ = "0.1.0"
 # on stderr.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
+# The modules are not imported here: a program, and `transom --help`, only pay for what they use.
 _WHERE = {
     "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
-    "transom.agent.models": ("Event",),
+    "transom.agent.models": (
+        *("Event", "MessageEnded", "ReplyDelta", "ReplyReceived"),
+        *("ToolCallFinished", "ToolCallStarted"),
+    ),
     "transom.agent.views": (
         *("Conversation", "ConversationContext", "Message", "SubConversation"),
         *("ToolCall", "ToolResult"),
@@ -60,7 +71,7 @@ _WHERE = {
     "transom.memory": ("MemoryEntry",),
     "transom.llm.prices": ("Prices",),
     "transom.context": ("Mark",),
-    "transom.errors": ("Paused", "TransomError"),
+    "transom.errors": ("Paused", "ToolRetry", "TransomError"),
     "transom.llm": (
         "Block",
         "CallSettings",
@@ -72,7 +83,7 @@ _WHERE = {
         "Window",
     ),
     "transom.runs": ("Run", "Stage", "Workspace"),
-    "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
+    "transom.tools": ("ToolContext", "ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}

@@ -15,7 +15,7 @@ import pytest
 from tests.checklist.rules.floods import FLOODS
 from tests.cli.helpers import COMMAND, clean_environment
 
-pytestmark = pytest.mark.fence
+pytestmark = [pytest.mark.fence, pytest.mark.slow]
 
 REPORT = """\
 max_delay/setup group core
@@ -107,7 +107,6 @@ LENGTHS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("flood", "length"), LENGTHS)
 def test_no_flood_costs_more_than_its_length(
     tmp_path: Path, clean: Cost, flood: str, length: int
@@ -119,7 +118,6 @@ def test_no_flood_costs_more_than_its_length(
     assert_is_cheap(cost, clean)
 
 
-@pytest.mark.slow
 def test_a_line_of_300_megabytes_is_one_clear_line(tmp_path: Path, clean: Cost) -> None:
     parts = [REPORT.encode(), *[b"a" * (1 << 20)] * 300]
     cost = check(tmp_path, "long.rpt", iter(parts))

@@ -99,6 +99,8 @@ NOT_MEASURED = {
         ("session open", "session note", "session close"), "writes the record of one session"
     ),
     "migrate": "copies all rows once",
+    "chat": OF_ITS_OWN_RUN,
+    "agent show": "reads the module that it names, no runs",
     "serve": "runs until it is stopped",
 }
 

@@ -5,22 +5,28 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Generic, Self
+
+from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
 from transom.agent.messages import answer_again, checked_text, keep_answer, send_message
 from transom.agent.meter import Meter
-from transom.agent.models import Budget, OnEvent, Response
+from transom.agent.models import Budget, MessageEnded, OnEvent, Out, Response
+from transom.agent.outline import AgentOutline, mermaid_of, outline_of
 from transom.agent.session import AgentSession, ConversationLog, Listener, RoleWindow
-from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
+from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, AgentProvider
+from transom.agent.streaming import AnswerStream, both
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
 from transom.agent.views import ConversationContext, Message, SubConversation, view_of
-from transom.canonical import whole_text
+from transom.canonical import Json, whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError, ToolError
-from transom.llm import Block, Chain, Provider, Role
+from transom.llm import Block, Role
 from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
 from transom.runs import Named, Stage
@@ -28,11 +34,15 @@ from transom.runs.stage import MAIN
 from transom.runs.tool_calls import mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
+from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
+Deps = TypeVar("Deps", default=None)
+"""The type of an agent's dependencies."""
 
-class Agent:
+
+class Agent(Generic[Deps, Out]):
     """A conversation with a role.
 
     Its replies and tool results are journaled before they are used. If the code runs again, also
@@ -42,6 +52,9 @@ class Agent:
     Args:
         role: the role that answers; a text is the prompt of a role named `agent`. Tools that the
             role declares must be in `tools`.
+        output: a pydantic model class or a JSON Schema that each answer follows, as in `Role`; see
+            `Response.value`.
+        deps: what the program hands to its tools: the `deps` of their `ToolContext`.
         provider: the model, as in `Setup`: a name, a provider, a chain; or a `Setup` with settings
             of its own.
         tools: what the role may call: plain functions (see `tool`), tools, and `SubAgent`s that it
@@ -51,7 +64,7 @@ class Agent:
             own; or, if None, nowhere: it is gone when the agent is closed.
         budget: how much the agent and its sub-conversations may use.
         sources: looked up for each message; what they return is kept with the message.
-        on_event: receives events as they happen.
+        on_event: receives events of all messages as they happen; see `stream` for one message.
 
     Raises:
         InputError, ToolError, RunError, SettingsError: an argument cannot be used, or a tool
@@ -62,7 +75,9 @@ class Agent:
         self,
         role: Role | str,
         *,
-        provider: str | Provider | Chain | Setup | None = None,
+        output: type[Out] | Mapping[str, Json] | None = None,
+        deps: Deps = None,  # type: ignore[assignment]  # then `Deps` is None
+        provider: AgentProvider = None,
         tools: Iterable[ToolDefinition | Function] = (),
         at: AgentLocation = None,
         budget: Budget | None = None,
@@ -70,7 +85,12 @@ class Agent:
         on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
-        definitions = _checked_tools(role, tools)
+        definitions = _checked_tools(role, tools, deps)
+        if output is not None:
+            role = _with_output(role, output)
+        if role.schema is not None:
+            schema_check(role.schema)
+        self.deps = deps
         self._place = AgentPlace(role.name, provider, at)
         has_memory = any(isinstance(source, KeepsAnswers) for source in sources)
         self._role = self._place.setup.role(role, memory=has_memory)
@@ -87,7 +107,7 @@ class Agent:
             refuse_in_tool_call(stage.host, stage.place)
             self._name = stage.claim(at.name if isinstance(at, Named) else MAIN)
 
-    def _start(self, session: AgentSession | None = None, parent: Agent | None = None) -> None:
+    def _start(self, session: AgentSession | None = None, parent: Self | None = None) -> None:
         """Set what an agent and each of its sub-conversations have of their own."""
         self._name = MAIN if session is None else session.log.id
         self._session = session
@@ -103,7 +123,7 @@ class Agent:
         content: str,
         *blocks: Block,
         id: str = "",  # noqa: A002  the program's word
-    ) -> Response:
+    ) -> Response[Out]:
         """Send a message and return the response, after all tool calls that it takes.
 
         When the program runs again, it sends the same message and gets the same response. A message
@@ -126,29 +146,29 @@ class Agent:
             ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: there is no
                 answer. The conversation is intact, and `resume` tries again.
         """
-        self._refuse()
-        async with self._lock:
-            session = await self._open()
-            state = session.log.state
-            text = checked_text(content, session.log.id, blocks)
-            # A program that runs again sends its old messages to a closed sub-conversation, and
-            # gets the old answers.
-            is_closed = state.sub is not None and state.sub.closed is not None
-            if is_closed and not id and session.next_message >= len(state.messages):
-                raise RunError(
-                    "it is completed, and nothing more is said in it",
-                    where=session.log.id,
-                    hint="open another",
-                )
-            try:
-                response = await send_message(session, text, blocks, id=id)
-            finally:
-                # A tool handler that talks with this agent now knows of all that it saw.
-                mark_calls(state.egress)
-            await self._keep_answer(session)
-            return response
+        return await self._answered(partial(_send, content, blocks, id))
 
-    async def resume(self) -> Response | None:
+    def stream(
+        self,
+        content: str | None = None,
+        *blocks: Block,
+        id: str = "",  # noqa: A002  the program's word
+    ) -> AnswerStream[Out]:
+        """Send a message, as `send` does, and receive its events as they happen.
+
+        Example: `async with agent.stream("How many?") as answer:`, and in it `async for event in
+        answer:`. When the program runs again, the events come from the journal, and then go on.
+        Leaving the block early stops the message, and `resume` goes on with it.
+
+        Args:
+            content: the message; None goes on with the last one, as `resume` does.
+            blocks: as for `send`.
+            id: as for `send`.
+        """
+        ask = _resume if content is None else partial(_send, content, blocks, id)
+        return AnswerStream(partial(self._answered, ask))
+
+    async def resume(self) -> Response[Out] | None:
         """Go on from the end of the conversation and return the response to its last message.
 
         Use it after a kill, an error or a pause, or at a cap once the budget is raised. For errors
@@ -157,25 +177,39 @@ class Agent:
         Returns:
             The response, or None if the conversation has no message yet.
         """
+        if not (await self._open()).log.state.messages:
+            return None
+        return await self._answered(_resume)
+
+    async def _answered(
+        self,
+        ask: Callable[[AgentSession], Awaitable[Response]],
+        on_stream: OnEvent | None = None,
+    ) -> Response[Out]:
+        """Return the response to a message, and tell its events.
+
+        Args:
+            ask: sends or resumes the message.
+            on_stream: receives the events of the message, those of the journal among them.
+        """
         self._refuse()
         async with self._lock:
             session = await self._open()
-            messages = session.log.state.messages
-            for number in range(len(messages)):
-                session.replay(number)
-            session.next_message = len(messages)
-            if not messages:
-                return None
+            own_listener = session.listener
+            if on_stream:
+                on_event = both(self._on_event, on_stream)
+                session.listener = Listener(on_event, session.log.id, on_stream)
             try:
-                response = await answer_again(session, len(messages) - 1)
+                response = await ask(session)
+                if self._role.strategy == "memory":
+                    await keep_answer(session)
+                if on_stream:
+                    on_stream(MessageEnded(session.log.id, response))
             finally:
+                session.listener = own_listener
+                # A tool handler that talks with this agent now knows of all that it saw.
                 mark_calls(session.log.state.egress)
-            await self._keep_answer(session)
             return response
-
-    async def _keep_answer(self, session: AgentSession) -> None:
-        if self._role.strategy == "memory":
-            await keep_answer(session)
 
     async def decide(
         self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""
@@ -222,7 +256,7 @@ class Agent:
         self._subs[sub_id] = sub
         return sub
 
-    async def close_sub(self, sub: Agent) -> Summary:
+    async def close_sub(self, sub: Agent[Any, Any]) -> Summary:
         """Have a sub-conversation sum up, tell this conversation the summary, and archive it.
 
         Numbers and ids that the sub-conversation neither was given nor got back are removed from
@@ -268,7 +302,8 @@ class Agent:
 
         A program that goes on with a conversation registers the tool again first.
         """
-        (tool,) = as_tools([tool])
+        (definition,) = as_tools([tool])
+        tool = definition.with_deps(self.deps)
         toolbox = self._session.window.toolbox if self._session else self._toolbox
         if tool.spec in toolbox.specs:
             toolbox.offer(tool)  # a handler whose call is tried again registers the same again
@@ -317,7 +352,39 @@ class Agent:
             tool_calls=sum(len(message.tool_calls) for message in messages),
         )
 
+    def to_mermaid(self) -> str:
+        """Return the agent as a flowchart for Mermaid: its tools and sub-agents, and what each may
+        do.
+        """
+        return mermaid_of(self.outline())
+
+    def outline(self) -> AgentOutline:
+        """Return what the agent is made of: its role, what that sees, tools and sub-agents."""
+        tools = [tool for tool in self._toolbox.tools if tool.name not in OWN]
+        return outline_of(self._role, tools, self._place.chain.name)
+
     # -- opening and closing -----------------------------------------------------------------------
+
+    def copy(self, *, at: AgentLocation, provider: AgentProvider = None) -> Self:
+        """Return an agent that is made of the same, with a conversation of its own.
+
+        Args:
+            at: where its conversation is kept.
+            provider: another model; None for the same.
+        """
+        given: Any = {
+            "deps": self.deps,
+            "provider": provider or self._place.setup,
+            "tools": [tool for tool in self._toolbox.tools if tool.name not in OWN],
+            "budget": self.budget,
+            "sources": self._sources,
+            "on_event": self._on_event,
+        }
+        return type(self)(self._role, at=at, **given)
+
+    async def open(self) -> None:
+        """Open the conversation, so that `history` returns what is kept; `send` opens it, too."""
+        await self._open()
 
     def _refuse(self) -> None:
         if self._session:
@@ -380,14 +447,50 @@ class Agent:
         await self.close()
 
 
-def _checked_tools(role: Role, tools: Iterable[Any]) -> list[ToolDefinition]:
+async def _send(
+    content: str,
+    blocks: Sequence[Block],
+    id: str,  # noqa: A002  as in `Agent.send`
+    session: AgentSession,
+) -> Response:
+    """Send a message in an open conversation; see `Agent.send`."""
+    state = session.log.state
+    text = checked_text(content, session.log.id, blocks)
+    # A program that runs again sends its old messages to a closed sub-conversation, and gets the
+    # old answers.
+    is_closed = state.sub is not None and state.sub.closed is not None
+    if is_closed and not id and session.next_message >= len(state.messages):
+        problem = "it is completed, and nothing more is said in it"
+        raise RunError(problem, where=session.log.id, hint="open another")
+    return await send_message(session, text, blocks, id=id)
+
+
+async def _resume(session: AgentSession) -> Response:
+    """Go on with the last message of an open conversation; see `Agent.resume`."""
+    messages = session.log.state.messages
+    if not messages:
+        problem = "the conversation has no message yet"
+        raise RunError(problem, where=session.log.id, hint="send one")
+    for number in range(len(messages)):
+        session.replay(number)
+    session.next_message = len(messages)
+    return await answer_again(session, len(messages) - 1)
+
+
+def _with_output(role: Role, output: Any) -> Role:
+    """Return a role whose answers follow an output."""
+    if role.output is not None and role.output != output:
+        problem = "the role has an output, and the agent another"
+        raise InputError(problem, where=role.name, hint="say output= once")
+    return replace(role, output=output)
+
+
+def _checked_tools(role: Role, tools: Iterable[Any], deps: object) -> list[ToolDefinition]:
     """Return the tools as definitions; check them and the role, as a type checker would have."""
     hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
     check_kind(role, Role, "role", "Agent", hint)
-    if role.schema is not None:
-        schema_check(role.schema)
     check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
-    definitions = as_tools(list(tools))
+    definitions = [tool.with_deps(deps) for tool in as_tools(list(tools))]
     specs = [tool.spec for tool in definitions]
     missing = [spec.name for spec in role.tools if spec not in specs]
     if missing:

@@ -9,6 +9,7 @@ from typing import Any
 
 from transom.agent.loop import run_message
 from transom.agent.models import Ended, Response
+from transom.agent.replaying import tell_again
 from transom.agent.session import AgentSession, ConversationLog
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import check_message
@@ -174,10 +175,12 @@ async def answer_again(session: AgentSession, number: int) -> Response:
         log.stage.pin(session.window.role.name, record["reply"]["by"])
     session.replay(number)
     if message.answer is not None:
+        tell_again(session, number)
         return _response_to(session, message, message.answer)
     if number < len(log.state.messages) - 1:
         error, reason = message.error or ("it was stopped", "")
         raise Unanswered(f"{error}: {reason}" if reason else error, where=log.id)
+    tell_again(session, number)
     return await answer_last(session)
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias
 
-from transom.errors import InputError
-from transom.llm import Reply, Request, ToolCall, ToolResult, Turn, Usage, Window
+from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
+
+from transom.errors import InputError, ReplyError
+from transom.llm import Reply, Request, Text, ToolCall, ToolResult, Turn, Usage, Window
 from transom.llm.checked import Output
 from transom.llm.deltas import Delta
 from transom.llm.prices import Prices
 from transom.llm.structured import answer_read
 from transom.tools import MAX_TURNS
 
+Out = TypeVar("Out", default=Any)
+"""The type of an agent's answers."""
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
 _ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
 """An insight or a memory, as its block names it: `[str-00001]`."""
@@ -56,7 +60,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Response:
+class Response(Generic[Out]):
     """The response to a message.
 
     Attributes:
@@ -68,7 +72,7 @@ class Response:
         usd: US dollars that the whole conversation has cost so far, 0 for models on this machine;
             None if the cost of a reply is unknown.
         turns: the conversation so far, including this message.
-        output: the schema or class that the answer follows, as its role declares it.
+        output: the schema or class that the answer follows, as its role or agent declares it.
     """
 
     text: str
@@ -88,19 +92,21 @@ class Response:
         return request.window
 
     @property
-    def value(self) -> Any:
-        """The answer of a role with an `output`: an instance of its model class, or the JSON data
-        of a schema.
-
-        None if the role has no output, or there is no answer (see `ended`).
+    def value(self) -> Out:
+        """The answer of an agent with an `output`: an instance of its model class, or the JSON
+        data of a schema. None without an output.
 
         Raises:
-            ReplyError: the class refuses the answer: it checks more than its schema says, or has
-                changed since.
+            ReplyError: there is no answer (see `ended`); or the class refuses it: it checks more
+                than its schema says, or has changed since.
         """
-        if self.output is None or self.ended != "answered":
-            return None
-        return answer_read(self.text, self.output)
+        value: Any = None
+        if self.output is not None:
+            if self.ended != "answered":
+                hint = "read .ended before .value"
+                raise ReplyError(f"there is no answer: it ended with {self.ended}", hint=hint)
+            value = answer_read(self.text, self.output)
+        return value  # type: ignore[no-any-return]  # of the type that the agent declares
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -134,6 +140,11 @@ class ReplyDelta:
     conversation: str
     piece: Delta
 
+    @property
+    def text(self) -> str:
+        """The text of the piece; "" if it is no text."""
+        return self.piece.text if isinstance(self.piece, Text) else ""
+
 
 @dataclass(frozen=True)
 class ReplyReceived:
@@ -162,5 +173,13 @@ class ToolCallFinished:
     result: ToolResult
 
 
-Event: TypeAlias = ReplyDelta | ReplyReceived | ToolCallStarted | ToolCallFinished
+@dataclass(frozen=True)
+class MessageEnded:
+    """The end of a message, with its response; the last event of a stream."""
+
+    conversation: str
+    response: Response
+
+
+Event: TypeAlias = ReplyDelta | ReplyReceived | ToolCallStarted | ToolCallFinished | MessageEnded
 OnEvent: TypeAlias = Callable[[Event], None]

@@ -242,17 +242,29 @@ class Listener:
 
     An error of the function does not interrupt what is under way: `check` raises it when the work
     is in the journal.
+
+    Args:
+        on_event: receives events as they happen.
+        conversation: the name of the conversation.
+        on_journal: receives the events that stand in the journal; None if nobody does.
     """
 
-    def __init__(self, on_event: OnEvent, conversation: str) -> None:
-        self.on_event = on_event
+    def __init__(
+        self, on_event: OnEvent, conversation: str, on_journal: OnEvent | None = None
+    ) -> None:
+        self.on_journal = on_journal
+        self._on_event = on_event
         self._conversation = conversation
         self._error: Exception | None = None
+
+    def of(self, conversation: str) -> Listener:
+        """Return the listener of another conversation, which tells the same functions."""
+        return Listener(self._on_event, conversation, self.on_journal)
 
     def tell(self, event: Event) -> None:
         """Pass an event to the program."""
         try:
-            self.on_event(event)
+            self._on_event(event)
         except Exception as error:  # noqa: BLE001  `check` raises it
             self._error = self._error or error
 

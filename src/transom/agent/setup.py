@@ -201,6 +201,10 @@ it is gone with its agent.
 """
 
 
+AgentProvider: TypeAlias = str | Provider | Chain | Setup | None
+"""The model of an agent: a name, a provider, a chain, or a setup; None for that of the settings."""
+
+
 class AgentPlace:
     """The place where a conversation is kept, and its providers there.
 
@@ -211,9 +215,7 @@ class AgentPlace:
         closing: what is closed with the agent.
     """
 
-    def __init__(
-        self, role: str, provider: str | Provider | Chain | Setup | None, location: AgentLocation
-    ) -> None:
+    def __init__(self, role: str, provider: AgentProvider, location: AgentLocation) -> None:
         kinds = (Home, Stage, Run, Named, type(None))
         hint = 'say at=Home(".transom", "monday"), or leave it out'
         check_kind(location, kinds, "at", "Agent", hint)

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from transom.agent.messages import send_message
+from transom.agent.replaying import tell_again
 from transom.agent.results import READING, name_of, stored_outcomes, stored_result
-from transom.agent.session import CALLER, AgentSession, ConversationLog, Listener, RoleWindow
+from transom.agent.session import CALLER, AgentSession, ConversationLog, RoleWindow
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
@@ -124,7 +125,8 @@ class SubAgent(ToolDefinition):
             one reply run side by side.
     """
 
-    _tools: Sequence[ToolDefinition]
+    role: Role
+    tools: Sequence[ToolDefinition]
 
     def __init__(
         self,
@@ -134,7 +136,8 @@ class SubAgent(ToolDefinition):
         tools: Sequence[ToolDefinition | Function] = (),
     ) -> None:
         definitions = as_tools(tools)
-        object.__setattr__(self, "_tools", definitions)  # the base class is frozen
+        object.__setattr__(self, "role", role)  # the base class is frozen
+        object.__setattr__(self, "tools", definitions)
 
         async def do_task(arguments: Arguments) -> ToolReturn:
             parent, sub_name = CALLER.get()
@@ -146,13 +149,18 @@ class SubAgent(ToolDefinition):
         parameters = _text_argument("task", "What is to be done, in full.")
         super().__init__(name, description, parameters, do_task, effect="idempotent", of_run=True)
 
+    def with_deps(self, deps: object) -> SubAgent:
+        """Return the sub-agent; its tools get the dependencies of the agent that has it."""
+        tools = [tool.with_deps(deps) for tool in self.tools]
+        return SubAgent(self.role, self.name, self.description, tools)
+
     def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether one of its own tools has effects; its conversation is its own.
 
         What it says is journaled in a log that no other call writes, and what it costs is reserved
         in the purse that all share. So only its tools can meet those of another sub-agent.
         """
-        return any(tool.has_effects(self._tools) for tool in self._tools)
+        return any(tool.has_effects(self.tools) for tool in self.tools)
 
 
 def equip(session: AgentSession) -> AgentSession:
@@ -271,6 +279,9 @@ async def _answer_and_close(
                 lambda: summarised(answer, sources[0], tokens, correction, also=sources[1]),
             )
         await _journal_closing(sub.log, summary, blocks)
+    else:
+        # The program was killed after its end and before the call had its result.
+        tell_again(sub, 0)
     return ToolReturn(summary.text, egress=sub.log.state.egress)
 
 
@@ -408,7 +419,7 @@ def _sub_session(
             toolbox.offer(READING)
     listener = None
     if parent.listener:
-        listener = Listener(parent.listener.on_event, name)
+        listener = parent.listener.of(name)
     return AgentSession(
         ConversationLog(parent.log.stage, name),
         RoleWindow(parent.log.stage, role, toolbox, always),

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 from contextvars import copy_context
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from transom.agent.agent import Agent
-from transom.agent.models import Budget, Response
+from transom.agent.agent import Agent, Deps
+from transom.agent.models import Budget, Event, Out, Response
+from transom.agent.streaming import AnswerStream
 from transom.agent.views import Conversation, ConversationContext, Message, SubConversation
 from transom.context.summary import Summary
 from transom.errors import RunError
@@ -20,7 +21,7 @@ from transom.tools import Function, ToolDefinition
 T = TypeVar("T")
 
 
-class SyncAgent:
+class SyncAgent(Generic[Deps, Out]):
     """An agent in an event loop of its own, which does one thing at a time.
 
     What needs no waiting, such as `history`, can be read at any time.
@@ -29,7 +30,7 @@ class SyncAgent:
         agent: the agent. Nothing else may use it from now on.
     """
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent[Deps, Out]) -> None:
         self.agent = agent
         self._runner = asyncio.Runner()
         self._busy = threading.Lock()
@@ -42,11 +43,24 @@ class SyncAgent:
         content: str,
         *blocks: Block,
         id: str = "",  # noqa: A002  the program's word
-    ) -> Response:
+    ) -> Response[Out]:
         """Send a message and return its response; see `Agent.send`."""
         return self.wait(self.agent.send(content, *blocks, id=id))
 
-    def resume(self) -> Response | None:
+    def stream(
+        self,
+        content: str | None = None,
+        *blocks: Block,
+        id: str = "",  # noqa: A002  the program's word
+    ) -> SyncAnswerStream[Out]:
+        """Send a message and receive its events as they happen; see `Agent.stream`.
+
+        Example: `with agent.stream("How many?") as answer:`, and in it `for event in answer:`. The
+        message goes on only while the program waits for the next event.
+        """
+        return SyncAnswerStream(self, self.agent.stream(content, *blocks, id=id))
+
+    def resume(self) -> Response[Out] | None:
         """Go on from the end of the conversation; see `Agent.resume`."""
         return self.wait(self.agent.resume())
 
@@ -95,11 +109,11 @@ class SyncAgent:
 
     def open_sub(
         self, purpose: str, background: str = "", *, name: str = ""
-    ) -> Coroutine[Any, Any, Agent]:
+    ) -> Coroutine[Any, Any, Agent[Deps, Out]]:
         """Return a coroutine that opens a sub-conversation; see `Agent.open_sub`."""
         return self.agent.open_sub(purpose, background, name=name)
 
-    def close_sub(self, sub: Agent) -> Coroutine[Any, Any, Summary]:
+    def close_sub(self, sub: Agent[Any, Any]) -> Coroutine[Any, Any, Summary]:
         """Return a coroutine that closes a sub-conversation; see `Agent.close_sub`."""
         return self.agent.close_sub(sub)
 
@@ -149,3 +163,36 @@ class SyncAgent:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class SyncAnswerStream(Generic[Out]):
+    """The events of one message, in a `with` block; see `AnswerStream`.
+
+    Args:
+        agent: waits for each event.
+        stream: the events.
+    """
+
+    def __init__(self, agent: SyncAgent[Any, Any], stream: AnswerStream[Out]) -> None:
+        self._agent = agent
+        self._stream = stream
+
+    def response(self) -> Response[Out]:
+        """Wait for the end of the message and return its response; see `Agent.send`."""
+        return self._agent.wait(self._stream.response())
+
+    def __enter__(self) -> Self:
+        self._agent.wait(self._stream.__aenter__())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._agent.wait(self._stream.__aexit__(None, None, None))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        try:
+            return self._agent.wait(self._stream.__anext__())
+        except StopAsyncIteration:
+            raise StopIteration from None

@@ -50,6 +50,8 @@ TREE = {
     "story": ("story", "Take an epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),
     "eval": ("eval", "Measure how well a product answers, by scenario suites."),
+    "chat": ("chat", "Talk with an agent in the terminal."),
+    "agent": ("agents", "Show what an agent is made of."),
     "runs": ("runs cleaning", "List, show and remove runs."),
     "waiting": ("waiting", "List what waits for a person or a model, and how to go on."),
     "answer": ("waiting", "Answer an open question."),

@@ -17,6 +17,7 @@
     ├── ReplyError              a reply cannot be parsed (missing or unclosed tag)
     ├── ToolError               a tool cannot be registered, or a role and its tools do not fit
     │   └── ToolRefused         a tool call failed; the model gets the reason
+    │       ├── ToolRetry             ... it asks for a corrected call
     │       ├── ToolNotFoundError     ... the tool is unknown
     │       ├── InvalidArgumentsError ... its arguments do not match the schema
     │       ├── ToolExecutionError    ... the tool failed
@@ -88,6 +89,7 @@ from transom.errors.tools import (
     ToolNotFoundError,
     ToolQuotaError,
     ToolRefused,
+    ToolRetry,
     ToolTimeoutError,
 )
 
@@ -124,6 +126,7 @@ __all__ = [
     "ToolNotFoundError",
     "ToolQuotaError",
     "ToolRefused",
+    "ToolRetry",
     "ToolTimeoutError",
     "TransomError",
     "Unanswered",

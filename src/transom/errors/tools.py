@@ -23,6 +23,18 @@ class ToolRefused(ToolError):
     trust: Literal["ours", "untrusted"] = "ours"
 
 
+class ToolRetry(ToolRefused):
+    """A tool wants the model to correct its call and make it again: `ToolRetry("say why")`.
+
+    Like any refused call, it counts neither towards the tool's limit nor as carried out.
+    """
+
+    def __init__(
+        self, reason: str, *, hint: str = "correct the arguments and call it again"
+    ) -> None:
+        super().__init__(reason, hint=hint)
+
+
 class ToolNotFoundError(ToolRefused):
     """The tool is unknown."""
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import isfunction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, SettingsError
 from transom.llm.checked import check_provider
@@ -141,19 +142,35 @@ def _is_module(name: str, folder: Path) -> bool:
 
 def _own_provider(name: str, around: Surroundings) -> Provider:
     """Return a provider of the user's: an object, or a class that is made without arguments."""
+    provider: Provider = imported(name, around.cwd, around.place)
+    check_provider(provider, f"{around.place} {name}")
+    return provider
+
+
+def imported(name: str, folder: Path, place: str) -> Any:
+    """Return an object of the user's by its name, `package.module:name`.
+
+    A class or a function is called without arguments, and what it returns is the object.
+
+    Args:
+        name: the name.
+        folder: the working folder, whose modules are found as well.
+        place: where the name was given, for an error.
+
+    Raises:
+        InputError: the module cannot be imported, or has no such name; or the call fails.
+    """
     module, _, attribute = name.partition(":")
-    if str(around.cwd) not in sys.path:
+    if str(folder) not in sys.path:
         # The `transom` command does not have the working folder on its path.
-        sys.path.append(str(around.cwd))
+        sys.path.append(str(folder))
     try:
         value = getattr(import_module(module), attribute)
-        provider: Provider = value() if isinstance(value, type) else value
+        return value() if isinstance(value, type) or isfunction(value) else value
     except Exception as error:  # the user's module may raise anything
         problem = f"{name} cannot be made: {type(error).__name__}: {error}"
         hint = "correct it; package.module:Class is made without arguments"
-        raise InputError(problem, where=around.place, hint=hint) from error
-    check_provider(provider, f"{around.place} {name}")
-    return provider
+        raise InputError(problem, where=place, hint=hint) from error
 
 
 def place_of_seat(settings: Settings, seat: ModelSeat) -> str:

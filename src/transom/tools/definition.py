@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -95,6 +95,8 @@ class ToolDefinition:
             is carried out when the run is resumed.
         checks: arguments -> their problems, in place of a check by the schema.
         fills: whether defaults of the schema are filled in; a server does that itself.
+        binds: dependencies of an agent -> the handler, for a function that takes a `ToolContext`.
+            The `handler` of such a tool is not called.
     """
 
     name: str
@@ -111,6 +113,7 @@ class ToolDefinition:
     of_run: bool = False
     checks: Check | None = None
     fills: bool = True
+    binds: Callable[[Any], Handler] | None = None
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -134,6 +137,16 @@ class ToolDefinition:
                 if isinstance(schema, dict) and "default" in schema:
                     defaults[name] = schema["default"]
         return defaults
+
+    def with_deps(self, deps: object) -> ToolDefinition:
+        """Return the tool with the dependencies of the agent that has it.
+
+        Raises:
+            ToolError: its function takes dependencies of another type.
+        """
+        if self.binds is None:
+            return self
+        return replace(self, handler=self.binds(deps), binds=None)
 
     def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
         """Return whether a call may change what another call of the same reply reads or writes.
@@ -175,6 +188,9 @@ def check_definition(tool: ToolDefinition) -> None:
     check_choice(tool.effect, get_args(Effect), "effect", tool.name)
     check_marks(tool.name, trust=tool.trust, egress=tool.egress)
     check_kind(tool.description, str, "description", tool.name, "describe in text what it does")
+    if tool.binds is not None:
+        hint = "give the tool to an agent: Agent(..., deps=..., tools=[...])"
+        raise ToolError("its function takes a ToolContext", where=tool.name, hint=hint)
     if not callable(tool.handler):
         raise ToolError(
             "its handler cannot be called",

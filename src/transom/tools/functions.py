@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, TypeAlias, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
@@ -13,6 +14,8 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from transom.canonical import Json
 from transom.errors import ToolError
+from transom.llm.turns import Trust
+from transom.tools.context import ToolContext, check_deps, takes_context
 from transom.tools.definition import (
     Arguments,
     Effect,
@@ -40,6 +43,7 @@ def tool(
     needs_approval: bool = False,
     fresh: bool = False,
     limits: ToolLimits = ...,
+    trust: Trust = "untrusted",
 ) -> Callable[[Function], ToolDefinition]: ...
 
 
@@ -48,12 +52,15 @@ def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -
 
     Arguments are checked against the type hints, and arrive as those types: dates, enums, models of
     pydantic. A returned value becomes JSON, unless it is text. A plain function runs in a thread, a
-    coroutine in the loop.
+    coroutine in the loop. If the first parameter is a `ToolContext`, the model does not see it: the
+    function gets the dependencies of its agent there.
 
     Args:
         function: its docstring describes the tool; a section `Args:` in it describes each argument.
         name: of the tool; "" for the function's.
-        terms: as in `ToolDefinition`: `effect`, `needs_approval`, `fresh`, `limits`.
+        terms: as in `ToolDefinition`: `effect`, `needs_approval`, `fresh`, `limits`, and `trust`:
+            "ours" for a function whose results hold no text from outside, so that they reach the
+            model without a fence around them.
 
     Raises:
         ToolError: not a function; a parameter without a type hint, or with a type that has no JSON
@@ -84,19 +91,13 @@ def _tool_of(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
         )
     name = name or function.__name__
     description, argument_texts = _documented(inspect.getdoc(function) or "")
-    model, parameter_names = _model(function, name, argument_texts)
+    hints, parameters = _signature(function, name)
+    context_hint = takes_context(hints, parameters)
+    if context_hint is not None:
+        del parameters[0]
+    model, parameter_names = _model(name, hints, parameters, argument_texts)
     schema = model.model_json_schema(schema_generator=_Untitled)
     del schema["title"]
-
-    def checks(arguments: Arguments) -> list[str]:
-        try:
-            model.model_validate(arguments)
-        except ValidationError as error:
-            problems = []
-            for row in error.errors()[:5]:
-                problems.append(f"{'.'.join(map(str, row['loc']))}: {row['msg']}")
-            return problems
-        return []
 
     def typed_arguments(arguments: Arguments) -> dict[str, Any]:
         values = model.model_validate(arguments)
@@ -107,31 +108,59 @@ def _tool_of(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
                 typed[parameter_name] = getattr(values, field)
         return typed
 
-    async def handle_async(arguments: Arguments) -> Any:
-        return _returned(await function(**typed_arguments(arguments)))
+    def handler_of(work: Function) -> Handler:
+        async def handle_async(arguments: Arguments) -> Any:
+            return _returned(await work(**typed_arguments(arguments)))
 
-    def handle(arguments: Arguments) -> Json | ToolReturn:
-        return _returned(function(**typed_arguments(arguments)))
+        def handle(arguments: Arguments) -> Json | ToolReturn:
+            return _returned(work(**typed_arguments(arguments)))
 
-    handler: Handler = handle_async if inspect.iscoroutinefunction(function) else handle
+        return handle_async if inspect.iscoroutinefunction(function) else handle
+
+    def bind(deps: object) -> Handler:
+        check_deps(deps, context_hint, name)
+        return handler_of(partial(function, ToolContext(deps)))
+
+    if context_hint is not None:
+        terms["binds"] = bind
     description = description or name.replace("_", " ")
-    return ToolDefinition(name, description, schema, handler, checks=checks, **terms)
+    terms["checks"] = partial(_problems, model)
+    return ToolDefinition(name, description, schema, handler_of(function), **terms)
 
 
-def _model(
-    function: Function, name: str, argument_texts: dict[str, str]
-) -> tuple[type[BaseModel], dict[str, str]]:
-    """Return the model that checks arguments, and field name -> parameter name."""
-    # Fields are numbered: a parameter may have a name that pydantic keeps for itself.
+def _problems(model: type[BaseModel], arguments: Arguments) -> list[str]:
+    """Return what is wrong with arguments; [] for valid ones."""
+    problems: list[str] = []
+    try:
+        model.model_validate(arguments)
+    except ValidationError as error:
+        for row in error.errors()[:5]:
+            problems.append(f"{'.'.join(map(str, row['loc']))}: {row['msg']}")
+    return problems
+
+
+def _signature(function: Function, name: str) -> tuple[dict[str, Any], list[inspect.Parameter]]:
+    """Return the type hints of a function, and its parameters."""
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise ToolError(
             f"its type hints cannot be read: {error}", where=name, hint="import what they name"
         ) from error
+    return hints, list(inspect.signature(function).parameters.values())
+
+
+def _model(
+    name: str,
+    hints: dict[str, Any],
+    parameters: Sequence[inspect.Parameter],
+    argument_texts: dict[str, str],
+) -> tuple[type[BaseModel], dict[str, str]]:
+    """Return the model that checks arguments, and field name -> parameter name."""
+    # Fields are numbered: a parameter may have a name that pydantic keeps for itself.
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
-    for number, parameter in enumerate(inspect.signature(function).parameters.values()):
+    for number, parameter in enumerate(parameters):
         parameter_name = parameter.name
         if parameter.kind in _ANY_NUMBER or parameter.kind is parameter.POSITIONAL_ONLY:
             hint = "a model names each argument: write them out, each with its type"

@@ -34,7 +34,7 @@ OWN = {
 }
 """Names that the runtime keeps for its own tools, and what those do."""
 _UNCOUNTED = frozenset(
-    {"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
+    {"ToolRefused", "ToolRetry", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"}
 )
 
 

@@ -565,6 +565,8 @@ def test_the_scripts_of_this_file_hold_what_they_say() -> None:
     assert check_existence([])["is_match"] is False
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 def test_a_person_in_the_loop_survives_a_kill_after_every_append(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.checklist.building.flow_driver", str(tmp_path)],

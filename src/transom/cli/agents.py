@@ -1,0 +1,71 @@
+"""`transom agent show`: what an agent is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from transom.agent import Agent
+from transom.agent.outline import AgentOutline
+from transom.cli.app import group
+from transom.cli.command import command
+from transom.cli.output import print_text
+from transom.cli.session import Session
+from transom.errors import InputError
+from transom.llm.naming import imported
+
+agent_app = group("agent")
+
+AgentName = Annotated[
+    str, typer.Argument(metavar="MODULE:AGENT", help="Agent, or a function that returns it.")
+]
+Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a flowchart for Mermaid.")]
+
+
+def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
+    """Return an agent of the user's by its name.
+
+    Args:
+        session: has the working folder.
+        name: `package.module:agent`; a function is called without arguments.
+        place: where the name was given, for an error.
+
+    Raises:
+        InputError: no agent has that name.
+    """
+    if ":" not in name:
+        raise InputError(f"{name!r} names no agent", where=place, hint="write MODULE:AGENT")
+    value = imported(name, session.cwd, place)
+    if not isinstance(value, Agent):
+        problem = f"{name} is a {type(value).__name__}, and no agent"
+        raise InputError(problem, where=place, hint="name an Agent, or a function that returns it")
+    return value
+
+
+@command(agent_app, "show", example="transom agent show shop:clerk --mermaid")
+def show(session: Session, name: AgentName, mermaid: Mermaid = False) -> int:
+    """Show what an agent is made of: its role, what that sees, its tools and sub-agents."""
+    agent = load_agent(session, name, "MODULE:AGENT")
+    if mermaid:
+        print_text(*agent.to_mermaid().splitlines())
+        return 0
+    outline = agent.outline()
+    return session.report({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
+
+
+def _lines(outline: AgentOutline, margin: str) -> Iterator[str]:
+    """Yield the lines of an agent, and those of its sub-agents below it."""
+    by = f"  answered by {outline.provider}" if outline.provider else ""
+    yield f"{margin}{outline.role}{by}"
+    yield f"{margin}  sees: {', '.join(outline.sees)}"
+    if outline.output:
+        yield f"{margin}  answers as: {outline.output}"
+    for tool in outline.tools:
+        call = f"{tool.name}({', '.join(tool.parameters)})"
+        yield f"{margin}  tool {call}  {', '.join(tool.terms)}: {tool.description}"
+    for name, sub_agent in outline.sub_agents.items():
+        yield f"{margin}  sub-agent {name}"
+        yield from _lines(sub_agent, f"{margin}    ")

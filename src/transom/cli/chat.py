@@ -1,0 +1,183 @@
+"""`transom chat`: a conversation with an agent in the terminal."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from transom.agent import Agent, Budget, Home, Response, SyncAgent
+from transom.agent.models import Event, ReplyDelta, ToolCallFinished, ToolCallStarted
+from transom.agent.views import Message
+from transom.cli.agents import load_agent
+from transom.cli.app import root
+from transom.cli.command import command
+from transom.cli.output import print_text, printable, say, style, unread
+from transom.cli.session import Session
+from transom.errors import InputError, Paused, TransomError
+from transom.llm.deltas import Again
+from transom.llm.provider import Chain
+from transom.llm.rules import RULES
+from transom.runs.questions import in_full, options_of
+
+_LONGEST_LINE = 200  # characters of a tool's call or result, as the terminal shows them
+_ROLE = "You are a helpful assistant. Answer in plain text, briefly."
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to continue the chat by [chat].")]
+AgentOption = Annotated[
+    str, typer.Option("--agent", metavar="MODULE:AGENT", help="Agent to talk with.")
+]
+
+
+@command(root, "chat", example="transom chat monday --agent shop:clerk", asks=True)
+def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
+    """Talk with an agent, or with a model alone.
+
+    The same NAME continues the same conversation. Ctrl-C stops an answer, Ctrl-D ends the chat.
+    """
+    home = Home(session.workspace.root, name)
+    chain = _model(session, has_agent=bool(agent))
+    if agent:
+        chosen = load_agent(session, agent, "--agent").copy(at=home, provider=chain)
+    else:
+        chosen = Agent(_ROLE, provider=chain, at=home)
+    if (limit := session.settings.execution.max_cost) is not None:
+        chosen.budget = Budget(usd=limit)
+    with SyncAgent(chosen) as door:
+        try:
+            _Chat(door).run()
+        finally:
+            if chain:
+                door.wait(chain.aclose())
+    options = f" --agent {agent}" if agent else ""
+    say(f"continue with: transom chat {name}{options}")
+    return 0
+
+
+def _model(session: Session, *, has_agent: bool) -> Chain | None:
+    """Return the model that the command names; None for the agent's own."""
+    if has_agent and "model" not in session.given:
+        return None
+    if session.settings.model == RULES and session.answers is None:
+        hint = "say --model ollama:NAME, openai:NAME or anthropic:NAME"
+        raise InputError("a chat needs a model", where="--model", hint=hint)
+    return session.chain()
+
+
+class _Chat:
+    """A conversation in the terminal, line by line."""
+
+    def __init__(self, door: SyncAgent[Any, Any]) -> None:
+        self._door = door
+        self._is_in_line = False  # whether a piece of text was printed without a line break
+
+    def run(self) -> None:
+        """Show what was said before, and answer lines until there are no more."""
+        self._door.wait(self._door.agent.open())
+        history = self._door.history()
+        texts = [number for number, message in enumerate(history) if _is_question(message)]
+        if texts:
+            for message in history[: texts[-1] + 1]:
+                _show_earlier(message)
+            # The last message may have no answer yet, so it is told again and gone on with.
+            self._answer(None)
+        while (line := _read_line()) is not None:
+            if line.strip() == "/exit":
+                return
+            if line.strip():
+                self._answer(line)
+
+    def _answer(self, text: str | None) -> None:
+        """Show the answer to a message; None goes on with the last one."""
+        try:
+            with self._door.stream(text) as answer:
+                for event in answer:
+                    self._show(event)
+                self._end(answer.response())
+        except KeyboardInterrupt:
+            self._end_line()
+            say("stopped; write something, or end with Ctrl-D")
+        except Paused as paused:
+            self._end_line()
+            self._decide(paused)
+        except TransomError as error:
+            self._end_line()
+            say(f"transom: {error}")
+
+    def _decide(self, paused: Paused) -> None:
+        """Ask a person about a tool call, and go on with the message."""
+        choice: Any = paused.question
+        if not choice:
+            say(f"transom: {paused}")
+            return
+        options = options_of(choice)
+        print_text(f"{paused.reason}: {in_full(choice)}")
+        answer = _read_line(f"{' or '.join(options)}? ")
+        if answer is None or answer.strip() not in options:
+            say("the question stays open: start the chat again to answer it")
+            return
+        fingerprint = choice["fingerprint"]
+        self._door.wait(self._door.decide(answer.strip(), fingerprint, by=getpass.getuser()))
+        self._answer(None)
+
+    def _show(self, event: Event) -> None:
+        """Show an event; those of sub-agents are tools' business."""
+        if event.conversation != self._door.id:
+            return
+        match event:
+            case ReplyDelta(piece=Again(why=reason)):
+                self._end_line()
+                print_text(style(f"[not valid: {reason}]", "dim"))
+            case ReplyDelta() if event.text:
+                _write("\n".join(map(printable, event.text.split("\n"))))
+                self._is_in_line = not event.text.endswith("\n")
+            case ToolCallStarted(call=call):
+                self._end_line()
+                print_text(style(f"[{call.name} {call.arguments}]"[:_LONGEST_LINE], "dim"))
+            case ToolCallFinished(result=result):
+                print_text(style(f"[= {result.content}]"[:_LONGEST_LINE], "dim"))
+
+    def _end(self, response: Response[Any]) -> None:
+        self._end_line()
+        if response.ended != "answered":
+            say(f"ended: {response.ended}")
+
+    def _end_line(self) -> None:
+        if self._is_in_line:
+            _write("\n")
+        self._is_in_line = False
+
+
+def _is_question(message: Message) -> bool:
+    return message.role == "user" and not message.tool_results
+
+
+def _show_earlier(message: Message) -> None:
+    """Show a message of the journal. Results of tools are left out."""
+    if _is_question(message):
+        print_text(f"> {message.content}")
+    elif message.role == "assistant" and message.content:
+        print_text(*message.content.split("\n"))
+
+
+def _read_line(prompt: str = "> ") -> str | None:
+    """Return a line of the terminal, or None at its end."""
+    if not sys.stdin.isatty():
+        line = sys.stdin.readline()
+        return line or None
+    # Imported for its effect: lines can be edited, and earlier ones called back.
+    import readline  # noqa: F401
+
+    try:
+        return input(prompt)
+    except EOFError:
+        _write("\n")
+        return None
+
+
+def _write(text: str) -> None:
+    with unread():
+        sys.stdout.write(text)
+        sys.stdout.flush()

@@ -1,0 +1,217 @@
+"""The types of an agent: its answers, the dependencies of its tools, and what a tool says back.
+
+`assert_type` is checked by the type checker, and `type: ignore` marks what it must refuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, assert_type
+
+import pytest
+from pydantic import BaseModel
+
+from transom import Agent, Budget, Role, SubAgent, SyncAgent, ToolContext, ToolRetry, tool
+from transom.errors import InputError, ReplyError, ToolError
+from transom.llm import Reply, Text, ToolResults, Usage
+from transom.testing import ScriptedProvider, asks
+from transom.tools import Toolbox, ToolDefinition, ToolLimits
+
+
+class Item(BaseModel):
+    name: str
+    left: int
+
+
+@dataclass
+class Shop:
+    stock: dict[str, int]
+    asked: int = 0
+
+
+@tool(effect="pure")
+def count(shop: ToolContext[Shop], item: str) -> int:
+    """Count what is in stock.
+
+    Args:
+        item: its name.
+    """
+    shop.deps.asked += 1
+    return shop.deps.stock[item]
+
+
+def provider(*answers: Any, **more: Any) -> ScriptedProvider:
+    return ScriptedProvider({"agent": [*answers], **more})
+
+
+def results(script: ScriptedProvider, request: int = -1) -> list[str]:
+    last = script.requests[request].window.turns[-1]
+    assert isinstance(last, ToolResults)
+    return [result.content for result in last.results]
+
+
+async def test_an_answer_has_the_type_of_the_output() -> None:
+    script = provider('{"name": "bolts", "left": 7}')
+    async with Agent("You know the stock.", output=Item, provider=script) as agent:
+        answer = await agent.send("How many bolts?")
+        assert_type(answer.value, Item)
+        assert answer.value == Item(name="bolts", left=7)
+    assert script.requests[0].output == Item.model_json_schema()
+    plain = Agent("You know the stock.", provider=provider())
+    assert_type(plain, Agent[None, Any])
+
+
+def test_an_answer_of_another_form_is_an_error() -> None:
+    script = provider('{"name": "a"}', "b")
+    with SyncAgent(Agent("You count.", output=Item, provider=script)) as agent:
+        assert_type(agent, SyncAgent[None, Item])
+        with pytest.raises(ReplyError, match="does not follow its schema"):
+            agent.send("How many?")
+
+
+async def test_a_schema_as_output_gives_data() -> None:
+    schema: dict[str, Any] = {"type": "object", "required": ["n"]}
+    async with Agent("You count.", output=schema, provider=provider('{"n": 7}')) as agent:
+        assert (await agent.send("How many?")).value == {"n": 7}
+
+
+async def test_there_is_no_value_without_an_answer() -> None:
+    long = Reply((Text('{"name": "bo'),), stop="length", usage=Usage(1, 1))
+    async with Agent("You count.", output=Item, provider=provider(long)) as agent:
+        answer = await agent.send("How many?")
+    assert answer.ended == "length"
+    with pytest.raises(ReplyError, match=r"no answer: it ended with length; read \.ended"):
+        _ = answer.value
+
+
+def test_an_output_is_said_once() -> None:
+    role = Role("clerk", "You know the stock.", output={"type": "object"})
+    with pytest.raises(InputError, match="the role has an output, and the agent another"):
+        Agent(role, output=Item, provider=provider())
+    Agent(role, output={"type": "object"}, provider=provider())
+    with pytest.raises(InputError, match="its output is of type str"):
+        Agent("You count.", output="Item", provider=provider())  # type: ignore[arg-type]  # the test
+
+
+async def test_a_tool_gets_the_dependencies_of_its_agent_and_the_model_sees_none() -> None:
+    shop = Shop({"bolts": 7})
+    script = provider(asks("count", item="bolts"), "There are 7.")
+    agent = Agent("You know the stock.", deps=shop, tools=[count], provider=script)
+    assert_type(agent, Agent[Shop, Any])
+    async with agent:
+        assert (await agent.send("How many?")).text == "There are 7."
+    assert (results(script), shop.asked, agent.deps) == (["7"], 1, shop)
+    (spec,) = script.requests[0].tools
+    assert spec.parameters == {
+        "type": "object",
+        "properties": {"item": {"type": "string", "description": "its name."}},
+        "required": ["item"],
+        "additionalProperties": False,
+    }
+
+
+async def test_dependencies_reach_functions_methods_sub_agents_and_later_tools() -> None:
+    shop = Shop({"bolts": 7, "nuts": 3})
+
+    async def look(context: ToolContext[Shop]) -> str:
+        """Look around."""
+        return " ".join(context.deps.stock)
+
+    class Shelf:
+        def top(self, context: ToolContext[Any], item: str) -> int:
+            """Look at the top shelf."""
+            return int(context.deps.stock[item])
+
+    reader = SubAgent(Role("reader", "You count."), "read", "Have it counted.", [count])
+    script = provider(
+        asks("look"),
+        asks("top", item="nuts"),
+        asks("read", task="Count the bolts."),
+        "All is well.",
+        reader=[asks("count", item="bolts"), "7 bolts."],
+    )
+    async with Agent("You decide.", deps=shop, tools=[look, reader], provider=script) as agent:
+        agent.register_tool(Shelf().top)
+        assert (await agent.send("Is all well?")).text == "All is well."
+    assert [results(script, number) for number in (1, 2, -1)] == [
+        ["bolts nuts"],
+        ["3"],
+        ["7 bolts."],
+    ]
+
+
+class Counter(Protocol):
+    def tally(self) -> int: ...
+
+
+@pytest.mark.parametrize(
+    ("deps", "reason"),
+    [
+        (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; say Agent\("),
+        ({"bolts": 7}, r"count: it takes a ToolContext\[Shop\], and its agent has a dict"),
+    ],
+)
+def test_dependencies_of_another_type_are_refused_when_the_agent_is_made(
+    deps: Any, reason: str
+) -> None:
+    with pytest.raises(ToolError, match=reason):
+        Agent("You count.", deps=deps, tools=[count], provider=provider())
+    sub_agent = SubAgent(Role("reader", "You count."), "read", "Have it counted.", [count])
+    with pytest.raises(ToolError, match=reason):
+        Agent("You decide.", deps=deps, tools=[sub_agent], provider=provider())
+
+
+def test_a_protocol_is_left_to_the_type_checker() -> None:
+    def tally(context: ToolContext[Counter]) -> int:
+        """Tally."""
+        return context.deps.tally()
+
+    Agent("You count.", deps=3, tools=[tally], provider=provider())
+
+
+def test_a_toolbox_without_an_agent_refuses_a_tool_with_dependencies() -> None:
+    with pytest.raises(ToolError, match="count: its function takes a ToolContext; give the tool"):
+        Toolbox([count])
+
+
+async def test_a_tool_asks_for_a_better_call() -> None:
+    @tool(effect="once", limits=ToolLimits(calls=1))
+    def order(amount: int) -> str:
+        """Order."""
+        if amount > 10:
+            raise ToolRetry("the shelf holds 10 at most")
+        return f"ordered {amount}"
+
+    script = provider(asks("order", amount=12), asks("order", amount=9), "Done.")
+    async with Agent("You order.", tools=[order], provider=script) as agent:
+        assert (await agent.send("Order.")).text == "Done."
+    told = '{"error": "the shelf holds 10 at most", "hint": "correct the arguments and call it'
+    assert results(script, 1)[0].startswith(told)
+    assert results(script, 2) == ["ordered 9"], "a refused call does not count"
+
+
+async def test_results_of_ones_own_pure_function_stand_without_a_fence() -> None:
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    ours: ToolDefinition = tool(effect="pure", trust="ours", name="ours")(add)
+    script = provider(asks("ours", a=1, b=2), asks("add", a=1, b=2), "3")
+    async with Agent("You add.", tools=[ours, add], provider=script) as agent:
+        await agent.send("1 + 2?")
+    turns = script.requests[-1].window.turns
+    marks = [turn.results[0].trust for turn in turns if isinstance(turn, ToolResults)]
+    assert marks == ["ours", "untrusted"]
+    with pytest.raises(InputError, match="its trust is 'mine'"):
+        Agent("You add.", tools=[tool(trust="mine")(add)], provider=provider())  # type: ignore[call-overload]  # the test
+
+
+async def test_a_cap_leaves_the_value_for_later() -> None:
+    script = provider(Reply((Text("seven"),), usage=Usage(9, 9)), '{"name": "a", "left": 1}')
+    async with Agent("Count.", output=Item, provider=script, budget=Budget(tokens=9)) as agent:
+        assert (await agent.send("How many?")).ended == "tokens"
+        agent.budget = Budget()
+        answer = await agent.resume()
+    assert answer is not None
+    assert_type(answer.value, Item)
+    assert answer.value.left == 1

@@ -1,0 +1,170 @@
+"""`transom chat` in a real terminal, and `transom agent show`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import COMMAND, clean_environment, transom
+from tests.cli.terminal import Terminal
+
+SHOP = '''
+import asyncio
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from transom import Agent, Role, SubAgent, ToolContext, tool
+from transom.testing import ScriptedProvider, asks
+from transom.llm import Block, Reply, Text, Tier, ToolResults
+
+
+class Item(BaseModel):
+    left: int
+
+
+@tool(effect="pure", trust="ours")
+def count(shop: ToolContext[dict], item: str) -> str:
+    """Count what is in stock.
+
+    And more.
+    """
+    return f"{item}: {shop.deps[item]} left"
+
+
+@tool(effect="once", needs_approval=True)
+def order(item: str) -> str:
+    """Order more."""
+    return f"ordered {item}"
+
+
+async def answer(request):
+    with Path("asked.txt").open("a") as log:
+        log.write("asked\\n")
+    last = request.window.turns[-1]
+    if isinstance(last, ToolResults):
+        return f"It says: {last.results[0].content}"
+    if "order" in last.text:
+        return asks("order", item="bolts")
+    if "slowly" in last.text:
+        await asyncio.sleep(600)
+    return asks("count", item="bolts")
+
+
+reader = SubAgent(Role("reader", "You read.", output=Item), "read", "Have it read.", [count])
+clerk = Agent(
+    Role("clerk", [Block("role", "You know.", Tier.STABLE)], sees={"role", "prices"}),
+    deps={"bolts": 7}, tools=[count, order, reader], provider=ScriptedProvider(answer),
+)
+
+
+def make():
+    return clerk
+
+
+number = 3
+'''
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(SHOP)
+    return tmp_path
+
+
+def chat(folder: Path, *more: str) -> Terminal:
+    command = [*COMMAND, "chat", "monday", "--agent", "shop:clerk", *more]
+    return Terminal(command, folder, clean_environment())
+
+
+@pytest.mark.slow
+def test_a_chat_shows_tools_stops_at_ctrl_c_and_goes_on_by_its_name(shop: Path) -> None:
+    with chat(shop) as terminal:
+        terminal.wait_for("> ")
+        terminal.write("How many bolts?\n")
+        shown = terminal.wait_for("It says: bolts: 7 left\n> ")
+        assert "[count {'item': 'bolts'}]\n[= bolts: 7 left]\n" in shown
+        terminal.write("Think slowly.\n")
+        terminal.wait_for("Think slowly.\n")
+        while len((shop / "asked.txt").read_text().splitlines()) < 3:
+            time.sleep(0.01)
+        terminal.write("\x03")
+        terminal.wait_for("stopped; write something, or end with Ctrl-D\n> ")
+        terminal.write("Please order.\n")
+        terminal.wait_for('order({"item":"bolts"})\napprove or refuse? ')
+        terminal.write("approve\n")
+        terminal.wait_for("It says: ordered bolts\n> ")
+        terminal.write("\x04")
+        terminal.wait_for("continue with: transom chat monday --agent shop:clerk\n")
+        assert terminal.end() == 0
+    asked = (shop / "asked.txt").read_text()
+    with chat(shop) as terminal:
+        shown = terminal.wait_for("It says: ordered bolts\n> ")
+        assert "> How many bolts?\nIt says: bolts: 7 left\n> Think slowly.\n" in shown
+        terminal.write("/exit\n")
+        assert terminal.end() == 0
+    assert (shop / "asked.txt").read_text() == asked, "the journal answers"
+
+
+def test_lines_can_also_come_from_a_file(shop: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "chat", "--agent", "shop:make"],
+        cwd=shop,
+        env=clean_environment(),
+        input="How many bolts?\n\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("It says: bolts: 7 left\n")
+    assert done.stderr == "continue with: transom chat chat --agent shop:make\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "--model: a chat needs a model; say --model ollama:NAME"),
+        (["--agent", "shop"], "--agent: 'shop' names no agent; write MODULE:AGENT"),
+        (["--agent", "shop:number"], "--agent: shop:number is a int, and no agent"),
+        (["--agent", "shop:gone"], "shop:gone cannot be made: AttributeError"),
+    ],
+)
+def test_a_chat_without_an_agent_or_model_says_what_to_write(
+    shop: Path, options: list[str], reason: str
+) -> None:
+    done = transom("chat", *options, cwd=shop)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_agent_is_shown_as_text_data_and_flowchart(shop: Path) -> None:
+    text = transom("agent", "show", "shop:clerk", cwd=shop).stdout
+    assert text == (
+        "clerk  answered by scripted\n"
+        "  sees: prices, role\n"
+        "  tool count(item)  pure, ours: Count what is in stock.\n"
+        "  tool order(item)  once, approval: Order more.\n"
+        "  sub-agent read\n"
+        "    reader\n"
+        "      sees: role\n"
+        "      answers as: Item\n"
+        "      tool count(item)  pure, ours: Count what is in stock.\n"
+    )
+    data = json.loads(transom("agent", "show", "shop:clerk", "--format", "json", cwd=shop).stdout)
+    assert data["schema"] == "transom.agent/1"
+    assert data["sub_agents"]["read"]["tools"][0]["terms"] == ["pure", "ours"]
+    chart = transom("agent", "show", "shop:make", "--mermaid", cwd=shop).stdout
+    assert chart == (
+        "flowchart LR\n"
+        '    agent(["clerk<br/>scripted"])\n'
+        '    agent --> agent_tool0["count(item)<br/>pure, ours"]\n'
+        '    agent --> agent_tool1["order(item)<br/>once, approval"]\n'
+        '    agent_sub0(["reader<br/>sub-agent"])\n'
+        '    agent_sub0 --> agent_sub0_tool0["count(item)<br/>pure, ours"]\n'
+        '    agent -->|"read"| agent_sub0\n'
+    )
