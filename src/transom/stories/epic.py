@@ -34,7 +34,8 @@ def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
 
 def kept_results(folder: Path) -> list[StoryResult]:
     """Return the results of stories in the folder of an epic's run, by the stories' folders."""
-    return [_RESULT.read(path) for path in sorted(folder.glob(f"*/{_RESULT.name}"))]
+    paths = sorted(folder.glob(f"*/{_RESULT.name}"))
+    return [*map(_RESULT.read, paths)]
 
 
 async def open_project(path: Path) -> Path:
