@@ -51,7 +51,7 @@ def actions_of(investigation: Investigation) -> dict[str, list[CriterionResult]]
     actions: dict[str, list[CriterionResult]] = {}
     for criterion in sorted(investigation.criteria, key=lambda entry: not entry.required):
         if criterion.status in ("fail", "unknown"):
-            owner = criterion.owner or "nobody is named"
+            owner = criterion.owner or "no owner is named"
             actions.setdefault(owner, []).append(criterion)
     return actions
 
