@@ -177,7 +177,7 @@ def test_what_a_long_conversation_did_lately(
     with Telemetry.open(here / ".transom" / "traces") as telemetry:
         for hours in (48, 0):
             with telemetry.span("chat", **chat) as span:
-                span.began(time.time_ns() - hours * 3_600 * 10**9)
+                span.set_start(time.time_ns() - hours * 3_600 * 10**9)
                 with telemetry.span("attempt", **attempt) as inner:
                     inner.fail("RateLimited")
     for by in ("provider", "role"):
@@ -274,6 +274,4 @@ def test_a_killed_run_and_files_that_a_full_disk_or_somebody_else_left(
         assert code == 0 and out.splitlines()[1].split()[:2] == ["p", "1"]
         for form in FORMS:
             code, _, err = said(capsys, "show", "ffff", *form)
-            assert (
-                code == 2 and "there is no span in this file; give a file of OTLP JSON lines" in err
-            )
+            assert code == 2 and "the file contains no span; pass a file of OTLP JSON lines" in err

@@ -70,7 +70,7 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     every = "".join(text.rstrip("\n") + "\n" for text in ODD.values())
     alone.write_text(every, encoding="utf-8")
     beside.write_bytes(every.encode() + beside.read_bytes())
-    lines = f"{len(ODD)} lines hold something that is no span, which is passed over"
+    lines = f"skipped {len(ODD)} lines that are not a span"
     named = [f"transom: {path}: {lines}" for path in (beside, alone)]
     shown = {"list": GOOD, "provider": "far", "tool": "look", "role": "clerk"}
     for command in COMMANDS:
@@ -80,9 +80,7 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     code, out, err = run(capsys, "show", GOOD, "--format", "json")
     assert (code, err.splitlines(), "look" in out) == (0, named[:1], True)
     code, _, err = run(capsys, "show", "b" * 32)
-    assert code == 2 and err.endswith(
-        "there is no span in this file; give a file of OTLP JSON lines\n"
-    )
+    assert code == 2 and err.endswith("the file contains no span; pass a file of OTLP JSON lines\n")
 
 
 def test_what_is_no_file_is_named(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,11 +92,11 @@ def test_what_is_no_file_is_named(traces: Path, capsys: pytest.CaptureFixture[st
         assert code == 0 and len(out.splitlines()) >= 2
         assert err.splitlines() == [
             (
-                f"transom: {traces / 'dir.jsonl'}: passed over: the trace cannot be read (Is a"
+                f"transom: {traces / 'dir.jsonl'}: skipped: the trace cannot be read (Is a"
                 " directory)"
             ),
             (
-                f"transom: {traces / 'gone.jsonl'}: passed over: the trace cannot be read (No such"
+                f"transom: {traces / 'gone.jsonl'}: skipped: the trace cannot be read (No such"
                 " file or directory)"
             ),
         ]

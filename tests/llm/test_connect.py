@@ -120,7 +120,7 @@ MISTAKES = {
         "openai:x",
         "llm.corp/v1",
     ): (
-        "openai: 'llm.corp/v1' is no address of a server: it begins with neither http:// nor"
+        "openai: 'llm.corp/v1' is no address of a server: it does not begin with http:// or"
         " https://; say http"
     ),
 }

@@ -144,6 +144,12 @@ def test_a_python_block_runs(block: Fenced, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{block}\n{done.stderr}"
 
 
+def test_a_recipe_is_short() -> None:
+    recipes = [block for block in of("python") if block.page.name == "cookbook.md"]
+    assert len(recipes) >= 12
+    assert [str(block) for block in recipes if block.body.count("\n") > 30] == []
+
+
 def test_every_block_says_what_it_is() -> None:
     assert [str(block) for block in BLOCKS if block.lang not in RUN_OR_READ] == []
 

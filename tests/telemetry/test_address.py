@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.telemetry.address import checked, shown
+from transom.telemetry.address import parse_address, safe_address
 
 NAME = "my_box.test"
 GOOD = [
@@ -22,9 +22,9 @@ GOOD = [
     "HTTP://HOST:65535",
 ]
 BAD = {
-    "": "neither http",
-    "host:1/v1": "neither http",
-    "ftp://host": "neither http",
+    "": "does not begin with",
+    "host:1/v1": "does not begin with",
+    "ftp://host": "does not begin with",
     "http://": "host or its port",
     "http://:80": "host or its port",
     "http://h:0": "host or its port",
@@ -51,13 +51,13 @@ BAD = {
 
 @pytest.mark.parametrize("address", GOOD)
 def test_what_can_be_asked(address: str) -> None:
-    assert checked(address).hostname
+    assert parse_address(address).hostname
 
 
 @pytest.mark.parametrize(("address", "why"), BAD.items())
 def test_what_cannot(address: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        checked(address)
+        parse_address(address)
 
 
 PIECES = [
@@ -90,7 +90,7 @@ PIECES = [
 )
 def test_what_is_taken_libraries_take(address: str) -> None:
     try:
-        checked(address)
+        parse_address(address)
     except ValueError:
         return
     assert httpx.URL(address).host
@@ -114,4 +114,4 @@ SHOWN = {
 
 @pytest.mark.parametrize(("address", "told"), SHOWN.items())
 def test_what_is_told_of_one(address: str, told: str) -> None:
-    assert shown(address) == told
+    assert safe_address(address) == told

@@ -77,7 +77,7 @@ def test_a_header_that_no_request_can_have_is_refused_without_a_word_of_it(
         destination("http://a", {HEADERS: text})
     said = f"{refused.value.where}: {refused.value.what}; {refused.value.hint}"
     what = f"{HEADERS}: header {number} cannot be sent"
-    assert said.startswith(what) and said.endswith("; say NAME=VALUE,NAME=VALUE")
+    assert said.startswith(what) and said.endswith("; set it to NAME=VALUE,NAME=VALUE")
     assert KEY not in said and "\n" not in said
     assert destination(None, {HEADERS: text}) is None, "nothing is sent: it is somebody else's"
 
@@ -121,7 +121,7 @@ async def test_a_run_with_a_line_end_behind_its_key_is_sent(
     ],
 )
 def test_an_address_that_no_request_can_have(address: str) -> None:
-    with pytest.raises(SettingsError, match="is no address of a collector"):
+    with pytest.raises(SettingsError, match="is not an address of a collector"):
         destination(address, {})
     with pytest.raises(SettingsError, match=r"^OTEL_EXPORTER_OTLP_ENDPOINT: "):
         destination(None, {"OTEL_EXPORTER_OTLP_ENDPOINT": address})
@@ -146,7 +146,7 @@ def test_the_setting_goes_before_the_variable() -> None:
 
 def test_no_user_and_no_password_of_an_address_is_told() -> None:
     address = f"ftp://me:{KEY}@host/in?key={KEY}"
-    with pytest.raises(SettingsError, match=r"'host/in' is no address") as refused:
+    with pytest.raises(SettingsError, match=r"'host/in' is not an address") as refused:
         destination(None, {"OTEL_EXPORTER_OTLP_ENDPOINT": address})
     assert KEY not in f"{refused.value}{refused.value.hint}"
 
@@ -192,6 +192,7 @@ def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
     finish(exporting)
     (record,) = caplog.records
     assert (
-        f"takes no traces ({type(error).__name__}); they are in their files" in record.getMessage()
+        f"does not accept traces ({type(error).__name__}); they are kept in the trace files"
+        in record.getMessage()
     )
     assert KEY not in caplog.text

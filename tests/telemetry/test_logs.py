@@ -116,7 +116,7 @@ def test_a_full_disk_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_bad_settings_are_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="'loud' is no log level"):
+    with pytest.raises(SettingsError, match="unknown log level 'loud'"):
         configure("loud")
     with pytest.raises(InputError, match=r"the log cannot be written \(Is a directory\)") as caught:
         configure("info", tmp_path)

@@ -76,6 +76,6 @@ def test_a_sub_conversation_counts_once_in_its_trace_and_is_forgotten_in_the_end
     assert point["asDouble"] == 2
     for number in range(10_000):
         metrics.count(of(number), "v")
-    assert len(metrics._aggregator._subs) == 4_096
+    assert len(metrics._aggregator._counted_conversations) == 4_096
     (point,) = told(metrics)[keys.SUB_CONVERSATIONS]["sum"]["dataPoints"]
     assert point["asDouble"] == 10_002

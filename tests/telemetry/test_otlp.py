@@ -208,8 +208,8 @@ def test_a_collector_that_is_down_is_said_once_and_the_file_is_whole(
     finish(exporting)
     assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 600
     (said,) = [record.getMessage() for record in caplog.records]
-    assert said.startswith(f"{url}/v1/traces takes no traces (ConnectionRefusedError: ")
-    assert said.endswith("they are in their files")
+    assert said.startswith(f"{url}/v1/traces does not accept traces (ConnectionRefusedError: ")
+    assert said.endswith("they are kept in the trace files")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_an_address_that_is_none(
     address: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(
-        SettingsError, match=r"^telemetry\.otlp_endpoint: .* is no address of a collector"
+        SettingsError, match=r"^telemetry\.otlp_endpoint: .* is not an address of a collector"
     ):
         exporter(address)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
@@ -270,12 +270,12 @@ def test_the_setting_reaches_the_runs_of_a_command(
     monkeypatch.setenv("TRANSOM_TELEMETRY__OTLP_ENDPOINT", "http://127.0.0.1:9")
     exporting = Session.start(Options()).workspace.exporter
     assert exporting and exporting.metrics.price, "what calls cost is known"
-    assert exporting._where.traces == "http://127.0.0.1:9/v1/traces"
+    assert exporting._collector.traces == "http://127.0.0.1:9/v1/traces"
     monkeypatch.setenv("TRANSOM_TELEMETRY__OTLP_ENDPOINT", "nowhere")
     (tmp_path / "item.yaml").write_text("description: x\n")
     assert main(["check", "all", "item.yaml"]) == 2
     said = capsys.readouterr().err
-    assert "telemetry.otlp_endpoint: 'nowhere' is no address of a collector" in said
+    assert "telemetry.otlp_endpoint: 'nowhere' is not an address of a collector" in said
     assert "Traceback" not in said
 
 

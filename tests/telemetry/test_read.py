@@ -56,7 +56,7 @@ def test_an_error_that_goes_on_through_the_spans_around_it_is_told_where_it_bega
     ]
     assert failures(rows) == [
         "failed: atom: away Trace",
-        "failed: tidy: no word of why",
+        "failed: tidy: no error message",
         "never ended: stage cut",
     ]
 
@@ -112,7 +112,7 @@ def test_traces_are_listed_newest_first_and_other_files_passed_over(tmp_path: Pa
 def test_a_file_without_spans_is_one_clear_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="there is no span in this file") as caught:
+    with pytest.raises(InputError, match="the file contains no span") as caught:
         read_trace(path)
     assert caught.value.where == str(path)
 

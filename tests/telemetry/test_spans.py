@@ -282,9 +282,7 @@ def test_a_line_cut_short_swallows_no_other(tmp_path: Path) -> None:
         ], "what is open is there if the process is killed now"
     odd: list[str] = []
     assert [row.name for row in read_trace(path, odd.append)] == ["first", "second"]
-    assert odd == [f"{path}: 1 line holds something that is no span, which is passed over"], (
-        "the piece, and nothing besides"
-    )
+    assert odd == [f"{path}: skipped 1 line that is not a span"], "the piece, and nothing besides"
 
 
 def test_a_full_disk_does_not_stop_the_work(
@@ -347,7 +345,7 @@ def test_after_closing_spans_go_nowhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trace_id", ["", "xyz", "0" * 32, "A" * 32, "a" * 31, "../" + "a" * 29])
 def test_what_is_no_trace_id_is_refused(tmp_path: Path, trace_id: str) -> None:
-    with pytest.raises(InputError, match="is no trace id"):
+    with pytest.raises(InputError, match="is not a trace id"):
         Telemetry.open(tmp_path, trace_id)
     assert list(tmp_path.iterdir()) == []
 

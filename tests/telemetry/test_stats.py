@@ -162,7 +162,7 @@ def test_requests_whose_calls_never_end_are_not_kept_for_ever() -> None:
     assert len([one for one in found if one.metric == keys.REQUESTS]) == 2 * (5_000 - 4_096), (
         "they are counted as such"
     )
-    assert len(aggregator._asked) == 4_096
+    assert len(aggregator._open_attempts) == 4_096
 
 
 @pytest.mark.parametrize(

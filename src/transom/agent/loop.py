@@ -200,7 +200,7 @@ def _report_folding(session: AgentSession, assembled: Assembled, began: int) -> 
         **of_conversation(log.stage.place, log.id),
     }
     with log.host.telemetry.span(f"compact {log.id}", **attributes) as span:
-        span.began(began)
+        span.set_start(began)
         line = "conversation %s: %d events folded, %d tokens became %d"
         _log.info(line, log.id, assembled.folded, before, after)
 

@@ -30,7 +30,7 @@ from transom.llm.purse import Purse
 from transom.runs import Run, Workspace, find_workspace
 from transom.store import Store, StoreLocation
 from transom.telemetry import Redactor, configure
-from transom.telemetry.address import checked, shown
+from transom.telemetry.address import parse_address, safe_address
 
 Format = Literal["text", "json"]
 
@@ -367,9 +367,9 @@ def without_credentials(url: str | None) -> str | None:
     if url is None:
         return None
     try:
-        parts = checked(url)
+        parts = parse_address(url)
     except ValueError:  # of what is no address nobody knows where the password stands
-        return shown(url)
+        return safe_address(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from transom.errors import SettingsError
-from transom.telemetry.address import checked, shown
+from transom.telemetry.address import parse_address, safe_address
 
 _SOCKS = re.compile(r"socks5h?(?=://)", re.I)
 _CONNECTIONS, _KEPT = 1000, 100
@@ -55,11 +55,11 @@ def proxy_of(
         return None
     address = value if "://" in value else f"http://{value}"
     try:
-        checked(_SOCKS.sub("http", address))
+        parse_address(_SOCKS.sub("http", address))
     except ValueError as error:
         hint = "say http://HOST:PORT, or name the server in NO_PROXY"
         raise SettingsError(
-            f"{shown(value)!r} is no address of a proxy: {error}", where=variable, hint=hint
+            f"{safe_address(value)!r} is no address of a proxy: {error}", where=variable, hint=hint
         ) from None
     return address
 

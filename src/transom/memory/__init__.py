@@ -1,6 +1,4 @@
-"""Memory: texts with metadata and relations, searched by words, by meaning and by their
-relations.
-"""
+"""Memory: texts with metadata and relations, searched by words, by meaning and by relations."""
 
 from transom.memory.embedding import Embedder, find_embedder
 from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled, Relation

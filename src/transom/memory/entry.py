@@ -27,13 +27,17 @@ class Relation:
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """An entry of memory, filtered by its metadata, related and read by its id.
+    """An entry of memory.
 
     Attributes:
+        id: a short line of text.
+        content: the text.
+        metadata: values by which entries are filtered.
+        relationships: its relations, in both directions.
         embedding: its vector, of length 1; None if it was stored without an embedder.
-        model: the model of the vector.
+        model: the model of the vector; None if there is no vector.
         egress: `local` if the text must not reach a remote provider.
-        created_at: time of its first storage, UTC, ISO 8601.
+        created_at: when it was first stored; UTC, ISO 8601.
     """
 
     id: str
@@ -46,14 +50,17 @@ class MemoryEntry:
     created_at: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """Return the entry without its vector, for people."""
+        """Return the entry as JSON, without its vector, which is of no use to a reader."""
+        relationships: list[Json] = []
+        for relation in self.relationships:
+            relationships.append(
+                {"source": relation.source, "name": relation.name, "target": relation.target}
+            )
         return {
             "id": self.id,
             "content": self.content,
             "metadata": dict(self.metadata),
-            "relationships": [
-                {"source": r.source, "name": r.name, "target": r.target} for r in self.relationships
-            ],
+            "relationships": relationships,
             "egress": self.egress,
             "created_at": self.created_at,
             "model": self.model,
@@ -62,7 +69,12 @@ class MemoryEntry:
 
 @dataclass(frozen=True)
 class Recalled:
-    """A found entry and its score, from 0 to 1, comparable within one search."""
+    """An entry that matches a query.
+
+    Attributes:
+        entry: the entry.
+        score: 0 to 1; only scores of the same search can be compared.
+    """
 
     entry: MemoryEntry
     score: float
@@ -70,8 +82,12 @@ class Recalled:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entry reached from another one: the number of steps of the shortest way, and its last
-    relation.
+    """An entry that relations connect with another entry.
+
+    Attributes:
+        entry: the entry.
+        hops: number of steps of the shortest way to it.
+        via: the last relation of that way.
     """
 
     entry: MemoryEntry
@@ -80,16 +96,21 @@ class Neighbour:
 
 
 def id_of(content: str, metadata: Mapping[str, Json]) -> str:
-    """Return the id of an entry without a given one: equal content and metadata are one entry."""
+    """Return an id that is the same for equal content and metadata."""
     return digest({"content": content, "metadata": dict(metadata)})[:16]
 
 
 def check_entry(entry_id: str | None, content: str) -> None:
-    """Raise InputError for empty content, or an id that is not a short line."""
+    """Check the arguments of `Memory.store`.
+
+    Raises:
+        InputError: the content is empty, or the id is not a short line.
+    """
     if not content.strip():
         raise InputError("the content is empty", where="memory", hint="give the text to store")
-    if entry_id is not None and not (
-        entry_id.isprintable() and 0 < len(entry_id.strip()) <= _LONGEST_ID
-    ):
+    if entry_id is None:
+        return
+    # Ids are printed in lists and in windows, one line each.
+    if not entry_id.isprintable() or not 0 < len(entry_id.strip()) <= _LONGEST_ID:
         hint = f"use a line of at most {_LONGEST_ID} characters"
         raise InputError(f"{entry_id!r:.80} cannot be an id", where="memory", hint=hint)

@@ -13,22 +13,28 @@ from transom.memory.words import stems_of
 from transom.store import Connection, RoomTables, TableContent, Value, WordIndexStep
 
 BY_WORDS = 0.4
-"""Weight of words beside meaning: words find names and numbers, meaning finds paraphrases."""
+"""Weight of words in a score; the rest is meaning. Words find names and numbers, meaning finds
+paraphrases.
+"""
 
-_LEAST_LIKE = 0.25  # least cosine for a hit by meaning alone
+_LEAST_LIKENESS = 0.25  # cosine of a hit without a common word
+# Limits that keep a search fast, also for a whole page as query.
 _MOST_TERMS = 24
 _MOST_LOOKED_UP = 400
-_MOST_POSTINGS = 20_000  # limit, since frequent terms are slow and tell little
+# Occurrences of all terms together: frequent terms are slow and tell little.
+_MOST_POSTINGS = 20_000
 _FEWEST_CANDIDATES = 60
 _MOST_SHARING = 500
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A found text: its number, its score from 0 to 1, comparable within one search, and its
-    likeness.
+    """A text that matches a query.
 
-    The likeness is the cosine with the query; None if one of them has no vector.
+    Attributes:
+        item: its row number.
+        score: 0 to 1; only scores of the same search can be compared.
+        likeness: cosine with the query; None if one of them has no vector.
     """
 
     item: int
@@ -37,7 +43,7 @@ class Hit:
 
 
 def index_steps(name: str) -> tuple[str | WordIndexStep, ...]:
-    """Return the statements that create an index, for the first step of a room's tables."""
+    """Return the statements that create an index, for the first migration of a room's tables."""
     return (
         WordIndexStep(name),
         # A change number is never reused, so that other processes recognise new vectors by it.
@@ -49,13 +55,17 @@ def index_steps(name: str) -> tuple[str | WordIndexStep, ...]:
 
 
 def vectors_content(name: str) -> TableContent:
-    """Return the table of an index's vectors, for copying it."""
+    """Return the description of an index's vectors, for copying them to another database."""
     return TableContent(f"{name}_vectors", ("change", "item", "model", "vector"), is_numbered=True)
 
 
 class Index:
-    """A search index over the texts of one table, by row number. Without an embedder search uses
-    words only.
+    """A search index over the texts of one table, by their row numbers.
+
+    Args:
+        tables: the tables of the room.
+        name: prefix of the index's own tables.
+        embedder: None for search by words only.
     """
 
     def __init__(self, tables: RoomTables, name: str, embedder: Embedder | None = None) -> None:
@@ -66,17 +76,22 @@ class Index:
         self._vectors = Vectors(tables, name, embedder.model) if embedder else None
 
     def embed(self, text: str) -> bytes | None:
-        """Return the vector of a text for `put_vector`; call it outside a transaction, since it
-        is slow.
+        """Return the vector of a text for `put_vector`; None without an embedder.
+
+        Call it outside a transaction, since it is slow.
         """
-        return self.embedder.embed([text])[0].tobytes() if self.embedder else None
+        if self.embedder is None:
+            return None
+        vector: bytes = self.embedder.embed([text])[0].tobytes()
+        return vector
 
     def put_words(self, run: Connection, item: int, text: str, tags: str = "") -> None:
-        """Index a text's words and tags, in the caller's transaction."""
+        """Index the words and tags of a text, in the caller's transaction."""
         self._words.put(run, item, stems_of(text), stems_of(tags))
 
     def put_vector(self, run: Connection, item: int, vector: bytes | None) -> None:
-        """Index a text's vector, or remove it with None, in the caller's transaction."""
+        """Index the vector of a text, or remove it with None, in the caller's transaction."""
+        # Deleted and inserted instead of updated: a row has to get a new change number.
         run.execute(f"DELETE FROM {self._name}_vectors WHERE item = ?", (item,))
         if vector is not None and self.embedder is not None:
             sql = f"INSERT INTO {self._name}_vectors (item, model, vector) VALUES (?, ?, ?)"
@@ -88,21 +103,23 @@ class Index:
         self.put_vector(run, item, None)
 
     def vector(self, item: int) -> tuple[str, bytes] | None:
-        """Return model and vector of a text as 32-bit floats; None if it has none."""
+        """Return the model and the vector (32-bit floats) of a text; None if it has none."""
         rows = self._tables.query(
             f"SELECT model, vector FROM {self._name}_vectors WHERE item = ?", (item,)
         )
         return (rows[0][0], rows[0][1]) if rows else None
 
     def embed_missing(self, texts: str) -> int:
-        """Embed the rows (number, text) of a SELECT that lack a vector of this model; returns
-        their number.
+        """Embed the texts that lack a vector of this model, and return their number.
+
+        Args:
+            texts: a SELECT of rows with a number and a text.
         """
         if self.embedder is None:
             return 0
         sql = f"SELECT item FROM {self._name}_vectors WHERE model = ?"
-        known = {item for (item,) in self._tables.query(sql, (self.embedder.model,))}
-        rows = [row for row in self._tables.query(texts) if row[0] not in known]
+        embedded_items = {item for (item,) in self._tables.query(sql, (self.embedder.model,))}
+        rows = [row for row in self._tables.query(texts) if row[0] not in embedded_items]
         vectors = self.embedder.embed([text for _, text in rows])
 
         def put(run: Connection) -> None:
@@ -113,24 +130,28 @@ class Index:
         return len(rows)
 
     def sharing(self, text: str, part: float) -> list[int]:
-        """Return numbers of the texts that share at least `part` of all stems with this text
-        (Jaccard).
+        """Return the numbers of texts with many stems in common with a text.
+
+        Args:
+            text: the text to compare with.
+            part: least share of common stems in the stems of both texts, 0 to 1 (Jaccard index).
         """
         stems = {*stems_of(text)}
-        known = self._counts(stems)
-        # Each of them contains one of the rarest stems, since the other stems are too few to reach
-        # that share.
-        needed = int((1 - part) * len(stems)) + 1 - (len(stems) - len(known))
-        if not known or needed <= 0:  # the text has no terms, or too many terms without any text
+        counts = self._counts(stems)
+        # Each of these texts contains one of the rarest stems, since the other stems are too few to
+        # reach that share.
+        unknown_stems = len(stems) - len(counts)
+        needed = int((1 - part) * len(stems)) + 1 - unknown_stems
+        # The text has no stems, or too many that no other text contains.
+        if not counts or needed <= 0:
             return []
-        rarest = [term for term, _ in known[:needed]]
-        rows = self._words.containing(rarest, _MOST_SHARING)
-        sharing = []
-        for item, words in rows:
-            other = {*words}
-            if len(stems & other) >= part * len(stems | other):
-                sharing.append(item)
-        return sharing
+        rarest = [term for term, _ in counts[:needed]]
+        items = []
+        for item, words in self._words.containing(rarest, _MOST_SHARING):
+            other_stems = {*words}
+            if len(stems & other_stems) >= part * len(stems | other_stems):
+                items.append(item)
+        return items
 
     def search(
         self,
@@ -140,58 +161,73 @@ class Index:
         values: Sequence[Value] = (),
         vector: bytes | None = None,
     ) -> list[Hit]:
-        """Return the best texts for a query, best first; ties in the order of their numbers.
+        """Return the texts that match a query best, best first; ties in the order of their numbers.
 
         Args:
+            query: words or sentences.
+            limit: number of texts at most.
             among, values: a SELECT of the numbers of the allowed texts, and its parameters.
             vector: the query's vector, if known.
         """
-        many = max(_FEWEST_CANDIDATES, 2 * limit)
-        words = self._by_words(query, many, among, values)
-        likeness: dict[int, float] = {}
+        # The best text of both lists together may be far down in either.
+        candidates = max(_FEWEST_CANDIDATES, 2 * limit)
+        scores = self._by_words(query, candidates, among, values)
+        cosines: dict[int, float] = {}
         if self._vectors and query.strip():
-            likeness = self._vectors.near(
-                lambda: vector or self.embed(query) or b"", many, words, among, values
+            cosines = self._vectors.near(
+                lambda: vector or self.embed(query) or b"", candidates, scores, among, values
             )
-        found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
-        hits = [_hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
+        items = set(scores)
+        for item, cosine in cosines.items():
+            if cosine >= _LEAST_LIKENESS:
+                items.add(item)
+        hits = [_hit(item, scores.get(item, 0.0), cosines.get(item)) for item in items]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
-        """Return the terms that occur, with the number of their texts; rarest first."""
+        """Return the terms that occur in texts, with the number of texts; rarest first."""
         rows = self._words.counts(sorted(terms)[:_MOST_LOOKED_UP])
         return sorted(rows, key=lambda row: (row[1], row[0]))
 
     def _by_words(
-        self, query: str, many: int, among: str, values: Sequence[Value]
+        self, query: str, limit: int, among: str, values: Sequence[Value]
     ) -> dict[int, float]:
-        chosen: list[str] = []
-        postings = 0
-        for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
-            # Frequent words cost most and tell least; the rarest one is always searched for.
-            if chosen and postings + count > _MOST_POSTINGS:
-                break
-            chosen.append(term)
-            postings += count
-        if not chosen:
+        """Return number -> score (0 to 1) of the texts that match the words of a query best."""
+        terms = self._rare_terms(query)
+        if not terms:
             return {}
-        # More rows than wanted, since the filter may take some of them away.
-        first = 4 * many
-        rows = self._words.best(chosen, first)
+        # A filter within the full-text search is slow, so it is applied to four times as many rows.
+        # Only if it leaves too few of them, the search is repeated with the filter.
+        unfiltered = 4 * limit
+        rows = self._words.best(terms, unfiltered)
         allowed = allowed_of(self._tables, [item for item, _ in rows], among, values)
-        if len(allowed) < many and len(rows) == first:  # the filter is narrow
-            rows = self._words.best(chosen, many, among, values)
+        if len(allowed) < limit and len(rows) == unfiltered:
+            rows = self._words.best(terms, limit, among, values)
         else:
-            rows = [row for row in rows if row[0] in allowed][:many]
-        # Scores count relative to the best one, so that they compare with likeness.
+            rows = [row for row in rows if row[0] in allowed][:limit]
+        # Scores are relative to the best one, so that they can be added to a cosine.
         scores = dict[int, float]()
         best = rows[0][1] if rows else 1.0
         for item, score in rows:
             scores[item] = score / best if best > 0 else 1.0
         return scores
 
+    def _rare_terms(self, query: str) -> list[str]:
+        """Return the rarest stems of a query, as many as can be searched for in a short time."""
+        terms: list[str] = []
+        postings = 0
+        for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
+            # Frequent words cost most and tell least; the rarest one is always searched for.
+            if terms and postings + count > _MOST_POSTINGS:
+                break
+            terms.append(term)
+            postings += count
+        return terms
 
-def _hit(item: int, words: float, likeness: float | None) -> Hit:
-    """Combine the scores; a text without a vector is scored by its words only."""
-    score = words if likeness is None else BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness)
+
+def _hit(item: int, words_score: float, likeness: float | None) -> Hit:
+    """Combine the scores of words and meaning; a text without a vector is scored by words only."""
+    if likeness is None:
+        return Hit(item, words_score, None)
+    score = BY_WORDS * words_score + (1 - BY_WORDS) * max(0.0, likeness)
     return Hit(item, score, likeness)

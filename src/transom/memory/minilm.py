@@ -1,5 +1,5 @@
-"""The sentence model all-MiniLM-L6-v2 in numpy: a six-layer BERT encoder, mean of the tokens,
-length 1.
+"""The sentence model all-MiniLM-L6-v2 in numpy: a BERT encoder of six layers, whose output is the
+mean of the tokens, scaled to length 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 MODEL = "all-MiniLM-L6-v2"
 DIMENSIONS = 384
-_LAYERS, _HEADS, _EPSILON = 6, 12, 1e-12
+_LAYERS = 6
+_HEADS = 12
+_EPSILON = 1e-12
 _MOST_TOKENS = 256
 _BATCH = 32
 
@@ -39,28 +41,35 @@ class MiniLM:
         self._folder = folder
 
     def embed(self, texts: Sequence[str]) -> Array:
-        """Return rows of length 1, shape (texts, 384). Only the first 256 tokens of a text
-        count.
+        """Return a row of length 1 for each text; shape (texts, 384).
+
+        Only the first 256 tokens of a text count.
+
+        Raises:
+            InputError: the folder has no weights of this model.
         """
-        found = np.zeros((len(texts), DIMENSIONS), np.float32)
+        vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         if "embeddings.word_embeddings.weight" not in self._weights:
             raise InputError(f"has no weights of {MODEL}", where=str(self._folder))
-        encoded = self._tokenizer.encode_batch(list(texts))
-        # for little padding
-        order = sorted(range(len(texts)), key=lambda index: len(encoded[index].ids))
+        encodings = self._tokenizer.encode_batch(list(texts))
+        # Each text is padded to the longest one of its batch: texts of similar length together
+        # need little padding.
+        lengths = [len(encoding.ids) for encoding in encodings]
+        order = sorted(range(len(texts)), key=lengths.__getitem__)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            longest = max(len(encoded[index].ids) for index in batch)
+            longest = lengths[batch[-1]]
             ids, mask = np.zeros((2, len(batch), longest), np.int64)
             for row, index in enumerate(batch):
-                ids[row, : len(encoded[index].ids)] = encoded[index].ids
-                mask[row, : len(encoded[index].ids)] = 1
-            found[batch] = self._encode(ids, mask)
-        return found
+                ids[row, : lengths[index]] = encodings[index].ids
+                mask[row, : lengths[index]] = 1
+            vectors[batch] = self._encode(ids, mask)
+        return vectors
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer  # noqa: PLC0415  compiled, and only needed for embeddings
+        # Imported here: it is an optional package.
+        from tokenizers import Tokenizer  # noqa: PLC0415
 
         tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
         tokenizer.no_padding()
@@ -69,60 +78,68 @@ class MiniLM:
 
     @cached_property
     def _weights(self) -> Mapping[str, Array]:
+        """Map the file of weights: name -> array of 32-bit floats.
+
+        Source: https://github.com/huggingface/safetensors, section Format.
+        """
         path = self._folder / "model.safetensors"
         try:
             with path.open("rb") as file:
                 size = int.from_bytes(file.read(8), "little")
                 table = json.loads(file.read(size))
             data = np.asarray(np.memmap(path, np.uint8, "r", offset=8 + size))
-            return {
-                name: data[slice(*entry["data_offsets"])].view("<f4").reshape(entry["shape"])
-                for name, entry in table.items()
-                if isinstance(entry, dict) and entry.get("dtype") == "F32"
-            }
+            weights = {}
+            for name, entry in table.items():
+                # The table also has an entry `__metadata__`, which is not an array.
+                if not isinstance(entry, dict) or entry.get("dtype") != "F32":
+                    continue
+                start, end = entry["data_offsets"]
+                weights[name] = data[start:end].view("<f4").reshape(entry["shape"])
+            return weights
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"has no weights of {MODEL} ({error})", where=str(path)) from error
 
     def _encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Array:
-        w = self._weights
-        words, places = (
-            w["embeddings.word_embeddings.weight"],
-            w["embeddings.position_embeddings.weight"],
-        )
-        x = words[ids] + places[: ids.shape[1]] + w["embeddings.token_type_embeddings.weight"][0]
+        """Return the vectors of a batch; shape (texts, 384).
+
+        Args:
+            ids: token ids, padded; shape (texts, tokens).
+            mask: 1 for a token, 0 for padding; the same shape.
+        """
+        words = self._weights["embeddings.word_embeddings.weight"]
+        positions = self._weights["embeddings.position_embeddings.weight"]
+        token_types = self._weights["embeddings.token_type_embeddings.weight"]
+        # BERT has a second type for the second of two sentences; a single text has the first.
+        x = words[ids] + positions[: ids.shape[1]] + token_types[0]
         x = self._norm(x, "embeddings.LayerNorm")
+        # Added to the scores of attention, it makes the softmax ignore padding.
         hidden = np.where(mask[:, None, None, :] == 1, 0.0, -1e9).astype(np.float32)
         for layer in range(_LAYERS):
             name = f"encoder.layer.{layer}"
-            x = self._norm(
-                x + self._attend(x, hidden, f"{name}.attention"),
-                f"{name}.attention.output.LayerNorm",
-            )
+            attended = self._attend(x, hidden, f"{name}.attention")
+            x = self._norm(x + attended, f"{name}.attention.output.LayerNorm")
             inner = _gelu(self._linear(x, f"{name}.intermediate.dense"))
-            x = self._norm(
-                x + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"
-            )
+            output = self._linear(inner, f"{name}.output.dense")
+            x = self._norm(x + output, f"{name}.output.LayerNorm")
         weight = mask[:, :, None].astype(np.float32)
         mean = (x * weight).sum(axis=1) / weight.sum(axis=1)
         return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True), np.float32)
 
     def _attend(self, x: Array, hidden: Array, name: str) -> Array:
+        """Return the output of a layer's attention; shape (texts, tokens, 384), as that of `x`."""
         texts, tokens, _ = x.shape
 
         def heads(part: str) -> Array:
-            return (
-                self._linear(x, f"{name}.self.{part}")
-                .reshape(texts, tokens, _HEADS, -1)
-                .transpose(0, 2, 1, 3)
-            )
+            projected = self._linear(x, f"{name}.self.{part}")
+            return projected.reshape(texts, tokens, _HEADS, -1).transpose(0, 2, 1, 3)
 
         query, key, value = heads("query"), heads("key"), heads("value")
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(query.shape[-1] ** 0.5) + hidden
+        # Without the maximum, `exp` overflows.
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed = scores / scores.sum(axis=-1, keepdims=True) @ value
-        return self._linear(
-            mixed.transpose(0, 2, 1, 3).reshape(texts, tokens, -1), f"{name}.output.dense"
-        )
+        joined = mixed.transpose(0, 2, 1, 3).reshape(texts, tokens, -1)
+        return self._linear(joined, f"{name}.output.dense")
 
     def _linear(self, x: Array, name: str) -> Array:
         # A query has few rows: with the weights on the left it takes a third less time.
@@ -133,14 +150,12 @@ class MiniLM:
     def _norm(self, x: Array, name: str) -> Array:
         centred = x - x.mean(axis=-1, keepdims=True)
         scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-        return np.asarray(
-            centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"],
-            np.float32,
-        )
+        scaled = centred / scale * self._weights[f"{name}.weight"]
+        return np.asarray(scaled + self._weights[f"{name}.bias"], np.float32)
 
 
 def _gelu(x: Array) -> Array:
     """Compute GELU by its tanh approximation, with an error below 0.001."""
-    return np.asarray(
-        0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))), np.float32
-    )
+    # 0.7978845608 is the square root of 2 / pi.
+    inner = 0.7978845608 * (x + 0.044715 * x * x * x)
+    return np.asarray(0.5 * x * (1 + np.tanh(inner)), np.float32)

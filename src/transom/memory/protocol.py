@@ -25,11 +25,13 @@ class Memory(Protocol):
         key: str | None = None,
         egress: Egress = "any",
     ) -> str:
-        """Store a text; returns its id.
+        """Store a text, and return its id.
 
         Args:
-            key: its id; an entry with this id is replaced. None: an id from content and metadata,
-                so that an equal entry is stored once.
+            content: the text.
+            metadata: values for filters.
+            key: its id; an entry with this id is replaced. None for an id that is made from content
+                and metadata, so that an equal entry is stored once.
             egress: `local` if the text must not reach a remote provider.
         """
         ...
@@ -41,9 +43,11 @@ class Memory(Protocol):
     async def retrieve(
         self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None
     ) -> list[Recalled]:
-        """Return the entries that fit best, best first. An empty query returns the newest.
+        """Return the entries that match best, best first. An empty query returns the newest.
 
         Args:
+            query: a text.
+            limit: number of entries at most.
             filters: conditions on the metadata: a value, a list of values, or `{"from": a, "to":
                 b}`, both inclusive and optional. `{"feature": "F1", "timestamp": {"from":
                 "2026-11-01"}}`.
@@ -51,7 +55,7 @@ class Memory(Protocol):
         ...
 
     async def relate(self, source: str, target: str, relationship: str) -> None:
-        """Add a relation from `source` to `target`; an existing one stays.
+        """Add a relation from `source` to `target`, if it does not exist.
 
         Raises:
             InputError: one of the entries is unknown.
@@ -66,11 +70,12 @@ class Memory(Protocol):
         relationship: str | None = None,
         direction: Direction = "both",
     ) -> list[Neighbour]:
-        """Return the entries reached from one, nearest first; each once, also in cycles.
+        """Return the entries that relations connect with an entry, nearest first; each once, also
+        in cycles.
 
         Args:
             key: the entry to start from, which is not returned.
-            hops: number of steps at most; None: no limit.
+            hops: number of steps at most; None for no limit.
             relationship: follow only relations with this name.
             direction: `out` follows relations from source to target, `in` the other way. Everything
                 that depends on X: `neighbours(X, None, relationship="depends_on", direction="in")`.
@@ -81,11 +86,11 @@ class Memory(Protocol):
         ...
 
     async def forget(self, key: str) -> bool:
-        """Remove an entry and its relations; False if it is unknown."""
+        """Remove an entry and its relations; return False if it is unknown."""
         ...
 
     async def close(self) -> None:
-        """Close the memory; closing twice is allowed."""
+        """Close the memory. A second call does nothing."""
         ...
 
     async def __aenter__(self) -> Self: ...

@@ -1,6 +1,4 @@
-"""Memory as a source of blocks: recalls entries for a message; a broken memory does not stop the
-run.
-"""
+"""Memory as a source of blocks for the window of a message. A run survives a broken memory."""
 
 from __future__ import annotations
 
@@ -23,18 +21,18 @@ BLOCK = "memory"
 
 
 class Recall:
-    """A `BlockSource` over a memory, which also stores answers; agents with the strategy `memory`
-    need one.
+    """A `BlockSource` over a memory, which also stores answers. Agents with the strategy `memory`
+    need it.
 
     Args:
-        memory: the memory; None: nothing is recalled.
+        memory: the memory; None to recall nothing.
         limit: number of entries at most.
         filters: see `Memory.retrieve`.
         local: whether to recall entries that must not reach a remote provider.
 
     Attributes:
-        status: `ok`, `off` without a memory, `broken` once it could not be reached.
-        error: the error that made it `broken`.
+        status: `ok`, `off` without a memory, `broken` after it could not be reached once.
+        error: the error that made it `broken`, or None.
     """
 
     def __init__(
@@ -53,37 +51,45 @@ class Recall:
         self._local = local
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """Return the best entries for a query in one untrusted block of at most `tokens`
-        estimated tokens, or none.
+        """Return the entries that match a query best, in one untrusted block.
+
+        Args:
+            query: the text of the message.
+            tokens: size of the block at most, in estimated tokens.
+
+        Returns:
+            One block; none if no entry matches or fits.
         """
-        found = await self._retrieve(query)
         lines: list[str] = []
-        shown: list[MemoryEntry] = []
-        for one in found:
-            line = line_of(one.entry)
-            if one.entry.egress == "local" and not self._local:
+        entries: list[MemoryEntry] = []
+        for recalled in await self._retrieve(query):
+            entry = recalled.entry
+            if entry.egress == "local" and not self._local:
                 continue
-            # shorter lines may fit after a longer one
+            # The loop goes on after a line that does not fit: shorter ones may.
+            line = line_of(entry)
             if estimate_tokens("\n".join([*lines, line])) <= tokens:
                 lines.append(line)
-                shown.append(one.entry)
-        if not shown:
+                entries.append(entry)
+        if not entries:
             return ()
-        egress = strictest(*[entry.egress for entry in shown])
+        egress = strictest(*[entry.egress for entry in entries])
         return (Block(BLOCK, "\n".join(lines), Tier.TURN, "untrusted", egress),)
 
     async def keep(self, place: str, text: str, *, sources: Sequence[str], egress: Egress) -> None:
-        """Store an answer by its place; see `transom.context.oversized.KeepsAnswers`."""
+        """Store an answer by its position; see `transom.context.oversized.KeepsAnswers`."""
         if self._memory is None or self.status == "broken":
             return
         try:
+            # A resumed run passes here again.
             if await self._memory.get(place) is None:
                 await self._memory.store(text, {"sources": [*sources]}, key=place, egress=egress)
         except MemoryUnavailable as error:
-            self._broken(error)
+            self._mark_broken(error)
 
-    def _broken(self, error: MemoryUnavailable) -> None:
-        self.status, self.error = "broken", error
+    def _mark_broken(self, error: MemoryUnavailable) -> None:
+        self.status = "broken"
+        self.error = error
         _log.warning("%s; the run goes on without it", error)
 
     async def _retrieve(self, query: str) -> list[Recalled]:
@@ -91,15 +97,15 @@ class Recall:
             return []
         try:
             with child_span("retrieval memory", **{keys.OPERATION: keys.RETRIEVAL}) as span:
-                found = await self._memory.retrieve(query, self._limit, self._filters)
-                span.set(keys.FOUND, len(found))
-                return found
+                entries = await self._memory.retrieve(query, self._limit, self._filters)
+                span.set(keys.FOUND, len(entries))
+                return entries
         except MemoryUnavailable as error:
-            self._broken(error)
+            self._mark_broken(error)
             return []
 
 
 def line_of(entry: MemoryEntry) -> str:
-    """Return an entry's line in a window: its id, its text, its metadata."""
+    """Return the line of an entry in a window: its id, its text, its metadata."""
     metadata = f" {compact_json(dict(entry.metadata))}" if entry.metadata else ""
     return f"[{entry.id}] {' '.join(entry.content.split())}{metadata}"

@@ -1,4 +1,4 @@
-"""Memory in the workspace's store: full text, exact vectors, and relations in a table."""
+"""Memory in the workspace's store: a full-text index, exact vectors, and a table of relations."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ class SqliteMemory:
 
         Args:
             location: the database; None for a database in memory.
-            embedder: see `find_embedder`; None: search by words only.
-            read_only: only read; the database may lie where nothing can be written.
-            redact: finds the secrets that are not kept; see `open_tables`.
+            embedder: see `find_embedder`; None for search by words only.
+            read_only: whether to only read; the folder of the database need not be writable.
+            redact: removes secrets from stored texts; see `open_tables`.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
@@ -115,20 +115,20 @@ class SqliteMemory:
     ) -> str:
         check_entry(key, content)
         content = self._tables.cleaned(content)
-        noted = dict(metadata or {})
-        # The same content gets the same key, so that storing it again changes nothing.
-        chosen = self._tables.cleaned(key) if key else id_of(content, noted)
-        return await self._do(lambda: self._put(chosen, content, noted, egress))
+        metadata = dict(metadata or {})
+        # The same content gets the same id, so that storing it again changes nothing.
+        entry_id = self._tables.cleaned(key) if key else id_of(content, metadata)
+        return await self._do(lambda: self._put(entry_id, content, metadata, egress))
 
     async def get(self, key: str) -> MemoryEntry | None:
-        found = await self._do(lambda: self._entries([key]))
-        return found.get(key)
+        entries = await self._do(lambda: self._entries([key]))
+        return entries.get(key)
 
     async def retrieve(
         self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None
     ) -> list[Recalled]:
-        where, values = _condition(self._tables, filters or {})
-        return await self._do(lambda: self._search(query, limit, where, values))
+        condition, values = _condition(self._tables, filters or {})
+        return await self._do(lambda: self._search(query, limit, condition, values))
 
     async def relate(self, source: str, target: str, relationship: str) -> None:
         if not relationship.strip():
@@ -137,6 +137,7 @@ class SqliteMemory:
             )
 
         def insert(run: Connection) -> None:
+            # In the same transaction: another process may forget one of them.
             for end in (source, target):
                 _require(run.execute("SELECT 1 FROM memories WHERE id = ?", (end,)).fetchone(), end)
             run.execute(
@@ -169,10 +170,9 @@ class SqliteMemory:
         return await self._do(lambda: self._tables.write(remove))
 
     async def embed_missing(self) -> int:
-        """Embed the entries that have no vector of this embedder; returns their number."""
-        return await self._do(
-            lambda: self._index.embed_missing("SELECT number, content FROM memories")
-        )
+        """Embed the entries that have no vector of this embedder, and return their number."""
+        texts = "SELECT number, content FROM memories"
+        return await self._do(lambda: self._index.embed_missing(texts))
 
     async def close(self) -> None:
         self._tables.close()
@@ -184,13 +184,14 @@ class SqliteMemory:
         await self.close()
 
     async def _do(self, work: Callable[[], T]) -> T:
-        """Run in a thread, since a search with its embedding would block the event loop."""
+        """Run blocking work in a thread, so that the event loop goes on meanwhile."""
         try:
             return await asyncio.to_thread(work)
         except StoreError as error:
             raise _unavailable(error) from error
 
     def _put(self, key: str, content: str, metadata: Mapping[str, Json], egress: str) -> str:
+        # Outside the transaction: an embedding takes longer than other processes should wait.
         vector = self._index.embed(content)
 
         def insert(run: Connection) -> None:
@@ -209,95 +210,112 @@ class SqliteMemory:
         return key
 
     def _search(
-        self, query: str, limit: int, where: str, values: Sequence[Value]
+        self, query: str, limit: int, condition: str, values: Sequence[Value]
     ) -> list[Recalled]:
         if not query.strip():
-            rows = self._tables.query(
-                f"SELECT id FROM memories {where} ORDER BY number DESC LIMIT ?", (*values, limit)
-            )
-            found = self._entries([key for (key,) in rows])
-            return [Recalled(found[key], 0.0) for (key,) in rows]
-        hits = self._index.search(query, limit, f"SELECT number FROM memories {where}", values)
-        marks = ",".join("?" * len(hits))
+            return self._newest(limit, condition, values)
+        allowed = f"SELECT number FROM memories {condition}"
+        hits = self._index.search(query, limit, allowed, values)
         rows = self._tables.query(
-            f"SELECT number, id FROM memories WHERE number IN ({marks})", [hit.item for hit in hits]
+            f"SELECT number, id FROM memories WHERE number IN ({_parameters(hits)})",
+            [hit.item for hit in hits],
         )
         ids = dict(rows)
-        found = self._entries(list(ids.values()))
-        return [
-            Recalled(found[ids[hit.item]], hit.score) for hit in hits if ids.get(hit.item) in found
-        ]
+        entries = self._entries(list(ids.values()))
+        recalled = []
+        for hit in hits:
+            # Another process may have forgotten the entry since the search.
+            if ids.get(hit.item) in entries:
+                recalled.append(Recalled(entries[ids[hit.item]], hit.score))
+        return recalled
+
+    def _newest(self, limit: int, condition: str, values: Sequence[Value]) -> list[Recalled]:
+        rows = self._tables.query(
+            f"SELECT id FROM memories {condition} ORDER BY number DESC LIMIT ?", (*values, limit)
+        )
+        ids = [row[0] for row in rows]
+        entries = self._entries(ids)
+        return [Recalled(entries[entry_id], 0.0) for entry_id in ids]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, MemoryEntry]:
-        marks = ",".join("?" * len(ids))
-        related: dict[str, list[Relation]] = {}
+        """Return the entries with these ids, by their id, as far as they exist."""
+        parameters = _parameters(ids)
+        relations: dict[str, list[Relation]] = {}
         sql = (
-            f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM"
-            " memory_relations "
+            f"SELECT * FROM memory_relations WHERE source IN ({parameters}) UNION SELECT * FROM"
+            f" memory_relations WHERE target IN ({parameters}) ORDER BY 1, 2, 3"
         )
-        for row in self._tables.query(
-            f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*ids, *ids)
-        ):
+        for row in self._tables.query(sql, (*ids, *ids)):
+            # A relation of an entry with itself is listed once.
             for end in dict.fromkeys((row[0], row[2])):
-                related.setdefault(end, []).append(Relation(*row))
+                relations.setdefault(end, []).append(Relation(*row))
 
         def entry(row: Any) -> MemoryEntry:
-            return self._entry(row, related)
+            return self._entry(row, relations)
 
-        sql = f"{_ENTRY} WHERE id IN ({marks})"
+        sql = f"{_ENTRY} WHERE id IN ({parameters})"
         entries = read_rows(self._tables, entry, sql, ids, noun="an entry of memory")
         return {entry.id: entry for entry in entries}
 
-    def _entry(self, row: Any, related: Mapping[str, Iterable[Relation]]) -> MemoryEntry:
-        number, key, content, metadata, egress, created = row
+    def _entry(self, row: Any, relations: Mapping[str, Iterable[Relation]]) -> MemoryEntry:
+        number, entry_id, content, metadata, egress, created_at = row
         model, vector = self._index.vector(number) or (None, b"")
-        embedding = tuple(array.array("f", vector)) if model else None
         return MemoryEntry(
-            key,
+            entry_id,
             content,
             json.loads(metadata),
-            tuple(related.get(key, ())),
-            embedding,
-            model,
-            egress,
-            created,
+            relationships=tuple(relations.get(entry_id, ())),
+            embedding=tuple(array.array("f", vector)) if model else None,
+            model=model,
+            egress=egress,
+            created_at=created_at,
         )
 
     def _reach(
         self, start: str, hops: int | None, name: str | None, direction: Direction
     ) -> list[Neighbour]:
         _require(self._tables.query("SELECT 1 FROM memories WHERE id = ?", (start,)), start)
+        # Breadth first, so that each entry is reached by a shortest way.
         reached: dict[str, tuple[int, Relation]] = {}
-        edge, step = [start], 0
-        while edge and (hops is None or step < hops):
+        frontier = [start]
+        step = 0
+        while frontier and (hops is None or step < hops):
             step += 1
-            following: dict[str, Relation] = {}
-            for end, relation in self._steps(edge, name, direction):
+            next_frontier = []
+            for end, relation in self._steps(frontier, name, direction):
                 if end != start and end not in reached:
-                    following.setdefault(end, relation)
-            reached |= {end: (step, relation) for end, relation in following.items()}
-            edge = [*following]
+                    reached[end] = (step, relation)
+                    next_frontier.append(end)
+            frontier = next_frontier
         entries = self._entries([*reached])
-        found = [Neighbour(entries[end], *how) for end, how in reached.items() if end in entries]
-        return sorted(found, key=lambda one: (one.hops, one.entry.id))
+        neighbours = []
+        for end, (step, relation) in reached.items():
+            # Another process may have forgotten the entry meanwhile.
+            if end in entries:
+                neighbours.append(Neighbour(entries[end], step, relation))
+        return sorted(neighbours, key=lambda neighbour: (neighbour.hops, neighbour.entry.id))
 
     def _steps(
-        self, edge: Sequence[str], name: str | None, direction: Direction
-    ) -> Iterable[tuple[str, Relation]]:
+        self, ids: Sequence[str], name: str | None, direction: Direction
+    ) -> list[tuple[str, Relation]]:
         """Return the entries one step away with their relations, in a fixed order."""
-        found: list[tuple[str, Relation]] = []
-        for here, there in (("source", "target"), ("target", "source")):
-            if direction == ("in" if here == "source" else "out"):
-                continue
-            sql = f"SELECT {there}, source, name, target FROM memory_relations WHERE {here} IN "
-            sql += (
-                f"({','.join('?' * len(edge))}) AND (?{len(edge) + 1} IS NULL OR name ="
-                f" ?{len(edge) + 1})"
+        columns = []
+        if direction != "in":
+            columns.append(("source", "target"))
+        if direction != "out":
+            columns.append(("target", "source"))
+        steps: list[tuple[str, Relation]] = []
+        for start_column, end_column in columns:
+            # The name is the last parameter, and is used twice.
+            number = len(ids) + 1
+            sql = (
+                f"SELECT {end_column}, source, name, target FROM memory_relations WHERE"
+                f" {start_column} IN ({_parameters(ids)}) AND (?{number} IS NULL OR name ="
+                f" ?{number})"
             )
-            found += [
-                (row[0], Relation(*row[1:])) for row in self._tables.query(sql, (*edge, name))
-            ]
-        return sorted(found)
+            for row in self._tables.query(sql, (*ids, name)):
+                steps.append((row[0], Relation(*row[1:])))
+        return sorted(steps)
 
 
 def _unavailable(error: StoreError) -> MemoryUnavailable:
@@ -306,37 +324,50 @@ def _unavailable(error: StoreError) -> MemoryUnavailable:
     )
 
 
-def _require(found: object, key: str) -> None:
-    if not found:
+def _parameters(values: Sequence[object]) -> str:
+    """Return the parameters of an SQL list with these values."""
+    return ",".join("?" * len(values))
+
+
+def _require(rows: object, key: str) -> None:
+    if not rows:
         raise InputError(
             f"unknown entry {key!r}", where="memory", hint="store it first, with that id"
         )
 
 
 def _condition(tables: RoomTables, filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
-    """Return a WHERE clause over the metadata, and its parameters."""
+    """Return a WHERE clause over the metadata, "" if there is no filter, and its parameters.
+
+    Raises:
+        InputError: a key or a bound cannot be used.
+    """
     clauses: list[str] = []
     values: list[Value] = []
-    for key, wanted in filters.items():
+    for key, condition in filters.items():
+        # Keys become parts of a JSON path, in quotation marks.
         if '"' in key or not key:
             raise InputError(
                 f"{key!r} cannot be filtered by", where="memory", hint="name a key of the metadata"
             )
-        if isinstance(wanted, dict) and wanted.keys() <= {"from", "to"} and wanted:
+        if isinstance(condition, dict) and condition.keys() <= {"from", "to"} and condition:
             for name, sign in (("from", ">="), ("to", "<=")):
-                if name in wanted:
-                    bound = _scalar(key, wanted[name])
+                if name in condition:
+                    bound = _bound(key, condition[name])
+                    # SQL would compare 9 and 10 as texts otherwise.
                     numeric = not isinstance(bound, str)
                     clauses.append(tables.json_compares("metadata", sign, numeric=numeric))
                     values += [key, bound]
         else:
-            among = wanted if isinstance(wanted, list) else [wanted]
-            clauses.append(tables.json_is_among("metadata", len(among)))
-            values += [key, *(compact_json(member) for member in among)]
-    return (f"WHERE {' AND '.join(clauses)}" if clauses else "", values)
+            members = condition if isinstance(condition, list) else [condition]
+            clauses.append(tables.json_is_among("metadata", len(members)))
+            values += [key, *map(compact_json, members)]
+    if not clauses:
+        return "", values
+    return f"WHERE {' AND '.join(clauses)}", values
 
 
-def _scalar(key: str, value: Json) -> Value:
+def _bound(key: str, value: Json) -> Value:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return value
     raise InputError(

@@ -9,6 +9,7 @@ from typing import Any
 
 from transom.learning import Playbook
 from transom.studies.advice import Advice
+from transom.studies.control import FORGOTTEN
 from transom.studies.pipeline import STUDY, ended, find_study
 from transom.studies.report import insight_rows
 from transom.studies.result import StudyResult, result_of
@@ -58,8 +59,11 @@ def kept_trials(study: Study, folder: Path) -> list[Trial]:
         key = storage.get_study_id_from_name(study.study)
     except KeyError:
         return []
+    forgotten = frozenset(storage.get_study_user_attrs(key).get(FORGOTTEN, ()))
     trials: list[Trial] = []
     for stored in storage.get_all_trials(key, deepcopy=False):
-        if stored.state.name != "WAITING":
-            trials.append(Trial.of(stored, study))
+        if stored.state.name == "WAITING":
+            continue
+        trial = Trial.of(stored, study)
+        trials.append(trial.forgotten() if trial.number in forgotten else trial)
     return trials

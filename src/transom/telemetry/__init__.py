@@ -1,5 +1,5 @@
-"""Telemetry: one trace file a run, read back without any service; logs; a collector where one is
-configured.
+"""Telemetry: one trace file for each run, which needs no service to be read; logs; and export to a
+collector, if one is configured.
 """
 
 from transom.telemetry.logs import configure

@@ -15,45 +15,54 @@ _LONGEST_NAME = 253
 _HIDDEN = "..."
 
 
-def checked(address: str) -> SplitResult:
-    """The parts of an address that can be asked; else a ValueError without a word of it: it may
-    hold a password.
+def parse_address(address: str) -> SplitResult:
+    """Return the parts of an address to which a request can be sent.
+
+    Raises:
+        ValueError: the address is not usable. The message quotes no part of it, since it may hold a
+            password.
     """
     if not (address.isascii() and address.isprintable()) or " " in address:
         raise ValueError(
-            "there is a space, a control character or a letter beyond ASCII in it (write xn--... or"
+            "it contains a space, a control character or a letter beyond ASCII (write xn--... or"
             " %..)"
         )
     if not address.lower().startswith(("http://", "https://")):
-        raise ValueError("it begins with neither http:// nor https://")
-    with suppress(ValueError):  # of brackets, of a port or of an address in brackets
+        raise ValueError("it does not begin with http:// or https://")
+    # `urlsplit` objects to brackets, `port` to a number, `IPv6Address` to an address in brackets.
+    # The texts of all three quote the address.
+    with suppress(ValueError):
         parts = urlsplit(address)
-        host, written = parts.hostname or "", parts.netloc.rpartition("@")[2]
-        in_brackets = _IN_BRACKETS.fullmatch(written) and IPv6Address(host).scope_id is None
-        if parts.port != 0 and (in_brackets if "[" in written else _is_name(host)):
+        if parts.port != 0 and _has_host(parts):
             return parts
-    raise ValueError("its host or its port is none")
+    raise ValueError("its host or its port is invalid")
 
 
-def shown(address: str) -> str:
-    """An address for a message, be it one or not: without user, password and query, any of which
-    may hold a key.
+def safe_address(address: str) -> str:
+    """Return an address for a message, without user, password and query.
+
+    Any of these may hold a key. The text need not be a valid address.
     """
-    before, at, rest = address.rpartition("@")
-    if at and re.search("[?#]", before):
-        return _HIDDEN  # it is ambiguous whether a password or a query ends there
-    rest = re.split("[?#]", rest, maxsplit=1)[0]
-    scheme, sign, rest = rest.partition("://") if "://" in rest else ("", "", rest)
-    authority, slash, path = rest.partition("/")
-    # Where `@host` was forgotten, the password stands where a port would.
-    end = authority.find("]") + 1 if authority.startswith("[") else 0
-    host, colon, port = authority[end:].partition(":")
-    port = port if port.isdecimal() else _HIDDEN if port else ""
-    return f"{scheme}{sign}{authority[:end]}{host}{colon}{port}{slash}{path}"
+    before, separator, address_rest = address.rpartition("@")
+    # It is ambiguous whether a password or a query ends there.
+    if separator and re.search("[?#]", before):
+        return _HIDDEN
+    visible = re.split("[?#]", address_rest, maxsplit=1)[0]
+    scheme = ""
+    if "://" in visible:
+        scheme, _, visible = visible.partition("://")
+        scheme += "://"
+    authority, slash, path = visible.partition("/")
+    host_end = authority.find("]") + 1 if authority.startswith("[") else 0
+    host, colon, port = authority[host_end:].partition(":")
+    # If `@host` was forgotten, the password is in the position of a port.
+    if port and not port.isdecimal():
+        port = _HIDDEN
+    return f"{scheme}{authority[:host_end]}{host}{colon}{port}{slash}{path}"
 
 
 def secret_parts(address: str | None) -> tuple[str, ...]:
-    """The secret parts of an address: its password, if there is one."""
+    """Return the secret parts of an address: its password, if it has one."""
     try:
         password = urlsplit(address or "").password
     except ValueError:
@@ -61,7 +70,23 @@ def secret_parts(address: str | None) -> tuple[str, ...]:
     return (password,) if password else ()
 
 
+def _has_host(parts: SplitResult) -> bool:
+    """Return whether the host is a name, an IPv4 address, or an IPv6 address in brackets.
+
+    Raises:
+        ValueError: the brackets hold no IPv6 address.
+    """
+    host = parts.hostname or ""
+    host_and_port = parts.netloc.rpartition("@")[2]
+    if "[" not in host_and_port:
+        return _is_name(host)
+    if not _IN_BRACKETS.fullmatch(host_and_port):
+        return False
+    # A scope (`fe80::1%eth0`) means an interface of this machine: no URL can carry it.
+    return IPv6Address(host).scope_id is None
+
+
 def _is_name(host: str) -> bool:
-    """Whether it is a name or the four numbers of IPv4."""
+    """Return whether a host is a domain name or the four numbers of IPv4."""
     name = host.removesuffix(".")
     return len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))

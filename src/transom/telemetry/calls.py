@@ -12,8 +12,8 @@ from transom.telemetry import keys
 from transom.telemetry.otlp_json import SpanRow
 
 Price = Callable[[str, Mapping[str, int]], float | None]
-"""Provider and tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where the
-price is unknown.
+"""Provider and tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None if the price is
+unknown.
 """
 
 _TOKENS = {
@@ -22,64 +22,66 @@ _TOKENS = {
     "cached": keys.CACHE_READ_TOKENS,
     "cache_write": keys.CACHE_CREATION_TOKENS,
 }
-_REMEMBERED = 4_096  # sub-conversations that were counted; calls that have not ended
+# Sub-conversations that were counted, and calls that have not ended: a process may run for weeks.
+_REMEMBERED = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One value of a metric, None for an unknown price, by provider, model, role, error and the
-    like.
+    """One value of a metric.
+
+    Attributes:
+        metric: its name, from `keys`.
+        value: in the metric's unit; None for an unknown price.
+        labels: provider, model, role, error and the like, by the names in `keys`.
     """
 
     metric: str
     value: float | None
-    by: Mapping[str, Any]
+    labels: Mapping[str, Any]
 
 
 @dataclass
 class Aggregator:
-    """Turns ended spans into measures.
+    """The spans that a later span completes, and the measures of those that are complete.
 
-    Each provider of a call has the time that it took itself, from its first request to the end of
-    the last: so OpenTelemetry's GenAI conventions measure an operation. A role has the whole call
-    (`keys.CALL_DURATION`).
+    Each provider of a call gets the time that it took itself, from its first request to the end of
+    its last: OpenTelemetry's GenAI conventions measure an operation in this way. A role gets the
+    whole call (`keys.CALL_DURATION`).
     """
 
-    _subs: dict[tuple[str, Any], None] = field(default_factory=dict)
-    _asked: dict[str | None, list[SpanRow]] = field(default_factory=dict)
+    _counted_conversations: dict[tuple[str, Any], None] = field(default_factory=dict)
+    _open_attempts: dict[str | None, list[SpanRow]] = field(default_factory=dict)
 
     def measures(self, span: SpanRow, trace_id: str, price: Price | None) -> Iterator[Measure]:
-        """The measures of a span that has ended; its children come first."""
+        """Yield the measures of a span that has ended. Its children must come before it."""
         attributes = span.attributes
         operation = attributes.get(keys.OPERATION)
-        if attributes.get(keys.PARENT_CONVERSATION) and self._is_new(
-            (trace_id, attributes.get(keys.CONVERSATION_ID))
-        ):
+        conversation = (trace_id, attributes.get(keys.CONVERSATION_ID))
+        if attributes.get(keys.PARENT_CONVERSATION) and self._is_new(conversation):
             yield Measure(keys.SUB_CONVERSATIONS, 1, {})
         if operation == keys.ATTEMPT_CHAT:
-            self._asked.setdefault(span.parent_id, []).append(span)
-            # what never ends is counted as it is, so that memory stays flat
-            if len(self._asked) > _REMEMBERED:
-                yield from _requests(None, self._asked.pop(next(iter(self._asked))))
+            self._open_attempts.setdefault(span.parent_id, []).append(span)
+            # A call that never ends is counted without its end, so that memory stays flat.
+            if len(self._open_attempts) > _REMEMBERED:
+                oldest_call = next(iter(self._open_attempts))
+                yield from _call_measures(None, self._open_attempts.pop(oldest_call))
             return
-        attempts = self._asked.pop(span.span_id, [])
+        attempts = self._open_attempts.pop(span.span_id, [])
         chat = span if is_call(span) else None
         if chat or attempts:
-            yield from _requests(chat, attempts)
+            yield from _call_measures(chat, attempts)
         if chat and chat.status != "error":
-            yield from _reply(chat, price)
+            yield from _reply_measures(chat, price)
         if operation == keys.EXECUTE_TOOL:
-            by = {
+            labels = {
                 keys.TOOL_NAME: attributes.get(keys.TOOL_NAME, "?"),
                 keys.TOOL_SUCCESS: span.status != "error",
             }
-            yield Measure(keys.TOOL_DURATION, _seconds(span.start, span), by | _error(span))
+            yield Measure(keys.TOOL_DURATION, _duration(span), labels | _error_label(span))
         elif operation == keys.RETRIEVAL:
-            yield Measure(
-                keys.RETRIEVAL,
-                _seconds(span.start, span),
-                {keys.FOUND: int(attributes.get(keys.FOUND, 0))},
-            )
+            labels = {keys.FOUND: int(attributes.get(keys.FOUND, 0))}
+            yield Measure(keys.RETRIEVAL, _duration(span), labels)
         elif operation == keys.COMPACT:
             for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER):
                 yield Measure(key, int(attributes.get(key, 0)), {})
@@ -87,101 +89,127 @@ class Aggregator:
                 yield Measure(keys.COMPRESSION_RATIO, attributes[keys.COMPRESSION_RATIO], {})
 
     def unfinished(self) -> Iterator[Measure]:
-        """The measures of requests whose call has not ended."""
-        for attempts in self._asked.values():
-            yield from _requests(None, attempts)
-        self._asked.clear()
+        """Yield the measures of requests whose call has not ended."""
+        for attempts in self._open_attempts.values():
+            yield from _call_measures(None, attempts)
+        self._open_attempts.clear()
 
-    def _is_new(self, key: tuple[str, Any]) -> bool:
-        if key in self._subs:
+    def _is_new(self, conversation: tuple[str, Any]) -> bool:
+        if conversation in self._counted_conversations:
             return False
-        self._subs[key] = None
-        if len(self._subs) > _REMEMBERED:
-            del self._subs[next(iter(self._subs))]
+        self._counted_conversations[conversation] = None
+        if len(self._counted_conversations) > _REMEMBERED:
+            oldest = next(iter(self._counted_conversations))
+            del self._counted_conversations[oldest]
         return True
 
 
 def is_call(span: SpanRow) -> bool:
-    """Whether it is a call to a model; a reply from the journal is none."""
-    return span.attributes.get(keys.OPERATION) == keys.CHAT and not span.attributes.get(
-        keys.REPLAYED
-    )
+    """Return whether a span is a call to a model. A reply from the journal is not."""
+    is_chat = span.attributes.get(keys.OPERATION) == keys.CHAT
+    return is_chat and not span.attributes.get(keys.REPLAYED)
 
 
 def tokens_of(chat: SpanRow) -> dict[str, int]:
-    """The tokens of a call: `input`, `output`, `cached`, `cache_write`."""
+    """Return the tokens of a call: `input`, `output`, `cached`, `cache_write`."""
     return {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
 
 
-def _requests(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Measure]:
-    """Requests to the providers of a call, and the duration of each; `chat` is None where the
-    call has not ended.
+def _call_measures(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Measure]:
+    """Yield the requests to the providers of a call, and the duration of each provider.
+
+    Args:
+        chat: the span of the call; None if it has not ended.
+        attempts: the spans of its requests.
     """
     role = {keys.ROLE: chat.attributes.get(keys.ROLE, "?")} if chat else {}
-    whole = 0.0
+    all_seconds = 0.0
     for spans, seconds in _operations(chat, attempts):
-        whole += seconds
+        all_seconds += seconds
         for span in spans:
-            yield Measure(keys.REQUESTS, 1, _who(span) | _error(span) | role)
+            provider = _provider_labels(span)
+            yield Measure(keys.REQUESTS, 1, provider | _error_label(span) | role)
+            # The span of the call itself says nothing about attempts.
             if span is not chat and span.attributes.get(keys.ATTEMPT, 1) > 1:
-                yield Measure(keys.RETRIES, 1, _who(span) | role)
-        by = {keys.OPERATION: keys.CHAT} | _who(spans[-1]) | _error(spans[-1])
-        yield Measure(keys.OPERATION_DURATION, seconds, by | role)
-    yield Measure(keys.CALL_DURATION, _seconds(chat.start, chat) if chat else whole, role)
+                yield Measure(keys.RETRIES, 1, provider | role)
+        last = spans[-1]
+        labels = {keys.OPERATION: keys.CHAT} | _provider_labels(last) | _error_label(last)
+        yield Measure(keys.OPERATION_DURATION, seconds, labels | role)
+    yield Measure(keys.CALL_DURATION, _duration(chat) if chat else all_seconds, role)
 
 
 def _operations(
     chat: SpanRow | None, attempts: Sequence[SpanRow]
 ) -> list[tuple[list[SpanRow], float]]:
-    """The requests to one model after another, and the seconds of each; the call itself where it
-    left none.
+    """Return the requests of a call, grouped by model, and the seconds that each group took.
+
+    If the last provider has no requests, the call itself stands for them.
     """
-    runs: list[list[SpanRow]] = []
+    groups: list[list[SpanRow]] = []
     for span in sorted(attempts, key=lambda span: (span.start, span.span_id)):
-        if runs and _who(runs[-1][-1]) == _who(span) and span.attributes.get(keys.ATTEMPT, 1) > 1:
-            runs[-1].append(span)
+        is_repeated = span.attributes.get(keys.ATTEMPT, 1) > 1
+        if is_repeated and groups and _is_same_provider(groups[-1][-1], span):
+            groups[-1].append(span)
         else:
-            runs.append([span])
-    found = [(run, _seconds(run[0].start, run[-1])) for run in runs]
-    last = runs[-1][-1] if runs else None
-    # A provider that is asked once, and that the call fell back on, leaves no requests of its own.
-    if chat and (
-        not last or (last.status == "error" and chat.status != "error" and _who(last) != _who(chat))
-    ):
-        began = max([span.end or span.start for span in attempts], default=chat.start)
-        found.append(([chat], _seconds(began, chat)))
-    return found
+            groups.append([span])
+    operations = [(group, _seconds(group[0].start, group[-1])) for group in groups]
+    if chat and _lacks_last_request(chat, groups):
+        start = max([span.end or span.start for span in attempts], default=chat.start)
+        operations.append(([chat], _seconds(start, chat)))
+    return operations
 
 
-def _reply(chat: SpanRow, price: Price | None) -> Iterator[Measure]:
-    tokens, by = tokens_of(chat), _who(chat) | {keys.ROLE: chat.attributes.get(keys.ROLE, "?")}
-    for kind in ("input", "output"):
-        yield Measure(
-            keys.TOKEN_USAGE, tokens[kind], {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: kind} | by
-        )
-    yield Measure(keys.CACHE_READ_TOKENS, tokens["cached"], by)
-    vendor, model = (
-        chat.attributes.get(keys.PROVIDER, ""),
-        chat.attributes.get(keys.REQUEST_MODEL, ""),
-    )
+def _lacks_last_request(chat: SpanRow, groups: Sequence[Sequence[SpanRow]]) -> bool:
+    """Return whether the provider that answered a call left no request.
+
+    A provider that is asked only once, and to which the call fell back, leaves none.
+    """
+    if not groups:
+        return True
+    last = groups[-1][-1]
+    if last.status != "error" or chat.status == "error":
+        return False
+    return not _is_same_provider(last, chat)
+
+
+def _reply_measures(chat: SpanRow, price: Price | None) -> Iterator[Measure]:
+    """Yield the tokens and the cost of a reply."""
+    tokens = tokens_of(chat)
+    labels = _provider_labels(chat) | {keys.ROLE: chat.attributes.get(keys.ROLE, "?")}
+    for token_type in ("input", "output"):
+        of_type = {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: token_type}
+        yield Measure(keys.TOKEN_USAGE, tokens[token_type], of_type | labels)
+    yield Measure(keys.CACHE_READ_TOKENS, tokens["cached"], labels)
+    vendor = chat.attributes.get(keys.PROVIDER, "")
+    model = chat.attributes.get(keys.REQUEST_MODEL, "")
+    # A provider without models, such as `rules`, reports its own name for both.
     name = vendor if vendor == model else f"{vendor}:{model}"
-    yield Measure(keys.COST_USD, price(name, tokens) if price else None, by)
+    yield Measure(keys.COST_USD, price(name, tokens) if price else None, labels)
 
 
-def _who(span: SpanRow) -> dict[str, Any]:
-    """Provider and model of a call or a request, as far as it says them."""
-    known = span.attributes
-    return {key: known[key] for key in (keys.PROVIDER, keys.REQUEST_MODEL) if key in known}
+def _provider_labels(span: SpanRow) -> dict[str, Any]:
+    """Return provider and model of a call or a request, as far as its span has them."""
+    labels: dict[str, Any] = {}
+    for key in (keys.PROVIDER, keys.REQUEST_MODEL):
+        if key in span.attributes:
+            labels[key] = span.attributes[key]
+    return labels
 
 
-def _error(span: SpanRow) -> dict[str, Any]:
-    return (
-        {keys.ERROR_TYPE: str(span.attributes.get(keys.ERROR_TYPE, "?"))}
-        if span.status == "error"
-        else {}
-    )
+def _is_same_provider(span: SpanRow, other: SpanRow) -> bool:
+    return _provider_labels(span) == _provider_labels(other)
 
 
-def _seconds(began: int, span: SpanRow) -> float:
-    """The duration in seconds; 0 for a span that never ended."""
-    return max((span.end or span.start) - began, 0) / 1e9
+def _error_label(span: SpanRow) -> dict[str, Any]:
+    if span.status != "error":
+        return {}
+    return {keys.ERROR_TYPE: str(span.attributes.get(keys.ERROR_TYPE, "?"))}
+
+
+def _duration(span: SpanRow) -> float:
+    return _seconds(span.start, span)
+
+
+def _seconds(start: int, span: SpanRow) -> float:
+    """Return the seconds from a time to the end of a span; 0 for a span that never ended."""
+    return max((span.end or span.start) - start, 0) / 1e9

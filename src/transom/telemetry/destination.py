@@ -1,4 +1,4 @@
-"""The collector to which spans and metrics are sent beside their files: none, unless one is
+"""The collector to which spans and metrics are sent in addition to their files, if one is
 configured.
 """
 
@@ -11,19 +11,23 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from transom.errors import SettingsError
-from transom.telemetry.address import checked, shown
+from transom.telemetry.address import parse_address, safe_address
 
 _SETTING = "telemetry.otlp_endpoint"
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
-# HTTP takes no line break in a value: Latin-1, and nothing that controls.
+# HTTP allows Latin-1 in a value, and neither line breaks nor other control characters.
 _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\t\x20-\x7e\xa0-\xff]*)")
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Addresses of a collector, "" where that is not sent, and headers of each request, which
-    often hold a key.
+    """The addresses of a collector, and the headers of each request.
+
+    Attributes:
+        traces: address for spans; "" if they are not sent.
+        metrics: address for metrics; "" if they are not sent.
+        headers: name and value of each. They often hold a key.
     """
 
     traces: str
@@ -34,8 +38,14 @@ class Destination:
 def destination(
     endpoint: str | None, environ: Mapping[str, str] = os.environ
 ) -> Destination | None:
-    """The collector of the setting or of OpenTelemetry's variables, None for none; SettingsError
-    where it is none.
+    """Return the collector of the setting or of OpenTelemetry's variables, or None.
+
+    Args:
+        endpoint: the setting; it takes precedence over the variable.
+        environ: environment variables.
+
+    Raises:
+        SettingsError: the address or a header cannot be used in a request.
     """
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
@@ -43,29 +53,40 @@ def destination(
     if not base:
         return None
     try:
-        checked(base)
+        parse_address(base)
     except ValueError as error:
-        what = f"{shown(base)!r} is no address of a collector that takes OTLP by HTTP: {error}"
-        hint = "say http://HOST:4318 or https://HOST"
-        raise SettingsError(what, where=_SETTING if endpoint else _ENDPOINT, hint=hint) from None
-    return Destination(
-        f"{base}/v1/traces", f"{base}/v1/metrics", _headers(environ.get(_HEADERS, ""))
-    )
+        message = (
+            f"{safe_address(base)!r} is not an address of a collector for OTLP over HTTP: {error}"
+        )
+        raise SettingsError(
+            message,
+            where=_SETTING if endpoint else _ENDPOINT,
+            hint="set it to http://HOST:4318 or https://HOST",
+        ) from None
+    headers = _parse_headers(environ.get(_HEADERS, ""))
+    return Destination(f"{base}/v1/traces", f"{base}/v1/metrics", headers)
 
 
-def _headers(text: str) -> tuple[tuple[str, str], ...]:
-    """`NAME=VALUE,...`, values as in URLs. An error names a header by its number alone: it often
-    holds a key.
+def _parse_headers(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of `NAME=VALUE,...`, in which values are quoted as in URLs.
+
+    Raises:
+        SettingsError: HTTP does not allow a header. The message gives its number alone, since its
+            text often holds a key.
     """
-    found = []
-    for number, one in enumerate(text.split(","), 1):
-        name, there, value = one.partition("=")
+    headers = []
+    for number, pair in enumerate(text.split(","), 1):
+        name, separator, value = pair.partition("=")
+        # OpenTelemetry's own exporters skip a part without "=", too.
+        if not separator:
+            continue
+        # Keys that are read from a file end with a line break.
         header = _HEADER.fullmatch(f"{name.strip()}={unquote(value).strip()}")
-        if there and not header:
-            what = (
-                f"header {number} cannot be sent: there is something in it that HTTP does not take"
+        if header is None:
+            raise SettingsError(
+                f"header {number} cannot be sent: it contains a character that HTTP does not allow",
+                where=_HEADERS,
+                hint="set it to NAME=VALUE,NAME=VALUE",
             )
-            raise SettingsError(what, where=_HEADERS, hint="say NAME=VALUE,NAME=VALUE")
-        if there and header:
-            found.append((header[1], header[2]))
-    return tuple(found)
+        headers.append((header[1], header[2]))
+    return tuple(headers)

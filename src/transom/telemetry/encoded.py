@@ -6,89 +6,107 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass
 
-_LONGEST = 192  # bytes that are looked for; behind these all goes that can belong to the rest
+# Bytes that are searched for; every following character that can belong to the secret goes, too.
+_LONGEST = 192
 _BASE64 = {"+": r"(?:\\*+[+-]|\\*+u002[Bb]|%2[Bb])", "/": r"(?:\\*+/|_|\\*+u002[Ff]|%2[Ff])"}
-_OTHER = r"(?:[A-Za-z0-9_-]|\\*+[+/]|\\*+u002[BbFf]|%2[BbFf])"
-"""A letter that holds a part of it, and a part of what stands beside it."""
+_NEIGHBOUR = r"(?:[A-Za-z0-9_-]|\\*+[+/]|\\*+u002[BbFf]|%2[BbFf])"
+"""A letter of base64 that holds bits of the secret and bits of the text next to it."""
 _FILL = r"(?:=|%3[Dd]){0,2}"
 _UNTOUCHED = re.compile(r"[A-Za-z0-9_.-]+")  # what no encoder of URLs changes
 _LETTERS = re.compile(r"[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One form that a secret takes.
+class EncodedForm:
+    """One form of a secret.
 
     Attributes:
-        pattern: what finds it.
-        sign: a piece that stands in it wherever it does.
-        plain: what `pattern` finds, too, where nothing of it is encoded: others look for that, with
-            all its quoting.
-        rest: whether more of it may stand behind `plain`.
+        pattern: matches the form.
+        sign: a piece of text that every match contains.
+        plain: the text that `pattern` also matches when nothing of it is encoded; None if it
+            matches none. `quoting` searches for that text, with all its quoting.
+        is_cut: whether more of the secret may follow `plain`.
     """
 
     pattern: re.Pattern[str]
     sign: str
     plain: str | None = None
-    rest: bool = False
+    is_cut: bool = False
 
-    def taken_out(self, text: str, instead: str) -> str:
-        """`text` with `instead` in its places."""
-        return self.pattern.sub(
-            lambda found: found[0] if self._as_it_is(found[0]) else instead, text
-        )
+    def replace(self, text: str, replacement: str) -> str:
+        """Return `text` with `replacement` for each match that is encoded."""
 
-    def _as_it_is(self, found: str) -> bool:
-        return self.plain is not None and (
-            found.startswith(self.plain) if self.rest else found == self.plain
-        )
+        def replace_match(match: re.Match[str]) -> str:
+            return match[0] if self._is_plain(match[0]) else replacement
+
+        return self.pattern.sub(replace_match, text)
+
+    def _is_plain(self, matched_text: str) -> bool:
+        if self.plain is None:
+            return False
+        if self.is_cut:
+            return matched_text.startswith(self.plain)
+        return matched_text == self.plain
 
 
-def encoded(secret: str) -> list[Form]:
-    """Patterns that find a secret in base64, at each of its three offsets, and in URLs.
+def encoded_forms(secret: str) -> list[EncodedForm]:
+    """Return patterns that find a secret in base64, at each of its three offsets, and in URLs.
 
-    Base64 is that of either alphabet, in one piece, also in a URL. In URLs a character is as it is,
+    Base64 has either alphabet and is in one piece, also in a URL. In URLs a character is unchanged,
     `%2F` or `%252F`.
     """
-    data = _bytes(secret)
-    rest = len(data) > _LONGEST
-    found = [_in_base64(data[:_LONGEST], before, rest=rest) for before in range(3)]
-    part = data[:_LONGEST].decode("utf-8", "replace").rstrip("\ufffd") if rest else secret
-    return found if _UNTOUCHED.fullmatch(part) else [*found, _in_urls(part, rest=rest)]
+    data = _to_bytes(secret)
+    is_cut = len(data) > _LONGEST
+    # Base64 turns three bytes into four letters, so a secret has another form for each number of
+    # bytes that precede it in its group of three.
+    forms = [_in_base64(data[:_LONGEST], offset, is_cut=is_cut) for offset in range(3)]
+    start = secret
+    if is_cut:
+        # The cut may go through a character of several bytes.
+        start = data[:_LONGEST].decode("utf-8", "replace").rstrip("\ufffd")
+    if not _UNTOUCHED.fullmatch(start):
+        forms.append(_in_urls(start, is_cut=is_cut))
+    return forms
 
 
-def _bytes(text: str) -> bytes:
-    """The bytes of a text, as an environment variable holds them."""
+def _to_bytes(text: str) -> bytes:
+    """Return the bytes of a text, as an environment variable holds them."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return text.encode("utf-8", "surrogatepass")
 
 
-def _in_base64(data: bytes, before: int, *, rest: bool) -> Form:
-    """The form behind so many bytes of a group of three. Letters that share bits with neighbours
-    are taken, too.
+def _in_base64(data: bytes, offset: int, *, is_cut: bool) -> EncodedForm:
+    """Return the base64 form of a secret that begins at an offset (0-2) in a group of three bytes.
+
+    Letters that share bits with the bytes around the secret belong to the match.
     """
-    bits = 8 * (before + len(data))
-    whole = b64encode(bytes(before) + data).decode()[-(-8 * before // 6) : bits // 6]
-    first = f"{_OTHER}?" if before else ""
-    last = f"{_OTHER}*" if rest else f"{_OTHER}?" if bits % 6 else ""
-    pattern = "".join(_BASE64.get(letter, letter) for letter in whole)
-    return Form(re.compile(f"{first}{pattern}{last}{_FILL}"), _longest(_LETTERS, whole))
+    bits = 8 * (offset + len(data))
+    letters = b64encode(bytes(offset) + data).decode()[-(-8 * offset // 6) : bits // 6]
+    first = f"{_NEIGHBOUR}?" if offset else ""
+    last = ""
+    if is_cut:
+        last = f"{_NEIGHBOUR}*"
+    elif bits % 6:
+        last = f"{_NEIGHBOUR}?"
+    pattern = "".join(_BASE64.get(letter, letter) for letter in letters)
+    return EncodedForm(re.compile(f"{first}{pattern}{last}{_FILL}"), _longest(_LETTERS, letters))
 
 
-def _in_urls(text: str, *, rest: bool) -> Form:
-    pattern = "".join(_in_url(character) for character in text)
-    last = r"(?:[A-Za-z0-9_.~!*'()+-]|%[0-9A-Fa-f]{2})*" if rest else ""
-    return Form(re.compile(f"{pattern}{last}"), _longest(_UNTOUCHED, text), text, rest)
+def _in_urls(text: str, *, is_cut: bool) -> EncodedForm:
+    pattern = "".join(map(_in_url, text))
+    last = r"(?:[A-Za-z0-9_.~!*'()+-]|%[0-9A-Fa-f]{2})*" if is_cut else ""
+    return EncodedForm(re.compile(f"{pattern}{last}"), _longest(_UNTOUCHED, text), text, is_cut)
 
 
 def _in_url(character: str) -> str:
     if _UNTOUCHED.fullmatch(character):
         return re.escape(character)
-    percent = "".join(f"%(?:25)*{byte:02x}" for byte in _bytes(character))
-    space = r"|\+|%(?:25)*2[Bb]" if character == " " else ""  # forms write a space so
-    # in this order: of `%25`, a percent sign, all is found
+    percent = "".join(f"%(?:25)*{byte:02x}" for byte in _to_bytes(character))
+    # Forms write a space as a plus sign.
+    space = r"|\+|%(?:25)*2[Bb]" if character == " " else ""
+    # The encoded forms come first, so that of `%25`, a percent sign, all is matched.
     return f"(?:(?i:{percent}){space}|{re.escape(character)})"
 
 

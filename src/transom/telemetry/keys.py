@@ -1,7 +1,8 @@
 """Names of span attributes and metrics.
 
-The GenAI semantic conventions of OpenTelemetry are still moving and have left its package of
-constants, so the ones in use are written here; what they have no word for lies under `transom.`.
+The GenAI semantic conventions of OpenTelemetry still change and have left its package of constants,
+so the names in use are written here. A name that the conventions do not have begins with
+`transom.`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ CHAT: Final = "chat"
 INVOKE_AGENT: Final = "invoke_agent"
 EXECUTE_TOOL: Final = "execute_tool"
 RETRIEVAL: Final = "retrieval"
-# Values of OPERATION that are ours, since the conventions have none for them.
+# Values of OPERATION for which the conventions have no word.
 ATTEMPT_CHAT: Final = "attempt"
 COMPACT: Final = "compact"
 SUB_CONVERSATION: Final = "sub_conversation"
@@ -45,7 +46,7 @@ OPERATION_DURATION: Final = "gen_ai.client.operation.duration"
 TOKEN_USAGE: Final = "gen_ai.client.token.usage"
 TOKEN_TYPE: Final = "gen_ai.token.type"
 
-# Our own.
+# Attributes of our own.
 OPEN: Final = "transom.open"
 RUN_ID: Final = "transom.run.id"
 STAGE: Final = "transom.stage"
@@ -71,7 +72,8 @@ PARENT_CONVERSATION: Final = "transom.conversation.parent.id"
 CAP: Final = "transom.cap"
 FOUND: Final = "transom.memory.found"
 
-# Our own metrics, beside COMPRESSION_RATIO and COST_USD; the first is for `trace stats` alone.
+# Metrics of our own, in addition to COMPRESSION_RATIO and COST_USD. Only `trace stats` uses the
+# first: a collector can add up the durations of operations.
 CALL_DURATION: Final = "transom.call.duration"
 TOOL_DURATION: Final = "transom.tool.duration"
 REQUESTS: Final = "transom.provider.requests"

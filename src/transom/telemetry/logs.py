@@ -18,36 +18,37 @@ _ROOT = "transom"
 def configure(
     level: str | int = logging.WARNING, log_file: Path | None = None, redact: Redactor | None = None
 ) -> None:
-    """Send what Transom logs to stderr, and to `log_file` if one is given. Called again, it starts
-    over.
+    """Send the log of Transom to stderr, and to `log_file` if it is set. A second call replaces the
+    handlers of the first.
 
-    Only the logger `transom` is touched, never the root logger of an application around us. Secrets
-    are taken out of both (see `Redactor`): by the formatters and not by a filter, since a traceback
-    becomes text only there. People get no traceback; the file does.
+    Only the logger `transom` is changed, never the root logger of the application around it.
+    Secrets are removed from both (see `Redactor`): by the formatters and not by a filter, since a
+    traceback becomes text only there. The file contains tracebacks, stderr does not.
 
     Args:
         level: name or number, e.g. `info`; for both.
-        log_file: JSON lines are appended to it; its folder is made.
-        redact: takes secrets out; one that knows those of the environment by default.
+        log_file: JSON lines are appended to it; its folder is created.
+        redact: removes secrets; by default those of the environment.
 
     Raises:
-        SettingsError: no such level.
+        SettingsError: the level is unknown.
         InputError: the file cannot be written.
     """
     number = logging.getLevelNamesMapping().get(level.upper()) if isinstance(level, str) else level
     if number is None:
         raise SettingsError(
-            f"{level!r} is no log level", hint="use debug, info, warning, error or critical"
+            f"unknown log level {level!r}", hint="use debug, info, warning, error or critical"
         )
     redact = redact or Redactor()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
-    handlers[0].setFormatter(_Plain(redact))
-    # A call that failed for good ends the command with the same message; only `info` and `debug`
-    # show both.
+    handlers[0].setFormatter(_PlainFormatter(redact))
+    # A call that failed permanently ends the command with the same message; only `info` and
+    # `debug` show both.
     handlers[0].addFilter(lambda record: number <= logging.INFO or not hasattr(record, "about"))
+    # A file that cannot be opened is an error, and must leave the handlers of before in place.
     if log_file:
-        handlers.append(_open(log_file))
-        handlers[1].setFormatter(_Json(redact))
+        handlers.append(_open_log(log_file))
+        handlers[1].setFormatter(_JsonFormatter(redact))
     logger = logging.getLogger(_ROOT)
     for old in [*logger.handlers]:
         logger.removeHandler(old)
@@ -57,10 +58,10 @@ def configure(
     logger.setLevel(number)
 
 
-def _open(path: Path) -> logging.FileHandler:
+def _open_log(path: Path) -> logging.FileHandler:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return _File(path, encoding="utf-8", errors="backslashreplace")
+        return _LogFile(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(
             f"the log cannot be written ({error.strerror})",
@@ -69,11 +70,12 @@ def _open(path: Path) -> logging.FileHandler:
         ) from error
 
 
-class _File(logging.FileHandler):
+class _LogFile(logging.FileHandler):
     _failed = False
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802, ARG002 - the library's signature
-        """A full disk is said once, in one line; the library's own way is a traceback for every
+    # `logging` prescribes the name and the argument.
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802, ARG002
+        """Report a full disk once, in one line. `logging` itself would write a traceback for every
         record.
         """
         if not self._failed:
@@ -83,37 +85,38 @@ class _File(logging.FileHandler):
             )
 
 
-class _Plain(logging.Formatter):
+class _PlainFormatter(logging.Formatter):
     def __init__(self, redact: Redactor) -> None:
         super().__init__()
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
         text = f"{record.levelname.lower()}: {record.getMessage()}"
-        error = record.exc_info[1] if record.exc_info else None
-        return self._redact(f"{text} ({type(error).__name__}: {error})" if error else text)
+        if record.exc_info and record.exc_info[1]:
+            error = record.exc_info[1]
+            text = f"{text} ({type(error).__name__}: {error})"
+        return self._redact(text)
 
 
-class _Json(logging.Formatter):
-    """One object a record; what it has in `about` stands beside the message, to be filtered by."""
+class _JsonFormatter(logging.Formatter):
+    """A JSON object for each record. The fields of its `about` become fields of the object, so that
+    a reader can filter by them.
+    """
 
     def __init__(self, redact: Redactor) -> None:
         super().__init__()
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        at = (
-            datetime.fromtimestamp(record.created, UTC)
-            .isoformat(timespec="microseconds")
-            .replace("+00:00", "Z")
-        )
+        created = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
         line: dict[str, object] = {
-            "at": at,
+            "at": created.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self._redact(record.getMessage()),
         }
         line |= getattr(record, "about", {})
+        # With these ids a reader finds the step in `transom trace show`.
         span = current_span()
         if span:
             line |= {"trace_id": span.trace_id, "span_id": span.span_id}

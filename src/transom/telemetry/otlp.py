@@ -1,9 +1,14 @@
 """Export of ended spans and their metrics to an OpenTelemetry collector.
 
-By HTTP in JSON, from a thread of its own: a collector that is down or slow costs a run nothing, and
-what cannot be delivered is in the trace's file all the same. Only the configured address is
-contacted: no proxy, no redirect.
+Spans are sent over HTTP in JSON, from a thread of its own: a collector that is down or slow does
+not delay a run, and spans that cannot be delivered are in the trace's file all the same. Only the
+configured address is contacted: no proxy, no redirect.
 """
+
+# OpenTelemetry's own exporter is not used, although it would save this module and most of
+# `metrics`: it logs the address with its query and the server's answer, either of which may hold a
+# key; it takes a redirect for success; it drops a batch that a collector does not take within ten
+# seconds; each waiting batch delays the end of a process; and it needs a dozen packages.
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from transom.errors import SettingsError
-from transom.telemetry.address import shown
+from transom.telemetry.address import safe_address
 from transom.telemetry.destination import Destination, destination
 from transom.telemetry.metrics import Metrics
 from transom.telemetry.otlp_json import RESOURCE, SCOPE, row_of
@@ -27,48 +32,55 @@ _log = logging.getLogger(__name__)
 PERIOD = 1.0
 """Seconds between two sendings."""
 
-_SECONDS = 10.0  # for each step of a request
-_MOST_WAITING = 8_192  # spans; what is more stays in its file alone
-_BATCH = 512  # spans a request
+_TIMEOUT = 10.0  # seconds for each step of a request
+_MOST_WAITING = 8_192  # spans; further ones are in their files only
+_BATCH = 512  # spans in a request
 _GOODBYE = 3.0  # seconds that the end of a process waits for the last sending
 
 
 def exporter(endpoint: str | None = None) -> Exporter | None:
-    """The exporter that is configured; None where nothing is to leave the machine.
+    """Return the exporter that is configured, or None if no collector is.
 
     Args:
-        endpoint: the setting. Where it is given, what is wrong is an error, its headers included,
-            which a variable holds; without it all is in variables, which may be meant for another
-            library in the same process, and is said and left alone.
+        endpoint: the setting. Without it, the variables of OpenTelemetry count. They may be meant
+            for another library in the same process, so an invalid value is logged, and nothing is
+            sent.
 
     Raises:
-        SettingsError: the setting is no address, or a header of its requests is none.
+        SettingsError: the setting is not a usable address, or the variable with the headers of its
+            requests holds an invalid header.
     """
     try:
-        where = destination(endpoint)
+        collector = destination(endpoint)
     except SettingsError as error:
         if endpoint:
             raise
         _log.warning("nothing is sent to a collector: %s", error)
         return None
-    return exporter_to(where) if where else None
+    return exporter_to(collector) if collector else None
 
 
 @cache
-def exporter_to(where: Destination) -> Exporter:
-    """The exporter of this process for a destination: one thread, however many runs there are."""
-    return Exporter(where)
+def exporter_to(collector: Destination) -> Exporter:
+    """Return the exporter of this process for a collector: one thread for any number of runs."""
+    return Exporter(collector)
 
 
 class Exporter:
-    """Sends spans in the background; `metrics` holds the totals so far.
+    """A thread that sends spans and metrics in the background.
 
-    What a forked process does stays in the files: the thread is its parent's.
+    The spans of a forked process are in their files only: the thread is its parent's.
+
+    Args:
+        collector: where spans and metrics are sent.
+
+    Attributes:
+        metrics: the totals so far.
     """
 
-    def __init__(self, where: Destination) -> None:
-        self._where = where
-        self._said = False
+    def __init__(self, collector: Destination) -> None:
+        self._collector = collector
+        self._has_warned = False
         self.metrics = Metrics()
         self._ended: deque[dict[str, Any]] = deque()
         self._waiting: list[dict[str, Any]] = []
@@ -78,85 +90,98 @@ class Exporter:
         atexit.register(self.close)
 
     def put(self, span: dict[str, Any]) -> None:
-        """Queue an ended span, as OTLP's JSON without secrets. It never waits and never fails."""
+        """Queue an ended span, in OTLP's JSON without secrets. It never waits and never fails."""
         if len(self._ended) < _MOST_WAITING:
             self._ended.append(span)
 
     def close(self) -> None:
-        """Send what waits, within a few seconds; what is not sent by then stays in the files
-        alone.
-        """
+        """Send the spans that wait, within a few seconds. The others are in their files only."""
         self._leave.set()
         self._thread.join(_GOODBYE)
 
     def _work(self) -> None:
-        leaving = counted = False
-        while not leaving:
-            leaving = self._leave.wait(PERIOD)
-            counted = self._take() or counted
-            while self._waiting and self._send(
-                self._where.traces, "resourceSpans", _spans(self._waiting[:_BATCH])
+        is_leaving = has_new_totals = False
+        while not is_leaving:
+            is_leaving = self._leave.wait(PERIOD)
+            if self._take():
+                has_new_totals = True
+            self._send_spans()
+            # Totals are cumulative: those that the collector did not take are in the next ones.
+            if has_new_totals and self._send(
+                self._collector.metrics, "resourceMetrics", self.metrics.export()
             ):
-                del self._waiting[:_BATCH]
-            if counted and self._send(
-                self._where.metrics, "resourceMetrics", self.metrics.export()
-            ):
-                counted = False
+                has_new_totals = False
+
+    def _send_spans(self) -> None:
+        """Send the spans that wait, batch by batch, up to the first one that has to wait on."""
+        while self._waiting:
+            batch = _resource_spans(self._waiting[:_BATCH])
+            if not self._send(self._collector.traces, "resourceSpans", batch):
+                return
+            del self._waiting[:_BATCH]
 
     def _take(self) -> bool:
-        """Count the queued spans, once, also where they cannot be delivered; whether there were
-        any.
+        """Move the queued spans to those that wait, and return whether there were any.
+
+        Each span is counted here, once, whether or not it can be delivered.
         """
-        new = [self._ended.popleft() for _ in range(len(self._ended))]
-        for span in new:
+        new_spans = []
+        # Other threads go on adding spans: only those that are queued now are taken.
+        for _ in range(len(self._ended)):
+            new_spans.append(self._ended.popleft())
+        for span in new_spans:
             self.metrics.count(row_of(span), span["traceId"])
-        self._waiting += new[: _MOST_WAITING - len(self._waiting)]
-        return bool(new)
+        self._waiting += new_spans[: _MOST_WAITING - len(self._waiting)]
+        return bool(new_spans)
 
     def _send(self, address: str, key: str, data: dict[str, Any]) -> bool:
-        """Whether it is dealt with: taken, or refused for good. Else it is tried again."""
+        """Send one request; return False if it has to be sent again.
+
+        A request that the collector refused permanently counts as sent.
+        """
         if not address:
             return True
         try:
             status = self._post(address, json.dumps({key: [data]}).encode())
-        except Exception as error:  # noqa: BLE001 - the thread must live; it is said and tried again
-            self._say(
-                address,
-                f"{type(error).__name__}: {error}"
-                if isinstance(error, OSError)
-                else type(error).__name__,
-            )
+        # The thread has to survive any error, and the request is sent again.
+        except Exception as error:  # noqa: BLE001
+            reason = type(error).__name__
+            # The text of the system is safe. Other texts may quote a header or an address.
+            if isinstance(error, OSError):
+                reason += f": {error}"
+            self._warn(address, reason)
             return False
         if status >= 300:
-            self._say(address, f"status {status}")
+            self._warn(address, f"status {status}")
         return status not in (408, 429) and status < 500
 
     def _post(self, address: str, body: bytes) -> int:
-        from http.client import HTTPConnection, HTTPSConnection  # noqa: PLC0415 - who sends nothing does not pay for it
+        # Imported here, since most processes send nothing.
+        from http.client import HTTPConnection, HTTPSConnection  # noqa: PLC0415
 
         parts = urlsplit(address)
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
+        connection_class = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = connection_class(parts.hostname or "", parts.port, timeout=_TIMEOUT)
+        path = parts.path or "/"
+        if parts.query:
+            path += f"?{parts.query}"
+        headers = {"Content-Type": "application/json", **dict(self._collector.headers)}
         try:
-            path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-            connection.request(
-                "POST",
-                path,
-                body,
-                {"Content-Type": "application/json", **dict(self._where.headers)},
-            )
+            connection.request("POST", path, body, headers)
             return connection.getresponse().status
         finally:
             connection.close()
 
-    def _say(self, address: str, why: str) -> None:
-        """Log a failure once; only the system's own text, since others may quote a header, an
-        address or a server.
-        """
-        if not self._said:
-            self._said = True
-            _log.warning("%s takes no traces (%s); they are in their files", shown(address), why)
+    def _warn(self, address: str, reason: str) -> None:
+        """Log the first failure: a collector that is down would fail every second."""
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning(
+                "%s does not accept traces (%s); they are kept in the trace files",
+                safe_address(address),
+                reason,
+            )
 
 
-def _spans(spans: list[dict[str, Any]]) -> dict[str, Any]:
+def _resource_spans(spans: list[dict[str, Any]]) -> dict[str, Any]:
     return {"resource": RESOURCE, "scopeSpans": [{"scope": SCOPE, "spans": spans}]}

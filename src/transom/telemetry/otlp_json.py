@@ -15,7 +15,7 @@ Value: TypeAlias = Scalar | Sequence[Scalar]
 RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "transom"}}]}
 SCOPE = {"name": "transom"}
 ERROR = 2
-"""OTLP's code of a failed span."""
+"""The status code of a failed span in OTLP."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,15 @@ class SpanRow:
     """One span.
 
     Attributes:
-        name: what was done.
+        name: the step, e.g. `stage parser`.
         span_id: 16 hex digits.
-        parent_id: of the span around it, None for a root.
+        parent_id: id of the span around it; None for a root.
         start: nanoseconds since 1970.
-        end: the same; None for a span that never ended, since its process was killed or still runs.
-        attributes: as set; empty for a span that never ended.
-        status: how it went.
-        message: of the error; "" where there was none.
+        end: nanoseconds since 1970; None for a span that never ended, since its process was killed
+            or still runs.
+        attributes: names and values; empty for a span that never ended.
+        status: `ok`, `error`, or `open` if it never ended.
+        message: the error; "" if there was none.
     """
 
     name: str
@@ -43,29 +44,36 @@ class SpanRow:
     message: str = ""
 
 
-def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
-    """Attributes as OTLP's JSON has them."""
-    return [
-        {"key": key, "value": {"stringValue": value}}
-        if type(value) is str  # as nearly all are; and then whole numbers
-        else {"key": key, "value": {"intValue": str(value)}}
-        if type(value) is int
-        else {"key": key, "value": {"boolValue": value}}
-        if type(value) is bool
-        else {"key": key, "value": _wrapped(value)}
-        for key, value in attributes.items()
-    ]
+def attribute_pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """Return attributes as OTLP's JSON writes them: a list of keys and wrapped values."""
+    pairs: list[dict[str, Any]] = []
+    for key, value in attributes.items():
+        # Nearly all values are texts: they are spared a call, since this runs for every span.
+        if type(value) is str:
+            pairs.append({"key": key, "value": {"stringValue": value}})
+        else:
+            pairs.append({"key": key, "value": _wrap(value)})
+    return pairs
 
 
 def row_of(span: Mapping[str, Any]) -> SpanRow:
-    """A span out of OTLP's JSON; ValueError, KeyError, TypeError or AttributeError for anything
-    else.
+    """Return a span of OTLP's JSON as a row.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is not a span.
     """
     if not span["spanId"]:
         raise ValueError("this span has no id")
-    attributes = {pair["key"]: _plain(pair["value"]) for pair in span.get("attributes") or ()}
+    attributes = {pair["key"]: _unwrap(pair["value"]) for pair in span.get("attributes") or ()}
+    # Only the line of an open span has this attribute: see `trace_file`.
     is_open = attributes.pop(keys.OPEN, False)
-    status = span.get("status") or {}
+    # Writers of OTLP leave fields out or write null if they have the default value.
+    otlp_status = span.get("status") or {}
+    status: Literal["ok", "error", "open"] = "ok"
+    if is_open:
+        status = "open"
+    elif otlp_status.get("code") == ERROR:
+        status = "error"
     return SpanRow(
         name=span["name"],
         span_id=span["spanId"],
@@ -73,16 +81,16 @@ def row_of(span: Mapping[str, Any]) -> SpanRow:
         start=int(span["startTimeUnixNano"]),
         end=None if is_open else int(span["endTimeUnixNano"]),
         attributes=attributes,
-        status="open" if is_open else "error" if status.get("code") == ERROR else "ok",
-        message=status.get("message") or "",
+        status=status,
+        message=otlp_status.get("message") or "",
     )
 
 
-def _wrapped(value: Value) -> dict[str, Any]:
-    """A value in OTLP's JSON, in which integers of 64 bits are texts, and which has no NaN and
-    no infinities.
-    """
+def _wrap(value: Value) -> dict[str, Any]:
+    """Return a value as OTLP's JSON writes it: integers of 64 bits, NaN and infinities as texts."""
     match value:
+        # A bool is an int, too, so its case comes first.
+
         case bool():
             return {"boolValue": value}
         case str():
@@ -95,13 +103,17 @@ def _wrapped(value: Value) -> dict[str, Any]:
             return {"doubleValue": "Infinity" if value > 0 else "-Infinity"}
         case float():
             return {"doubleValue": value}
-    return {"arrayValue": {"values": [_wrapped(item) for item in value]} if value else {}}
+    if not value:
+        return {"arrayValue": {}}
+    return {"arrayValue": {"values": [_wrap(item) for item in value]}}
 
 
-def _plain(wrapped: Mapping[str, Any]) -> Any:
-    """A plain value out of OTLP's `{"<type>Value": ...}`; None where there is none."""
+def _unwrap(wrapped: Mapping[str, Any]) -> Any:
+    """Return the value of OTLP's `{"<type>Value": ...}`, or None if it is empty."""
     for kind, value in wrapped.items():
         if kind == "intValue":
             return int(value)
-        return [_plain(item) for item in value.get("values", [])] if kind == "arrayValue" else value
+        if kind == "arrayValue":
+            return [_unwrap(item) for item in value.get("values", [])]
+        return value
     return None

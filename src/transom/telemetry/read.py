@@ -1,10 +1,11 @@
 """Reading of trace files, for `transom trace list` and `transom trace show`, and the documents
-of these.
+that these print.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,19 +16,23 @@ from pydantic import BaseModel, ConfigDict, Field
 from transom.errors import InputError
 from transom.telemetry.otlp_json import SpanRow, row_of
 
-_BAR = 24
+_BAR_WIDTH = 24  # characters
 
 
 class Shape(BaseModel):
-    """Base of documents: no other fields, and none that changes."""
+    """Base of documents, whose fields are fixed and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class TraceRow(Shape):
-    """One trace in a list: when it began (ISO 8601, UTC), and counts of spans.
+    """One trace in a list.
 
-    `run_id` is None for one that no run of this workspace left.
+    Attributes:
+        trace_id: 32 hex digits.
+        run_id: the run of this workspace that left the trace; None if no run did.
+        started_at: ISO 8601, UTC.
+        spans, errors, open: number of all spans, of failed ones, and of those that never ended.
     """
 
     trace_id: str
@@ -46,107 +51,104 @@ class TraceList(Shape):
 
 
 class TraceDocument(Shape):
-    """One trace: its spans by their start."""
+    """One trace: its spans, ordered by their start."""
 
     schema_: Literal["transom.trace/1"] = Field(default="transom.trace/1", alias="schema")
     trace_id: str
     spans: tuple[SpanRow, ...]
 
 
-def read_trace(path: Path, odd: Callable[[str], object] | None = None) -> list[SpanRow]:
-    """All spans of a trace file, by start.
+def read_trace(path: Path, warn: Callable[[str], object] | None = None) -> list[SpanRow]:
+    """Return all spans of a trace file, ordered by their start.
 
-    A line that cannot be read, such as one cut short by a full disk, is passed over: it must not
-    hide the others.
+    A line that cannot be read is skipped: a line that a full disk cut short must not hide the
+    others.
 
     Args:
         path: the file.
-        odd: is told of skipped input, in a line.
+        warn: receives a line of text about skipped input.
 
     Raises:
-        InputError: there is no such file, or no span in it.
+        InputError: the file cannot be read, or contains no span.
     """
-    rows = _read(path, odd)
+    rows = _read_spans(path, warn)
     if not rows:
         raise InputError(
-            "there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines"
+            "the file contains no span", where=str(path), hint="pass a file of OTLP JSON lines"
         )
     return rows
 
 
 def read_traces(
-    folder: Path, odd: Callable[[str], object] | None = None
+    folder: Path, warn: Callable[[str], object] | None = None
 ) -> Iterator[tuple[Path, list[SpanRow]]]:
-    """The files of a folder that hold spans, and these; see `read_trace`, also for `odd`. No
-    folder, no traces.
+    """Yield each file of a folder that contains spans, and its spans.
+
+    A missing folder contains no traces. See `read_trace` for the spans and for `warn`.
     """
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            rows = _read(path, odd)
+            rows = _read_spans(path, warn)
         except InputError as error:
             rows = []
-            if odd is not None:
-                odd(f"{path}: passed over: {error.what}")
+            if warn is not None:
+                warn(f"{path}: skipped: {error.what}")
         if rows:
             yield path, rows
 
 
-def list_traces(folder: Path, odd: Callable[[str], object] | None = None) -> list[TraceRow]:
-    """The traces of a folder, the newest first; see `read_traces`."""
-    found = [
-        TraceRow(
+def list_traces(folder: Path, warn: Callable[[str], object] | None = None) -> list[TraceRow]:
+    """Return the traces of a folder, the newest first; see `read_traces`."""
+    traces = []
+    for path, spans in read_traces(folder, warn):
+        statuses = Counter(span.status for span in spans)
+        trace = TraceRow(
             trace_id=path.stem,
-            started_at=datetime.fromtimestamp(rows[0].start / 1e9, UTC).isoformat(),
-            spans=len(rows),
-            errors=sum(row.status == "error" for row in rows),
-            open=sum(row.status == "open" for row in rows),
+            started_at=datetime.fromtimestamp(spans[0].start / 1e9, UTC).isoformat(),
+            spans=len(spans),
+            errors=statuses["error"],
+            open=statuses["open"],
         )
-        for path, rows in read_traces(folder, odd)
-    ]
-    return sorted(found, key=lambda trace: (trace.started_at, trace.trace_id), reverse=True)
+        traces.append(trace)
+    return sorted(traces, key=lambda trace: (trace.started_at, trace.trace_id), reverse=True)
 
 
 def waterfall(rows: Sequence[SpanRow]) -> list[str]:
-    """Lines of text, one a span: when it began after the first, how long it took (ms), a bar, the
-    tree, errors.
+    """Return a line of text for each span: its start after the first one and its duration (both in
+    milliseconds), a bar, its depth in the tree, and its error.
 
-    A span whose parent is not in `rows` stands at the top.
+    A span whose parent is not in `rows` is at the top level.
     """
     if not rows:
         return []
     begin = min(row.start for row in rows)
     last = max(max(row.start, row.end or 0) for row in rows)
-    lines = [f"{'at ms':>9} {'took ms':>9}  {'':{_BAR}}  span"]
+    # A trace may have no duration at all.
+    total = max(last - begin, 1)
+    lines = [f"{'at ms':>9} {'took ms':>9}  {'':{_BAR_WIDTH}}  span"]
     for row, depth in span_tree(rows):
         took = "open" if row.end is None else f"{(row.end - row.start) / 1e6:.1f}"
-        bar = _bar(row, begin, max(last - begin, 1))
-        mark = f"  ERROR {_one_line(row.message)}".rstrip() if row.status == "error" else ""
-        lines.append(
-            f"{(row.start - begin) / 1e6:9.1f} {took:>9}  {bar} "
-            f" {'  ' * depth}{_one_line(row.name)}{mark}"
-        )
+        columns = f"{(row.start - begin) / 1e6:9.1f} {took:>9}  {_bar(row, begin, total)}"
+        line = f"{columns}  {'  ' * depth}{_one_line(row.name)}"
+        if row.status == "error":
+            line += f"  ERROR {_one_line(row.message)}".rstrip()
+        lines.append(line)
     return lines
 
 
 def failures(rows: Sequence[SpanRow]) -> list[str]:
-    """Lines of text: each error where it began, and each span that never ended and has none open
-    beneath it.
+    """Return a line of text for each error, and then for each span that never ended.
 
-    An error that goes on through the spans around it is shown once.
+    An error passes through the spans around it, so only the innermost span with it has a line. The
+    same holds for spans that never ended.
     """
-    parents = _parents(rows)
-    above = {parents[row.span_id] for row in rows if row.status == "error"}
-    around = {parents[row.span_id] for row in rows if row.status == "open"}
-    lines = [
-        f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no word of why'}"
-        for row in rows
-        if row.status == "error" and row.span_id not in above
-    ]
-    return lines + [
-        f"never ended: {_one_line(row.name)}"
-        for row in rows
-        if row.status == "open" and row.span_id not in around
-    ]
+    failed = []
+    for row in _innermost(rows, "error"):
+        failed.append(
+            f"failed: {_one_line(row.name)}: {_one_line(row.message) or 'no error message'}"
+        )
+    unfinished = [f"never ended: {_one_line(row.name)}" for row in _innermost(rows, "open")]
+    return failed + unfinished
 
 
 def span_tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
@@ -163,27 +165,41 @@ def span_tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
         stack += [(child, depth + 1) for child in children.get(row.span_id, [])]
 
 
+def _innermost(rows: Sequence[SpanRow], status: str) -> list[SpanRow]:
+    """Return the spans with a status that have no child with the same status."""
+    parents = _parents(rows)
+    with_status = [row for row in rows if row.status == status]
+    outer = {parents[row.span_id] for row in with_status}
+    return [row for row in with_status if row.span_id not in outer]
+
+
 def _parents(rows: Sequence[SpanRow]) -> dict[str, str | None]:
-    """The span around each that is in `rows`."""
-    known = {row.span_id for row in rows}
-    return {row.span_id: row.parent_id if row.parent_id in known else None for row in rows}
+    """Return the id of each span's parent, or None if the parent is not in `rows`."""
+    ids = {row.span_id for row in rows}
+    return {row.span_id: row.parent_id if row.parent_id in ids else None for row in rows}
 
 
 def _bar(row: SpanRow, begin: int, total: int) -> str:
-    left = min(_BAR - 1, _BAR * (row.start - begin) // total)
-    right = _BAR if row.end is None else max(left + 1, -(-_BAR * (row.end - begin) // total))
-    return (" " * left + ("·" if row.end is None else "█") * (right - left)).ljust(_BAR)
+    """Return the bar of a span, at least one character long; dots mean that it never ended."""
+    first = min(_BAR_WIDTH - 1, _BAR_WIDTH * (row.start - begin) // total)
+    if row.end is None:
+        return (" " * first).ljust(_BAR_WIDTH, "·")
+    last = max(first + 1, -(-_BAR_WIDTH * (row.end - begin) // total))
+    return (" " * first + "█" * (last - first)).ljust(_BAR_WIDTH)
 
 
 def _one_line(text: str) -> str:
-    """Names and messages may hold what a tool or a model wrote: no line breaks, no terminal
-    codes.
+    """Return a text without line breaks and terminal codes, which a tool or a model may write."""
+    printable = [character if character.isprintable() else " " for character in text]
+    return " ".join("".join(printable).split())
+
+
+def _read_spans(path: Path, warn: Callable[[str], object] | None) -> list[SpanRow]:
+    """Return the spans of a file, ordered by their start.
+
+    Raises:
+        InputError: the file cannot be read.
     """
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
-def _read(path: Path, odd: Callable[[str], object] | None) -> list[SpanRow]:
-    """The spans of a file by their start; InputError where it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -193,21 +209,32 @@ def _read(path: Path, odd: Callable[[str], object] | None) -> list[SpanRow]:
             hint="see `transom trace list`",
         ) from error
     rows: dict[str, SpanRow] = {}
-    cut = 0
+    skipped = 0
+    # Other line separators of Unicode may be in the text of an attribute.
     for line in filter(str.strip, text.split("\n")):
         try:
-            scopes = [
-                scope for one in json.loads(line)["resourceSpans"] for scope in one["scopeSpans"]
-            ]
-            found = [row_of(span) for scope in scopes for span in scope["spans"]]
+            spans = _spans_of_line(line)
         except (ValueError, KeyError, TypeError, AttributeError):
-            cut += 1
+            skipped += 1
             continue
-        for row in found:
-            # a kill between two writes leaves both
+        for row in spans:
+            # After a kill between two writes, a span is there twice, once as open.
             if row.status != "open" or row.span_id not in rows:
                 rows[row.span_id] = row
-    if cut and odd is not None:
-        lines = "1 line holds" if cut == 1 else f"{cut} lines hold"
-        odd(f"{path}: {lines} something that is no span, which is passed over")
+    if skipped and warn is not None:
+        lines = "1 line that is" if skipped == 1 else f"{skipped} lines that are"
+        warn(f"{path}: skipped {lines} not a span")
     return sorted(rows.values(), key=lambda row: (row.start, row.span_id))
+
+
+def _spans_of_line(line: str) -> list[SpanRow]:
+    """Return the spans of a line, which is an export request of OTLP.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is something else.
+    """
+    spans: list[SpanRow] = []
+    for resource in json.loads(line)["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            spans += map(row_of, scope["spans"])
+    return spans

@@ -8,113 +8,127 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from transom.telemetry.encoded import Form, encoded
-from transom.telemetry.quoting import looked_for
+from transom.telemetry.encoded import EncodedForm, encoded_forms
+from transom.telemetry.quoting import quoted_pattern
 
 if TYPE_CHECKING:
     from transom.canonical import Json
 
 _ENDS = (
-    # also where words are run together: PGPASSWORD
+    # also at the end of words without a space: PGPASSWORD
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?"
-    r"|(^|_)PASS"  # COMPASS is none
-    r"|(?<!^)(?<!^OLD)PWD"  # of itself PWD is a folder, as is OLDPWD
-    r"|(^|_|ACCESS|API|AUTH|PRIVATE|SECRET|SIGNING)KEY"  # MONKEY is none
+    r"|(^|_)PASS"  # not COMPASS
+    r"|(?<!^)(?<!^OLD)PWD"  # PWD and OLDPWD are folders
+    r"|(^|_|ACCESS|API|AUTH|PRIVATE|SECRET|SIGNING)KEY"  # not MONKEY
 )
 _NAME = re.compile(f"({_ENDS})$", re.IGNORECASE)
-# Forms of keys that their makers document. A text of the first column is in every match of the
-# second: a search for it is far quicker than the pattern's.
+# Forms of keys that their vendors document. Every match of the second column contains the text of
+# the first: a search for that text is far quicker than the pattern's.
 _SHAPES = (
     ("sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),  # OpenAI, Anthropic and others
     ("AKIA", r"\bAKIA[A-Z0-9]{16}\b"),  # AWS
     ("AIza", r"\bAIza[A-Za-z0-9_-]{35}"),  # Google
-    ("ghp_", r"\bghp_[A-Za-z0-9]{36,}"),  # GitHub: of a person, of a server, with fine grain
+    ("ghp_", r"\bghp_[A-Za-z0-9]{36,}"),  # GitHub: of a person, of a server, fine-grained
     ("ghs_", r"\bghs_[A-Za-z0-9]{36,}"),
     ("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,}"),
     ("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),  # GitLab
     ("xox", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),  # Slack
 )
-# a shorter value (`1`, `none`) is no secret, and its removal would garble ordinary text
+# A shorter value (`1`, `none`) is not a secret, and its removal would garble ordinary text.
 _SHORTEST = 6
-_LONG = 16  # a line of a key; a shorter one may be anybody's
-_LINE_ENDS = re.compile(
-    r"(?:(?<!\\)\\++[nr]|[\r\n])+"
-)  # variables often have them as two characters
-_MARKER = "-----"  # `-----BEGIN ...`: no secret
-_INSTEAD = "[redacted]"
+# A line of a key is at least as long; a shorter line may occur in any text.
+_LONG = 16
+# Variables often have line ends as two characters, a backslash and a letter.
+_LINE_ENDS = re.compile(r"(?:(?<!\\)\\++[nr]|[\r\n])+")
+_MARKER = "-----"  # `-----BEGIN ...` is not secret
+_REPLACEMENT = "[redacted]"
 
 
 class Redactor:
-    """Replaces secrets in text, also where they stand in it as JSON, `repr`, base64 or a URL writes
-    them.
+    """A function that replaces secrets in text, also in the form in which JSON, `repr`, base64 or a
+    URL writes them.
 
     A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD
-    or another word for these, what looks like a key of a known form (`sk-...`, `ghp_...`), and what
-    its maker gives as `secrets`. Of one with several lines each long line is one, too.
+    or a similar word, a text with the form of a known kind of key (`sk-...`, `ghp_...`), and each
+    of `secrets`. If a secret has several lines, each long line is a secret, too.
+
+    Args:
+        environ: environment variables; those of the process by default.
+        secrets: further secrets.
     """
 
     def __init__(
         self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()
     ) -> None:
-        variables = os.environ if environ is None else environ
-        named = [variables[name] for name in variables if _tells(name)]
-        self._pattern, self._encoded, self._signs = _sought(frozenset([*named, *secrets]))
+        if environ is None:
+            environ = os.environ
+        values = {environ[name] for name in environ if _is_secret_name(name)}
+        pattern, forms, signs = _patterns(frozenset(values.union(secrets)))
+        self._pattern: re.Pattern[str] = pattern
+        self._encoded = forms
+        self._signs = signs
 
     def finds(self, text: str) -> bool:
-        """Whether there may be a secret in a text; a search for plain text is far quicker than
-        the pattern's.
+        """Return whether a text may contain a secret. The search for plain text is far quicker than
+        the patterns.
         """
-        for sign in self._signs:  # noqa: SIM110 - a generator costs calls, and this is asked for every span
+        # A generator would cost calls, and this runs for every span.
+        for sign in self._signs:  # noqa: SIM110
             if sign in text:
                 return True
         return False
 
     def __call__(self, text: str) -> str:
-        """`text` without its secrets."""
+        """Return `text` with `[redacted]` for each secret."""
         if not self.finds(text):
             return text
-        for form in self._encoded:  # first: a shorter secret may be the beginning of a longer one
+        # These come first: a shorter secret may be the beginning of an encoded longer one.
+        for form in self._encoded:
             if form.sign in text:
-                text = form.taken_out(text, _INSTEAD)
-        return self._pattern.sub(_INSTEAD, text)
+                text = form.replace(text, _REPLACEMENT)
+        return self._pattern.sub(_REPLACEMENT, text)
 
     def inside(self, value: Json) -> Json:
-        """The same for every text in a value, keys included."""
+        """Return a value with the secrets of all its texts replaced, keys included."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, list):
-            return [self.inside(one) for one in value]
+            return [self.inside(item) for item in value]
         if isinstance(value, dict):
-            return {self(key): self.inside(one) for key, one in value.items()}
+            return {self(key): self.inside(item) for key, item in value.items()}
         return value
 
 
 @lru_cache(maxsize=1024)
-def _tells(name: str) -> bool:
-    """Whether a variable of that name holds a secret."""
+def _is_secret_name(name: str) -> bool:
+    """Return whether a variable of that name holds a secret."""
     return _NAME.search(name) is not None
 
 
-@lru_cache(maxsize=16)  # every conversation asks for the same ones
-def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], tuple[str, ...]]:
-    """A pattern for these secrets, their encoded forms, and plain texts one of which occurs
-    wherever either matches.
+# Every conversation of a process has the same secrets.
+@lru_cache(maxsize=16)
+def _patterns(
+    values: frozenset[str],
+) -> tuple[re.Pattern[str], tuple[EncodedForm, ...], tuple[str, ...]]:
+    """Return a pattern for these secrets, their encoded forms, and the signs of both.
+
+    Each match of the pattern or of a form contains at least one of the signs.
     """
-    wholes = {value.strip() for value in values}
+    complete_values = {value.strip() for value in values}
     secrets: set[str] = set()
     for value in values:
-        secrets.update(_parts(value))
+        secrets.update(_secret_lines(value))
     patterns: list[str] = []
     signs: list[str] = []
-    forms: list[Form] = []
+    forms: list[EncodedForm] = []
     # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
     for secret in sorted(secrets, key=lambda text: (-len(text), text)):
-        pattern, sign = looked_for(secret)
+        pattern, sign = quoted_pattern(secret)
         patterns.append(pattern)
         signs.append(sign)
-        # An encoded secret has no lines, so only the whole of it is looked for in that form.
-        if secret in wholes:
-            forms += encoded(secret)
+        # An encoder joins the lines of a secret, so single lines have no encoded form.
+        if secret in complete_values:
+            forms += encoded_forms(secret)
     for sign, pattern in _SHAPES:
         patterns.append(pattern)
         signs.append(sign)
@@ -122,9 +136,14 @@ def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], 
     return re.compile("|".join(patterns)), tuple(forms), tuple(dict.fromkeys(signs))
 
 
-def _parts(value: str) -> list[str]:
-    """A value without the line end that it may have been read with, and its lines."""
-    whole = value.strip()
-    lines = [line.strip() for line in _LINE_ENDS.split(whole)]
-    long = [line for line in lines if len(line) >= _LONG and not line.startswith(_MARKER)]
-    return [whole, *long] if len(whole) >= _SHORTEST else []
+def _secret_lines(value: str) -> list[str]:
+    """Return a value without space around it, and each of its lines that is long enough."""
+    # A value that was read from a file often ends with a line break.
+    secret = value.strip()
+    if len(secret) < _SHORTEST:
+        return []
+    secrets = [secret]
+    for line in map(str.strip, _LINE_ENDS.split(secret)):
+        if len(line) >= _LONG and not line.startswith(_MARKER):
+            secrets.append(line)
+    return secrets

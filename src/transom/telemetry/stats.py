@@ -1,5 +1,5 @@
-"""Statistics over many traces, computed from their spans on demand; nothing is stored beside the
-traces.
+"""Statistics over many traces, computed from their spans on demand: nothing but the traces is
+stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transom.telemetry.read import Shape
 
 By = Literal["provider", "tool", "role"]
 Measures = Mapping[str, Sequence[Measure]]
-"""By metric."""
+"""The measures of each metric."""
 
 _NAME: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
 _DURATION: dict[By, str] = {
@@ -25,11 +25,12 @@ _DURATION: dict[By, str] = {
     "tool": keys.TOOL_DURATION,
     "role": keys.CALL_DURATION,
 }
+# Metrics that the rows of `provider` and `role` need in addition to the durations.
 _OF_CALLS = (keys.REQUESTS, keys.RETRIES, keys.TOKEN_USAGE, keys.CACHE_READ_TOKENS, keys.COST_USD)
 
 
 class Seconds(Shape):
-    """How long calls took; 0 where there were none. `p95`: 95 of a hundred took no longer."""
+    """Durations of calls; 0 if there were none. `p95`: 95 of a hundred calls took no longer."""
 
     mean: float
     p50: float
@@ -41,18 +42,18 @@ class StatsRow(Shape):
     """One provider, tool or role.
 
     Attributes:
-        name: of it; "?" where a call failed before any provider answered.
-        calls: that were made; of a provider those in which it was asked. Replies from a journal are
-            none.
-        seconds: a call took, waiting and asking again included; of a provider what it took of the
-            call itself, and not what others did that were asked before it.
-        errors: by type. A call that was asked again counts with each of its failures.
-        error_rate: errors to requests, the repeated ones included; for tools to calls.
-        retries: requests that were asked again.
-        retry_rate: retries to calls.
-        input_tokens, output_tokens, cached_tokens: of replies.
-        cost_usd: of those replies whose price is known; None where none is.
-        unpriced: replies whose price is not known.
+        name: its name; "?" if a call failed before any provider answered.
+        calls: number of calls; for a provider, of calls that sent it a request. Replies from a
+            journal are not calls.
+        seconds: duration of a call, with its waits and repeated requests; for a provider, its own
+            part of the call, without the providers that were tried before it.
+        errors: number of failures by type. Each failed request of a call counts.
+        error_rate: errors divided by requests, repeated ones included; for tools, by calls.
+        retries: number of repeated requests.
+        retry_rate: retries divided by calls.
+        input_tokens, output_tokens, cached_tokens: sums over the replies.
+        cost_usd: dollars for the replies of known price; None if no price is known.
+        unpriced: number of replies of unknown price.
     """
 
     name: str
@@ -70,7 +71,9 @@ class StatsRow(Shape):
 
 
 class Compression(Shape):
-    """Folding of conversations: how often, and the tokens of those windows before and after."""
+    """Compactions of conversations: their number, and the tokens of the windows before and after
+    them.
+    """
 
     count: int
     tokens_before: int
@@ -79,7 +82,7 @@ class Compression(Shape):
 
 
 class MemoryStats(Shape):
-    """Queries to a memory: how many, their duration, and the fraction that found something."""
+    """Queries to a memory: their number, their duration, and the fraction with a result."""
 
     queries: int
     seconds: Seconds
@@ -87,7 +90,7 @@ class MemoryStats(Shape):
 
 
 class Stats(Shape):
-    """The document of `trace stats`, over spans that began within `since`; over all where that
+    """The document of `trace stats`, over the spans that began within `since`, or over all if it
     is None.
     """
 
@@ -114,43 +117,51 @@ def statistics(
     """Compute the statistics of traces.
 
     Args:
-        traces: the spans of each.
-        by: what a row is of.
-        price: what calls cost.
+        traces: the spans of each trace.
+        by: whether a row is a provider, a tool or a role.
+        price: returns the cost of a call.
         since: the option as the user wrote it, for the document.
-        oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace
-            lasts as long as its conversation. A request counts with the call that it was made for.
+        oldest: nanoseconds since 1970; earlier spans do not count. A trace lasts as long as its
+            conversation, so this is decided span by span. A request counts with its call.
     """
-    of_row = {_DURATION[by]} if by == "tool" else {_DURATION[by], *_OF_CALLS}
+    row_metrics = {_DURATION[by]}
+    if by != "tool":
+        row_metrics.update(_OF_CALLS)
     groups: defaultdict[str, defaultdict[str, list[Measure]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    rest: defaultdict[str, list[Measure]] = defaultdict(list)
+    totals: defaultdict[str, list[Measure]] = defaultdict(list)
     count = 0
     for trace in traces:
         spans = _recent(trace, oldest)
         count += bool(spans)
-        for one in _measures(spans, price):
-            group = groups[str(one.by.get(_NAME[by], "?"))] if one.metric in of_row else rest
-            group[one.metric].append(one)
+        for measure in _measures(spans, price):
+            if measure.metric in row_metrics:
+                name = str(measure.labels.get(_NAME[by], "?"))
+                groups[name][measure.metric].append(measure)
+            else:
+                totals[measure.metric].append(measure)
     return Stats(
         since=since,
         by=by,
         traces=count,
-        sub_conversations=len(rest[keys.SUB_CONVERSATIONS]),
-        compression=_compression(rest),
-        memory=_memory(rest[keys.RETRIEVAL]),
+        sub_conversations=len(totals[keys.SUB_CONVERSATIONS]),
+        compression=_compression(totals),
+        memory=_memory(totals[keys.RETRIEVAL]),
         rows=tuple(_row(name, by, group) for name, group in sorted(groups.items())),
     )
 
 
 def _recent(spans: Sequence[SpanRow], oldest: int) -> list[SpanRow]:
-    old = {span.span_id for span in spans if span.start < oldest}
-    return [
-        one
-        for one in spans
-        if one.span_id not in old and not (_is_attempt(one) and one.parent_id in old)
-    ]
+    """Return the spans that began at a time or later, without the requests of earlier calls."""
+    earlier = {span.span_id for span in spans if span.start < oldest}
+    recent = []
+    for span in spans:
+        # A request without its call would count as a call that has not ended.
+        if span.span_id in earlier or (_is_attempt(span) and span.parent_id in earlier):
+            continue
+        recent.append(span)
+    return recent
 
 
 def _is_attempt(span: SpanRow) -> bool:
@@ -160,28 +171,32 @@ def _is_attempt(span: SpanRow) -> bool:
 def _measures(spans: Sequence[SpanRow], price: Price) -> Iterable[Measure]:
     aggregator = Aggregator()
     ended = [span for span in spans if span.end is not None]
+    # The aggregator needs the requests before their call, and spans are sorted by their start.
     for span in sorted(ended, key=lambda span: not _is_attempt(span)):
         yield from aggregator.measures(span, "", price)
     yield from aggregator.unfinished()
 
 
 def _row(name: str, by: By, group: Measures) -> StatsRow:
-    took = _values(group, _DURATION[by])
+    durations = _values(group, _DURATION[by])
     requests = group.get(keys.TOOL_DURATION if by == "tool" else keys.REQUESTS, ())
-    errors = Counter(str(one.by[keys.ERROR_TYPE]) for one in requests if keys.ERROR_TYPE in one.by)
+    errors: Counter[str] = Counter()
+    for measure in requests:
+        if keys.ERROR_TYPE in measure.labels:
+            errors[str(measure.labels[keys.ERROR_TYPE])] += 1
     retries = len(group.get(keys.RETRIES, ()))
     tokens: Counter[str] = Counter()
-    for one in group.get(keys.TOKEN_USAGE, ()):
-        tokens[one.by[keys.TOKEN_TYPE]] += int(one.value or 0)
+    for measure in group.get(keys.TOKEN_USAGE, ()):
+        tokens[measure.labels[keys.TOKEN_TYPE]] += int(measure.value or 0)
     usd = _values(group, keys.COST_USD)
     return StatsRow(
         name=name,
-        calls=len(took),
-        seconds=_seconds(took),
+        calls=len(durations),
+        seconds=_seconds(durations),
         errors=dict(sorted(errors.items())),
         error_rate=_rate(errors.total(), len(requests)),
         retries=retries,
-        retry_rate=_rate(retries, len(took)),
+        retry_rate=_rate(retries, len(durations)),
         input_tokens=tokens["input"],
         output_tokens=tokens["output"],
         cached_tokens=int(sum(_values(group, keys.CACHE_READ_TOKENS))),
@@ -191,36 +206,48 @@ def _row(name: str, by: By, group: Measures) -> StatsRow:
 
 
 def _values(group: Measures, metric: str) -> list[float]:
-    """The known values of a metric."""
-    return [one.value for one in group.get(metric, ()) if one.value is not None]
+    """Return the known values of a metric."""
+    measures = group.get(metric, ())
+    return [measure.value for measure in measures if measure.value is not None]
 
 
 def _compression(measures: Measures) -> Compression:
-    before, after = (_values(measures, key) for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER))
-    ratio = sum(after) / sum(before) if sum(before) else None
+    windows = _values(measures, keys.TOKENS_BEFORE)
+    before = sum(windows)
+    after = sum(_values(measures, keys.TOKENS_AFTER))
     return Compression(
-        count=len(before), tokens_before=int(sum(before)), tokens_after=int(sum(after)), ratio=ratio
+        count=len(windows),
+        tokens_before=int(before),
+        tokens_after=int(after),
+        ratio=after / before if before else None,
     )
 
 
-def _memory(recalled: Sequence[Measure]) -> MemoryStats:
-    hits = sum(one.by[keys.FOUND] > 0 for one in recalled)
-    took = [one.value or 0.0 for one in recalled]
+def _memory(queries: Sequence[Measure]) -> MemoryStats:
+    hits = 0
+    durations = []
+    for query in queries:
+        hits += query.labels[keys.FOUND] > 0
+        durations.append(query.value or 0.0)
     return MemoryStats(
-        queries=len(recalled), seconds=_seconds(took), hit_rate=_rate(hits, len(recalled))
+        queries=len(queries), seconds=_seconds(durations), hit_rate=_rate(hits, len(queries))
     )
 
 
-def _rate(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+def _rate(part: int, total: int) -> float:
+    return part / total if total else 0.0
 
 
-def _seconds(took: Sequence[float]) -> Seconds:
-    if not took:
+def _seconds(durations: Sequence[float]) -> Seconds:
+    if not durations:
         return Seconds(mean=0.0, p50=0.0, p95=0.0, max=0.0)
-    ordered = sorted(took)
+    ordered = sorted(durations)
 
-    def at(percent: int) -> float:
-        return ordered[-(-percent * len(ordered) // 100) - 1]
+    def percentile(percent: int) -> float:
+        # Rounded up, so that each percentile is the duration of a real call.
+        rank = -(-percent * len(ordered) // 100)
+        return ordered[rank - 1]
 
-    return Seconds(mean=sum(ordered) / len(ordered), p50=at(50), p95=at(95), max=ordered[-1])
+    return Seconds(
+        mean=sum(ordered) / len(ordered), p50=percentile(50), p95=percentile(95), max=ordered[-1]
+    )

@@ -17,7 +17,7 @@ from transom.errors import ToolError, ToolExecutionError, ToolInDoubtError, inst
 from transom.llm.checked import check_choice, check_kind
 from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
-from transom.telemetry.address import checked, secret_parts, shown
+from transom.telemetry.address import parse_address, safe_address, secret_parts
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
 from transom.tools.mcp_connection import CallInDoubt, Refused, Server, ServerConnection, first
 from transom.tools.schema import AT_THE_TOP
@@ -258,9 +258,9 @@ def _checked(server: object) -> Server:
     """Return a URL or a command; ToolError for anything else."""
     if isinstance(server, str):
         try:
-            checked(server)
+            parse_address(server)
         except ValueError as error:
-            problem = f"{shown(server)!r} is no URL of an MCP server: {error}"
+            problem = f"{safe_address(server)!r} is no URL of an MCP server: {error}"
             hint = "say http://HOST:PORT/PATH or https://HOST/PATH, or give a command as a list"
             raise ToolError(problem, hint=hint) from None
         return server

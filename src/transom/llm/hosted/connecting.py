@@ -19,7 +19,7 @@ from transom.llm.hosted.server import NO_KEY, Server
 from transom.llm.limits import PROCESS, Bucket, Limits, RateLimitStore
 from transom.llm.proxies import proxy_of
 from transom.llm.retrying import RetryingProvider
-from transom.telemetry.address import checked, shown
+from transom.telemetry.address import parse_address, safe_address
 
 if TYPE_CHECKING:
     from transom.config import HostedSettings
@@ -77,9 +77,9 @@ def server_of(
     if kind == "ollama":
         url = ollama_url(url)
     try:
-        checked(url)
+        parse_address(url)
     except ValueError as error:
-        problem = f"{shown(url)!r} is no address of a server: {error}"
+        problem = f"{safe_address(url)!r} is no address of a server: {error}"
         hint = "say http://HOST:PORT or https://HOST"
         raise SettingsError(problem, where=kind, hint=hint) from None
     version = getattr(settings, "api_version", None)
