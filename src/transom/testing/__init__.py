@@ -12,8 +12,17 @@ from __future__ import annotations
 from transom.canonical import Json
 from transom.llm import Request, ScriptedProvider, ToolCall, render
 from transom.llm.render import turn_text
+from transom.testing.providers import provider_conformance
+from transom.testing.stores import store_conformance
 
-__all__ = ["ScriptedProvider", "asks", "assert_hidden", "assert_sees"]
+__all__ = [
+    "ScriptedProvider",
+    "asks",
+    "assert_hidden",
+    "assert_sees",
+    "provider_conformance",
+    "store_conformance",
+]
 
 
 def asks(tool: str, /, **arguments: Json) -> ToolCall:
@@ -30,8 +39,9 @@ def assert_sees(request: Request, *names: str) -> None:
     Raises:
         AssertionError: names the missing and the additional blocks.
     """
-    seen = {block.name for block in request.window.blocks}
-    missing, extra = sorted(set(names) - seen), sorted(seen - set(names))
+    visible = {block.name for block in request.window.blocks}
+    missing = sorted(set(names) - visible)
+    extra = sorted(visible - set(names))
     if missing or extra:
         raise AssertionError(f"role {request.role}: missing {missing}, too many {extra}")
 
@@ -42,14 +52,15 @@ def assert_hidden(request: Request, *texts: str) -> None:
     Raises:
         AssertionError: names the text and the blocks or turns that contain it.
     """
-    sent = render(request).as_text()
+    request_text = render(request).as_text()
     turns = [
         (f"turn {number}", turn_text(turn)) for number, turn in enumerate(request.window.turns, 1)
     ]
     for text in texts:
-        if text in sent:
-            named = [*((block.name, block.text) for block in request.window.blocks), *turns]
-            holders = [name for name, content in named if text in content]
+        if text in request_text:
+            parts = [*((block.name, block.text) for block in request.window.blocks), *turns]
+            # A text that no block and no turn holds stands in the tags around them.
+            holders = [name for name, content in parts if text in content]
             raise AssertionError(
                 f"role {request.role}: {text!r} is in {holders or 'the frame of a block'}"
             )
