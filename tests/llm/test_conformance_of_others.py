@@ -39,7 +39,7 @@ async def test_the_slips_of_a_store_are_named(tmp_path: Path) -> None:
         "concurrent appends all arrive",
         "appends without waiting keep their order",
         "odd values come back",
-        "a value that is not JSON is refused",
+        "a value that is not json is refused",
     }
 
 

@@ -1,5 +1,4 @@
-"""Helpers for tests of your own roles and agents: a scripted provider, and assertions on a call's
-window.
+"""Test helpers: a scripted provider, assertions on windows, suites for stores and providers.
 
 provider = ScriptedProvider({"my.role": [asks("look", at="a"), "the answer"]})
 ...
