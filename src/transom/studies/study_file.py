@@ -21,7 +21,7 @@ def load_study(path: Path) -> Study:
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     for at, problem, hint in _mistakes(study):
-        raise InputError(problem, where=file.where(*at), hint=hint)
+        raise InputError(problem, where=file.place_of(*at), hint=hint)
     _check_space(study, file)
     return study
 
@@ -99,6 +99,6 @@ def _check_space(study: Study, file: YamlFile) -> None:
     raise InputError(
         f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`,"
         f" first of all {text!r}",
-        where=file.where("require", study.require.index(text)),
+        where=file.place_of("require", study.require.index(text)),
         hint="widen the bounds of the variables, or relax it",
     )
