@@ -102,6 +102,8 @@ NOT_MEASURED = {
     "chat": OF_ITS_OWN_RUN,
     "agent show": "reads the module that it names, no runs",
     "serve": "runs until it is stopped",
+    "worker": "runs until it is stopped",
+    "workers": "reads the workers that live and the jobs that are not done, no runs",
 }
 
 

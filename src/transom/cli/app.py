@@ -64,6 +64,8 @@ TREE = {
     "learning": ("learn", "Report what was learned."),
     "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
+    "worker": ("workers", "Do the work of --distributed commands, on any machine."),
+    "workers": ("workers", "List the workers, and the jobs that wait for them."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }

@@ -17,7 +17,7 @@ from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope, opened
 from transom.cli.session import Session
-from transom.errors import RunBusy, SettingsError, install_hint
+from transom.errors import InputError, RunBusy, SettingsError, install_hint
 from transom.runs import write_file
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ Out = Annotated[
 ]
 TrialsFile = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv or .jsonl.")
+]
+
+Forgotten = Annotated[
+    str,
+    typer.Option("--trials", metavar="NUMBERS", help="Trials to forget, such as 3,5-9 [all]."),
 ]
 
 
@@ -133,6 +138,37 @@ async def export(session: Session, study: _Study, out: TrialsFile = None) -> int
         session.progress(f"{len(trials)} trials in {out}")
         return 0
     return session.report(rows_of(found, trials), *as_jsonl(found, trials).rstrip("\n").split("\n"))
+
+
+@command(study_app, "forget", example="transom study forget bracket --trials 3,5-9")
+async def forget(session: Session, study: _Study, trials: Forgotten = "all") -> int:
+    """Forget trials of a study, for example those of a broken machine or a wrong set-up.
+
+    Samplers and rules no longer learn from them, and the budget is free for others. Their records
+    stay in the storage.
+    """
+    found = _found(session, study)
+    from transom.studies.pipeline import forget as forget_trials
+
+    with _opened(session, found, kept=True) as runner:
+        numbers = _numbers(trials, [trial.number for trial in runner.trials()])
+        forgotten = forget_trials(runner, numbers)
+    return session.report({"forgotten": forgotten}, f"{forgotten} trials are forgotten")
+
+
+def _numbers(text: str, known: list[int]) -> list[int]:
+    """Read numbers of trials, such as `3,5-9` or `all`."""
+    if text == "all":
+        return known
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            raise InputError(
+                f"{part.strip()!r} is not a trial", where="--trials", hint="write e.g. 3,5-9 or all"
+            )
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 @contextmanager

@@ -6,6 +6,7 @@ all studies, in an append-only file beside it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -89,21 +90,24 @@ class Advice:
         """
         source = Source(study=study, by=_BY)
         with self._lock:
-            known = {one.identity: one for one in self._kept()}
-            if same := known.get(insight.identity):
-                key = same.id
+            insights_by_identity = {item.identity: item for item in self._latest()}
+            if equal_insight := insights_by_identity.get(insight.identity):
+                key = equal_insight.id
                 with suppress(InputError):  # it is retired, or another one has that text
                     if "/" not in key and self.playbook.require(key).content != insight.content:
                         Curator(self.playbook).edit(key, content=insight.content, by=_BY)
             else:
-                tags, taken = [insight.scope, insight.kind], {one.id for one in known.values()}
+                tags, taken_ids = (
+                    [insight.scope, insight.kind],
+                    {item.id for item in insights_by_identity.values()},
+                )
                 first = self.playbook.add_insight(
                     _CATEGORY[insight.kind], insight.content, tags=tags, source=source
                 ).id
                 key = next(
                     name
                     for n in count(1)
-                    if (name := first if n == 1 else f"{first}/{n}") not in taken
+                    if (name := first if n == 1 else f"{first}/{n}") not in taken_ids
                 )
             event = {"event": "add", "id": key, "scope": insight.scope, "kind": insight.kind}
             append_line(self.path, event | {"content": insight.content, "data": dict(insight.data)})
@@ -111,25 +115,29 @@ class Advice:
 
     def insights(self, scope: str) -> list[Insight]:
         """Return all insights of a scope with their standing."""
-        return [self._standing(one) for one in self._kept() if one.scope == scope]
+        return [self._standing(insight) for insight in self._latest() if insight.scope == scope]
 
-    def _kept(self) -> list[Insight]:
+    def _latest(self) -> list[Insight]:
         """Return the latest version of each insight, in order of addition, without standing."""
-        found: dict[str, Insight] = {}
+        latest: dict[str, Insight] = {}
         for event in read_lines(self.path):
+            if event["event"] == "forget":
+                for key, insight in list(latest.items()):
+                    if key in event["ids"] or insight.data.get("key") in event["keys"]:
+                        del latest[key]
             if event["event"] == "add":
                 key = event["id"]
-                found[key] = Insight(
+                latest[key] = Insight(
                     event["scope"], event["kind"], event["content"], event["data"], key
                 )
-        return list(found.values())
+        return list(latest.values())
 
     def _standing(self, insight: Insight) -> Insight:
-        known = self.playbook.get(insight.id.partition("/")[0])
-        if known is None:
+        entry = self.playbook.get(insight.id.partition("/")[0])
+        if entry is None:
             return insight
-        mark = "veto" if known.retired else "pin" if known.confirmed_at else ""
-        return replace(insight, helpful=known.for_count, harmful=known.against_count, mark=mark)
+        mark = "veto" if entry.retired else "pin" if entry.confirmed_at else ""
+        return replace(insight, helpful=entry.for_count, harmful=entry.against_count, mark=mark)
 
     def outcome(self, insight_id: str, *, helpful: bool, study: str, trial: int) -> None:
         """Count an outcome of a used insight; each trial of a study counts once."""
@@ -146,13 +154,39 @@ class Advice:
         with self._lock:
             append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
 
+    def add_rows(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+        """Store solves of a study beside its earlier ones."""
+        data = [[dict(row.features), row.failure] for row in rows]
+        event = {"event": "more rows", "scope": scope, "study": study, "rows": data}
+        with self._lock:
+            append_line(self.path, event)
+
+    def forget(self, *, keys: Sequence[str], ids: Sequence[str]) -> None:
+        """Drop insights, by the keys in their data or by their ids."""
+        with self._lock:
+            append_line(self.path, {"event": "forget", "keys": list(keys), "ids": list(ids)})
+
+    def rules_with_rows(self, scope: str) -> set[str]:
+        """Return the ids of the rules that cover a solve which is known today."""
+        rows = self.rows(scope)
+        rules = [insight for insight in self.insights(scope) if insight.kind == RULE]
+        covering = set()
+        for insight in rules:
+            if any(insight.rule.matches(row.features) for row in rows):
+                covering.add(insight.id)
+        return covering
+
     def rows(self, scope: str) -> list[Row]:
         """Return the solves of all studies of a scope."""
-        kept = [
-            one for one in read_lines(self.path) if one["event"] == "rows" and one["scope"] == scope
-        ]
-        last = {event["study"]: event["rows"] for event in kept}
-        return [Row(features, failure) for rows in last.values() for features, failure in rows]
+        by_study: dict[str, list[Row]] = {}
+        for event in read_lines(self.path):
+            if event["event"] not in ("rows", "more rows") or event["scope"] != scope:
+                continue
+            if event["event"] == "rows":
+                by_study[event["study"]] = []
+            rows = by_study.setdefault(event["study"], [])
+            rows += [Row(features, failure) for features, failure in event["rows"]]
+        return list(itertools.chain.from_iterable(by_study.values()))
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
         """Learn rules from all solves of a scope and store them, with sentences by `in_words`;
@@ -160,6 +194,6 @@ class Advice:
         """
         rules = learn(self.rows(scope))
         return [
-            self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data()), study)
-            for one in rules
+            self.add(Insight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
+            for rule in rules
         ]

@@ -26,7 +26,7 @@ from transom.studies.advice import RULE, Insight
 from transom.studies.guide import Guide
 from transom.studies.rules import Condition, measured
 from transom.studies.study import Data
-from transom.studies.trials import Trial, counts, failures, ranked, used
+from transom.studies.trials import Trial, counts, failures, ranked, used_insights
 from transom.tools import Toolbox, ToolLimits, tool
 
 ROLE = "studies.advisor"
@@ -108,30 +108,30 @@ class Advisor:
                 raise ReplyError(f"the advisor came to no answer: {cap.what}") from cap
 
         recalled = await self.guide.advice.playbook.recall(run, "advice/recall", failed)
-        out = model_file("advice.json", Proposal)
-        found = await run.stage(
-            "advice", ask, session.get_llm_context(), failed, recalled, out=out, uses=[role]
+        advice_file = model_file("advice.json", Proposal)
+        outcome = await run.stage(
+            "advice", ask, session.get_llm_context(), failed, recalled, out=advice_file, uses=[role]
         )
-        return self.check(found.value).model_copy(update={"by": found.by})
+        return self.check(outcome.value).model_copy(update={"by": outcome.by})
 
     def session(self, session_id: str) -> SessionState:
         """Return the study as a session: status and newest errors are exposed, trials isolated."""
-        study, session, made = self.guide.study, SessionState(session_id), counts(self.trials)
+        study, session, totals = self.guide.study, SessionState(session_id), counts(self.trials)
         best = next(
-            ((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None)
+            ((item.values[0], item.number) for item in ranked(study, self.trials)), (None, None)
         )
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
         session.exposed.current_objective = ", ".join(
-            f"{one.direction} {one.name}" for one in study.objectives
+            f"{item.direction} {item.name}" for item in study.objectives
         )
         session.update_study_status(
-            study.study, "complete", made.complete + made.failed, made.total, *best
+            study.study, "complete", totals.complete + totals.failed, totals.total, *best
         )
         for trial in self.trials:
             session.add_trial(trial.model_dump())
             if trial.kind == "failed":
                 session.add_error(f"trial {trial.number}: {trial.reason[:200]}", trial.failure)
-        session.use_items(*used(self.trials))
+        session.use_items(*used_insights(self.trials))
         return session
 
     def failures(self) -> str:
@@ -139,10 +139,14 @@ class Advisor:
         lines = [f"features: {', '.join(sorted(self.guide.features.formulas))}"]
         for failure, number in failures(self.trials).items():
             lines.append(f"{failure}: {number} solves")
-            for one in self._ended(failure)[-_SHOWN_TRIALS:]:
-                features = self.guide.features(self.guide.study.values(one.params))
-                shown = ", ".join(f"{name} {value:.3g}" for name, value in sorted(features.items()))
-                lines.append(f"- trial {one.number}: {shown}: {' '.join(one.reason.split())[:200]}")
+            for trial in self._ended(failure)[-_SHOWN_TRIALS:]:
+                features = self.guide.features(self.guide.study.values(trial.params))
+                shown_lines = ", ".join(
+                    f"{name} {value:.3g}" for name, value in sorted(features.items())
+                )
+                lines.append(
+                    f"- trial {trial.number}: {shown_lines}: {' '.join(trial.reason.split())[:200]}"
+                )
         return "\n".join(lines)
 
     def _ended(self, failure: str) -> list[Trial]:
@@ -153,21 +157,23 @@ class Advisor:
     def check(self, proposal: Proposal) -> Advised:
         """Check a proposal against trials and rows, and store the rules that hold."""
         explained, added, refused = [], list[str](), list[str]()
-        for one in proposal.explanations:
-            if wrong := set(one.trials) - {trial.number for trial in self._ended(one.failure)}:
+        for item in proposal.explanations:
+            if wrong := set(item.trials) - {trial.number for trial in self._ended(item.failure)}:
                 refused.append(
-                    f"explanation of {one.failure!r}: trial {min(wrong)} did not fail so"
+                    f"explanation of {item.failure!r}: trial {min(wrong)} did not fail so"
                 )
             else:
-                explained.append(one)
+                explained.append(item)
         advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
         rows = advice.rows(scope)
         for proposed in proposal.rules:
             conditions = tuple(sorted(proposed.conditions))
             rule, problem = measured(conditions, rows)
-            known = {one.rule.key: one.data for one in advice.insights(scope) if one.kind == RULE}
+            known_ids = {
+                item.rule.key: item.data for item in advice.insights(scope) if item.kind == RULE
+            }
             # A rule with the same numbers was added at an earlier end of the study.
-            if rule and known.get(rule.key, rule.to_data()) == rule.to_data():
+            if rule and known_ids.get(rule.key, rule.to_data()) == rule.to_data():
                 words = self.guide.in_words(rule.sentence)
                 added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
             else:
@@ -182,8 +188,8 @@ class Advisor:
         Args:
             what: `record`, or a file that the record names.
         """
-        found = next((one for one in self.trials if one.number == trial), None)
-        if found is None:
+        matches = next((item for item in self.trials if item.number == trial), None)
+        if matches is None:
             raise ToolRefused(f"unknown trial {trial}", hint="see the block failures")
         folder = self.folder / "trials" / f"{trial:05d}"
         files = sorted(
@@ -192,7 +198,7 @@ class Advisor:
         start = max(0, offset)
         if what == "record":
             text = compact_json(
-                {**found.to_record(), "params": dict(found.params), "files": list[Json](files)}
+                {**matches.to_record(), "params": dict(matches.params), "files": list[Json](files)}
             )
             return text[start : start + MOST_READ]
         if what not in files:

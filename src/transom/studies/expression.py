@@ -92,9 +92,9 @@ def _check(tree: ast.Expression) -> None:
             if fine and isinstance(node.value, int):
                 node.value = float(node.value)
         if not fine:
-            what, known = ast.unparse(node) or ast.unparse(tree), ", ".join(_FUNCTIONS)
+            problem, functions = ast.unparse(node) or ast.unparse(tree), ", ".join(_FUNCTIONS)
             raise ValueError(
-                f"{what} is not allowed in a formula; use + - * / ** < <= > >= and {known}"
+                f"{problem} is not allowed in a formula; use + - * / ** < <= > >= and {functions}"
             )
 
 
@@ -105,7 +105,7 @@ def fill(text: str, values: _Values) -> str:
         ValueError: a name is unknown, or a formula or format is invalid.
     """
 
-    def one(match: re.Match[str]) -> str:
+    def substitute(match: re.Match[str]) -> str:
         inner, form = match[1].strip(), match[2]
         value = values.get(inner)
         if value is None:
@@ -126,4 +126,4 @@ def fill(text: str, values: _Values) -> str:
         except ValueError as error:
             raise ValueError(f"{match[0]}: {error}") from error
 
-    return _PLACEHOLDER.sub(one, text)
+    return _PLACEHOLDER.sub(substitute, text)

@@ -59,10 +59,15 @@ class Completion(Data):
 
 
 class FailureClass(Data):
-    """A class of failure; `words` are searched in messages only."""
+    """A class of failure; `words` are searched in messages only.
+
+    Attributes:
+        open: whether the class leaves open if the design or the machine is the cause.
+    """
 
     title: str
     severity: Severity
+    open: bool = False
     advice: str = ""
     words: tuple[Pattern, ...] = ()
 
@@ -84,8 +89,8 @@ class Taxonomy(Data):
     @cached_property
     def words(self) -> dict[str, re.Pattern[str]]:
         every = {
-            name: "|".join(f"(?:{word})" for word in one.words)
-            for name, one in self.classes.items()
+            name: "|".join(f"(?:{word})" for word in failure_class.words)
+            for name, failure_class in self.classes.items()
         }
         return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}
 
@@ -93,13 +98,19 @@ class Taxonomy(Data):
         """Return the first class whose words occur in a message, or None."""
         return next((name for name, words in self.words.items() if words.search(text)), None)
 
+    def leaves_cause_open(self, failure: str | None) -> bool:
+        """Return whether a class leaves open if the design or the machine is the cause."""
+        return failure not in self.classes or self.classes[failure].open
+
     def merged(self, own: Taxonomy) -> Taxonomy:
         """Return this taxonomy, with another one taking precedence."""
         classes = dict(own.classes)
-        for name, one in self.classes.items():
-            mine = own.classes.get(name)
+        for name, shipped in self.classes.items():
+            extended = own.classes.get(name)
             classes[name] = (
-                mine.model_copy(update={"words": (*mine.words, *one.words)}) if mine else one
+                extended.model_copy(update={"words": (*extended.words, *shipped.words)})
+                if extended
+                else shipped
             )
         return Taxonomy(
             messages=(*own.messages, *self.messages),
@@ -116,7 +127,7 @@ def load_taxonomy(*own: Path) -> Taxonomy:
         taxonomy = taxonomy.merged(validate_yaml(Taxonomy, load_yaml(path)))
         for name in (
             *taxonomy.return_codes.values(),
-            *(one.otherwise for one in taxonomy.completion),
+            *(completion.otherwise for completion in taxonomy.completion),
         ):
             if name not in taxonomy.classes:
                 raise InputError(
@@ -135,8 +146,8 @@ class Evidence:
     line: int | None = None
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: {self.text}" if where else self.text
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.text}" if place else self.text
 
 
 _Seen: TypeAlias = tuple[str, Evidence]
@@ -171,6 +182,7 @@ class JobOutput:
         deck: the input deck, if its format is known.
         results: numbers of the result tables, by file.
         values: extracted outputs; missing: expected outputs that were not found.
+        finished: pattern that only a run that converged prints.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -180,6 +192,7 @@ class JobOutput:
     results: tuple[tuple[str, Results], ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     missing: Sequence[str] = ()
+    finished: str | None = None
 
     @staticmethod
     def read(
@@ -211,58 +224,78 @@ class JobOutput:
 def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     """Classify the end of a solve."""
     errors, warnings = _messages(job, taxonomy)
-    found = list(_input_faults(job.deck)) or _seen(job, taxonomy, errors, warnings)
+    observations = list(_input_faults(job.deck)) or _observations(job, taxonomy, errors, warnings)
     motion = job.deck.free_motion() if job.deck else None
-    if motion and found and found[0][0] in _OPEN:
-        found.insert(0, ("singularity", Evidence("input", motion)))
+    if motion and observations and observations[0][0] in _OPEN:
+        observations.insert(0, ("singularity", Evidence("input", motion)))
     return (
-        diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found))
-        if found
+        diagnosis(observations[0][0], taxonomy, *(evidence for _, evidence in observations))
+        if observations
         else Diagnosis(None)
     )
 
 
 def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
     """Return a diagnosis of a class, with its evidence."""
-    one = taxonomy.classes[name]
-    return Diagnosis(name, one.severity, one.title, one.advice, evidence)
+    failure_class = taxonomy.classes[name]
+    return Diagnosis(
+        name, failure_class.severity, failure_class.title, failure_class.advice, evidence
+    )
 
 
-def _seen(
+def _observations(
     job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]
 ) -> list[_Seen]:
     """Return all evidence of failure, the strongest first."""
     if job.stopped:
         return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
-    messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
-    messages.sort(key=lambda one: one[0] == "solver_error")  # stable: messages with a class first
+    messages = [
+        (taxonomy.class_of(observation.text) or "solver_error", observation)
+        for observation in errors
+    ]
+    messages.sort(
+        key=lambda observation: observation[0] == "solver_error"
+    )  # stable: messages with a class first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
         # why it was killed
-        limits = [one for one in messages if one[0] in ("timeout", "memory_error", "disk_full")]
+        limits = [
+            observation
+            for observation in messages
+            if observation[0] in ("timeout", "memory_error", "disk_full")
+        ]
         return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
     if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
-        named = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
-        messages = [*(named or list(_last_words(job, taxonomy) if code else ()))[:1], *messages]
-    rest = [*_insane(job), *unfinished]
+        with_class = [
+            (name, observation)
+            for observation in warnings
+            if (name := taxonomy.class_of(observation.text))
+        ]
+        messages = [
+            *(with_class or list(_last_words(job, taxonomy) if code else ()))[:1],
+            *messages,
+        ]
+    weaker = [*_insane(job), *unfinished]
+    if code and not messages and not weaker:
+        messages = list(_last_line(job))
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
     # An unspecific return code is weaker evidence than numbers and missing lines.
-    rest = [*rest, *code] if code and code[0][0] == "solver_error" else [*code, *rest]
-    return [*messages, *rest, *missing]
+    weaker = [*weaker, *code] if code and code[0][0] == "solver_error" else [*code, *weaker]
+    return [*messages, *weaker, *missing]
 
 
 def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
     if code:
-        named = code < 0 and -code in set(signal.Signals)
-        words = f"ended by {signal.Signals(-code).name}" if named else f"return code {code}"
+        is_signal = code < 0 and -code in set(signal.Signals)
+        words = f"ended by {signal.Signals(-code).name}" if is_signal else f"return code {code}"
         name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
         yield name, Evidence("return code", words)
 
 
 def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[Evidence]]:
     """Return errors and warnings of all files; equal texts once."""
-    found: dict[str, dict[str, Evidence]] = {"error": {}, "warning": {}, "info": {}}
+    texts: dict[str, dict[str, Evidence]] = {"error": {}, "warning": {}, "info": {}}
     for name, text in job.texts.items():
         starts = list(taxonomy.starts.finditer(text))
         line, counted = 1, 0
@@ -271,8 +304,8 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[
             end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
             words = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
             line, counted = line + text.count("\n", counted, match.start()), match.start()
-            found[kind].setdefault(words, Evidence("message", words, name, line))
-    return list(found["error"].values()), list(found["warning"].values())
+            texts[kind].setdefault(words, Evidence("message", words, name, line))
+    return list(texts["error"].values()), list(texts["warning"].values())
 
 
 def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
@@ -289,6 +322,15 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
                 )
 
 
+def _last_line(job: JobOutput) -> Iterator[_Seen]:
+    """Yield the last line of a failed run that says nothing known; of its error output, if any."""
+    for file in sorted(job.texts, key=lambda name: (name != "stderr.txt", name)):
+        lines = job.texts[file].rstrip().split("\n")
+        if text := " ".join(lines[-1].split())[:_CHARACTERS]:
+            yield "solver_error", Evidence("message", text, file, len(lines))
+            return
+
+
 def _block(text: str) -> str:
     """Return a message's first lines up to an empty one, with white space collapsed."""
     lines: list[str] = []
@@ -301,15 +343,22 @@ def _block(text: str) -> str:
 
 
 def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
+    """Yield that a run does not say that it finished, by its own pattern or its solver's."""
+    if finished := job.finished:
+        if not any(re.search(finished, text, re.MULTILINE) for text in job.texts.values()):
+            yield "no_result", Evidence("completion", f"no output matches {finished!r}")
+        return
     for name, text in job.texts.items():
         for tool in taxonomy.completion:
-            named = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
-            if not named and not re.search(tool.of, text, re.MULTILINE):
+            by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
+            if not by_file_name and not re.search(tool.of, text, re.MULTILINE):
                 continue
             if not re.search(tool.ends, text, re.MULTILINE):
-                seen = Evidence("completion", f"{tool.tool} does not say that it finished", name)
+                observation = Evidence(
+                    "completion", f"{tool.tool} does not say that it finished", name
+                )
                 if not (tool.results and not job.return_code and re.search(tool.results, text)):
-                    yield tool.otherwise, seen
+                    yield tool.otherwise, observation
             break
 
 
@@ -327,15 +376,18 @@ def _insane(job: JobOutput) -> Iterator[_Seen]:
         if not math.isfinite(value):
             yield "not_finite", Evidence("result", f"{key} is {value}")
     size = job.deck.size if job.deck else 0.0
-    for name, one in job.results:
-        moved = one.displacement or 0.0
+    for name, table in job.results:
+        moved = table.displacement or 0.0
         if moved > (size * _FARTHEST or _FAR):
             against = f" in a model of size {size:.3g}" if size else ""
             yield "singularity", Evidence("result", f"a displacement of {moved:.3g}{against}", name)
-        if one.bad or not math.isfinite(moved):
-            yield "not_finite", Evidence("result", one.bad or "a displacement is not finite", name)
-        if one.epsilon is not None and one.epsilon >= _RESIDUAL:
+        if table.bad or not math.isfinite(moved):
+            yield (
+                "not_finite",
+                Evidence("result", table.bad or "a displacement is not finite", name),
+            )
+        if table.epsilon is not None and table.epsilon >= _RESIDUAL:
             yield (
                 "singularity",
-                Evidence("result", f"the residual is {one.epsilon:.3g} of the work done", name),
+                Evidence("result", f"the residual is {table.epsilon:.3g} of the work done", name),
             )

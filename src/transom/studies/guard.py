@@ -24,12 +24,12 @@ def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> None:
         with suppress(psutil.Error, OSError):
             mark = process.environ().get(MARK, "")
             place = mark.partition(":")[2]
-            mine = (
+            is_wanted = (
                 mark.startswith(worker)
                 and folder in ("", place)
                 and place.startswith(below and below + "/")
             )
-            if mark and mine and process.pid != os.getpid():
+            if mark and is_wanted and process.pid != os.getpid():
                 process.kill()
 
 

@@ -46,41 +46,49 @@ class Guide:
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
-        own = {
+        marks = {
             **dict.fromkeys(self.study.learning.pin, "pin"),
             **dict.fromkeys(self.study.learning.veto, "veto"),
         }
-        known = self.advice.insights(self.study.scope)
-        self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
+        insights = self.advice.insights(self.study.scope)
+        self.insights = [
+            replace(insight, mark=marks.get(insight.id, insight.mark)) for insight in insights
+        ]
         rows = self.advice.rows(self.study.scope)
         rules = self._acting(RULE) if self.study.learning.rules else []
-        self.rules = [one for one in rules if one.mark == "pin" or one.rule.stands(rows)]
+        self.rules = [
+            insight for insight in rules if insight.mark == "pin" or insight.rule.stands(rows)
+        ]
 
     def _acting(self, kind: str) -> list[Insight]:
-        return [one for one in self.insights if one.kind == kind and one.acts]
+        return [insight for insight in self.insights if insight.kind == kind and insight.acts]
 
     @property
     def margin(self) -> dict[str, float]:
         """Output -> factor between finer and coarse settings, if that makes designs worse."""
-        return next((dict(one.data["factors"]) for one in self._acting(NUMERICS)), {})
+        return next((dict(insight.data["factors"]) for insight in self._acting(NUMERICS)), {})
 
     def judge(self, values: Mapping[str, Number]) -> Rejection | None:
         """Reject a design before it is solved, or return None."""
         if unmet := self.study.unmet(values):
             return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
-        hit = [one for one in self.rules if one.rule.matches(features)]
+        matching = [insight for insight in self.rules if insight.rule.matches(features)]
         return (
-            Rejection(hit[0].content, tuple(one.id for one in hit), hit[0].rule.failure)
-            if hit
+            Rejection(
+                matching[0].content,
+                tuple(insight.id for insight in matching),
+                matching[0].rule.failure,
+            )
+            if matching
             else None
         )
 
     def in_words(self, sentence: str) -> str:
         """Return a rule's sentence with the titles of variables and constants."""
-        named = {**self.study.variables, **self.study.constants}
+        described = {**self.study.variables, **self.study.constants}
         titles = {
-            name: title for name, one in named.items() if (title := getattr(one, "title", ""))
+            name: title for name, item in described.items() if (title := getattr(item, "title", ""))
         }
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
@@ -88,33 +96,35 @@ class Guide:
         """Count the outcome of a design that rules had rejected, or that came from another
         study.
         """
-        where: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
+        origin: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
         for rule in trial.audit:
-            self.advice.outcome(rule, helpful=trial.kind == "failed", **where)
-        if trial.source in {one.id for one in self.insights}:
-            self.advice.outcome(trial.source, helpful=trial.feasible, **where)
+            self.advice.outcome(rule, helpful=trial.kind == "failed", **origin)
+        if trial.source in {insight.id for insight in self.insights}:
+            self.advice.outcome(trial.source, helpful=trial.feasible, **origin)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Return the first designs, and the insights that they come from."""
-        known = sorted(self._acting(DESIGN), key=lambda one: (one.harmful - one.helpful, one.id))
-        pick = random.Random(len(known))
-        found: list[tuple[str, dict[str, Number]]] = []
-        for insight in known:
-            if len(found) == self.study.learning.warm_start:
+        good_insights = sorted(
+            self._acting(DESIGN), key=lambda item: (item.harmful - item.helpful, item.id)
+        )
+        pick = random.Random(len(good_insights))
+        designs: list[tuple[str, dict[str, Number]]] = []
+        for insight in good_insights:
+            if len(designs) == self.study.learning.warm_start:
                 break
             design = self._carried_over(insight.data["features"], insight.data["params"], pick)
             if design and self.judge(self.study.values(design)) is None:
-                found.append((insight.id, design))
-        return found
+                designs.append((insight.id, design))
+        return designs
 
     def _carried_over(
-        self, wanted: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
+        self, target: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
     ) -> dict[str, Number] | None:
         """Return the design whose features are nearest to those of another study's design."""
         chosen = {
             name: params[name]
-            for name, one in self.study.variables.items()
-            if params.get(name) in one.choices
+            for name, variable in self.study.variables.items()
+            if params.get(name) in variable.choices
         }
 
         def distance(design: Mapping[str, Number]) -> float:
@@ -123,10 +133,10 @@ class Guide:
                 return math.inf
             # Among designs with equal features, prefer the one nearest in size.
             size = sum(_apart(values[name], params[name]) for name in design.keys() & params.keys())
-            mine = self.features(values)
-            shared = mine.keys() & wanted.keys()
+            features = self.features(values)
+            shared = features.keys() & target.keys()
             return (
-                sum(_apart(mine[name], wanted[name]) for name in shared) + 1e-3 * size
+                sum(_apart(features[name], target[name]) for name in shared) + 1e-3 * size
                 if shared
                 else math.inf
             )
@@ -134,39 +144,46 @@ class Guide:
         best = min(
             (random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance
         )
-        for at in range(_REFINED):
-            spread = 0.2 * (1 - at / _REFINED) + 0.002
+        for step in range(_REFINED):
+            spread = 0.2 * (1 - step / _REFINED) + 0.002
             best = min(best, nearby_design(self.study, best, spread, pick) | chosen, key=distance)
         return best if math.isfinite(distance(best)) else None
 
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
         """Store this study's findings for the next; returns the ids of new insights."""
-        mine = [
-            Row(self.features(self.study.values(one.params)), one.failure)
-            for one in trials
-            if _counts(one)
-        ]
-        if any(row.failure is None for row in mine):  # else the set-up fails, not the designs
-            self.advice.keep(self.study.scope, self.study.study, mine)
-        found = self.advice.learn(self.study.scope, self.study.study, self.in_words)
+        self.keep_rows(trials)
+        ids = self.advice.learn(self.study.scope, self.study.study, self.in_words)
         good = ranked(self.study, trials)
         if verification.asked:
             good = [
-                trial for trial in good if trial.number in {one.number for one in verification.held}
+                trial
+                for trial in good
+                if trial.number in {item.number for item in verification.held}
             ]
-        found += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]
+        ids += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]
         self._learn_margin(verification.factors())
-        return sorted(set(found) - {one.id for one in self.insights})
+        return sorted(set(ids) - {item.id for item in self.insights})
+
+    def keep_rows(self, trials: Sequence[Trial]) -> None:
+        """Store what the solves say of their designs, in place of what was stored before."""
+        rows = [
+            Row(self.features(self.study.values(trial.params)), trial.failure)
+            for trial in trials
+            if _counts(trial)
+        ]
+        if not any(row.failure is None for row in rows):  # the set-up fails, not the designs
+            rows = []
+        self.advice.keep(self.study.scope, self.study.study, rows)
 
     def _keep(self, kind: str, content: str, data: Mapping[str, object]) -> str:
         return self.advice.add(Insight(self.study.scope, kind, content, data), self.study.study)
 
     def _design(self, trial: Trial) -> tuple[str, str, dict[str, object]]:
         names = ", ".join(f"{name} = {_short(value)}" for name, value in trial.params.items())
-        wanted = zip(self.study.objectives, trial.values, strict=True)
-        reached = ", ".join(f"{one.name} {value:.4g}" for one, value in wanted)
+        reached_values = zip(self.study.objectives, trial.values, strict=True)
+        reached = ", ".join(f"{objective.name} {value:.4g}" for objective, value in reached_values)
         features = self.features(self.study.values(trial.params))
-        key = f"{self.study.study}/{trial.number}"
+        key = design_key(self.study, trial.number)
         data = {
             "features": features,
             "params": dict(trial.params),
@@ -175,10 +192,10 @@ class Guide:
         }
         return DESIGN, f"{self.study.study}: {names} is feasible with {reached}", data
 
-    def _learn_margin(self, seen: Mapping[str, Sequence[float]]) -> None:
+    def _learn_margin(self, ratios: Mapping[str, Sequence[float]]) -> None:
         """Store the effect of finer settings on outputs: the upper end of the observed factors."""
         factors: dict[str, float] = {}
-        for name, values in seen.items():
+        for name, values in ratios.items():
             if max(values) > _SAME:
                 upper = max(1.0, sorted(values)[round(0.75 * (len(values) - 1))])
                 factors[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
@@ -188,18 +205,25 @@ class Guide:
             self._keep(NUMERICS, content, {"key": NUMERICS, "factors": factors})
 
 
+def design_key(study: Study, number: int) -> str:
+    """Return the key of the design that a trial hands on to other studies."""
+    return f"{study.study}/{number}"
+
+
 def _counts(trial: Trial) -> bool:
     """Whether the outcome of a solve depends on the design."""
-    told = trial.kind == "solved" or (
+    says_something = trial.kind == "solved" or (
         trial.kind == "failed" and trial.failure not in ("timeout", "output_flood")
     )
-    return told and trial.same_as is None
+    return says_something and trial.same_as is None
 
 
-def _apart(one: Number, other: Number) -> float:
+def _apart(value: Number, other: Number) -> float:
     """Square of the logarithm of a ratio; 0 if there is no ratio."""
-    numbers = isinstance(one, int | float) and isinstance(other, int | float) and one > 0 < other
-    return math.log(float(one) / float(other)) ** 2 if numbers else 0.0
+    numbers = (
+        isinstance(value, int | float) and isinstance(other, int | float) and value > 0 < other
+    )
+    return math.log(float(value) / float(other)) ** 2 if numbers else 0.0
 
 
 def _short(value: Number) -> str:

@@ -76,7 +76,7 @@ def error_tracker(occasion: Occasion) -> None:
         "error_type": solved.diagnosis.failure,
         "severity": solved.diagnosis.severity,
         "message": solved.diagnosis.reason,
-        "evidence": [str(one) for one in solved.diagnosis.evidence],
+        "evidence": [str(evidence) for evidence in solved.diagnosis.evidence],
         "design_variables": dict(occasion.params),
         "solver": solved.by,
     }

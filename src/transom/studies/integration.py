@@ -48,9 +48,9 @@ class Learning:
         self._features = Features(
             {name: Formula.parse(text) for name, text in (features or {}).items()}
         )
-        known = self.advice.insights(self.scope)
-        self._known = {one.id for one in known}
-        self.rules = [one for one in known if one.kind == RULE and one.acts]
+        insights = self.advice.insights(self.scope)
+        self._known = {insight.id for insight in insights}
+        self.rules = [insight for insight in insights if insight.kind == RULE and insight.acts]
         self.seen: list[Row] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
@@ -66,7 +66,7 @@ class Learning:
         before expensive solves.
         """
         features = self._measure(params)
-        return [one for one in self.rules if one.rule.matches(features)]
+        return [insight for insight in self.rules if insight.rule.matches(features)]
 
     def record(self, trial: Any, error: str | None = None) -> str | None:
         """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the
@@ -91,7 +91,7 @@ class Learning:
         standing.
         """
         failures, total = Counter(row.failure for row in self.seen if row.failure), len(self.seen)
-        known = self.advice.insights(self.scope)
+        insights = self.advice.insights(self.scope)
         return {
             "study": self.study,
             "scope": self.scope,
@@ -102,13 +102,13 @@ class Learning:
             "insights_used": dict(self.used),
             "insights": [
                 {
-                    "id": one.id,
-                    "content": one.content,
-                    "helpful_count": one.helpful,
-                    "harmful_count": one.harmful,
+                    "id": insight.id,
+                    "content": insight.content,
+                    "helpful_count": insight.helpful,
+                    "harmful_count": insight.harmful,
                 }
-                for one in known
-                if one.id in {*self.used, *self.added}
+                for insight in insights
+                if insight.id in {*self.used, *self.added}
             ],
         }
 
@@ -117,11 +117,13 @@ class Learning:
         if there is none.
         """
         names = (name,) if name else OBJECTIVE
-        found = next((one for one in names if callable(getattr(runner, one, None))), None)
-        if found is None:
-            what = f"{type(runner).__name__} has no method {', '.join(names)}"
-            raise InputError(what, where="context engineering", hint="name it with objective=")
-        objective: Callable[..., Any] = getattr(runner, found)
+        method = next(
+            (candidate for candidate in names if callable(getattr(runner, candidate, None))), None
+        )
+        if method is None:
+            problem = f"{type(runner).__name__} has no method {', '.join(names)}"
+            raise InputError(problem, where="context engineering", hint="name it with objective=")
+        objective: Callable[..., Any] = getattr(runner, method)
 
         @functools.wraps(objective)
         def watched(trial: Any, *args: Any, **kwargs: Any) -> Any:
@@ -131,11 +133,14 @@ class Learning:
                 self.record(trial, f"{type(raised).__name__}: {raised}")
                 raise
             values = value if isinstance(value, Sequence) else [value]
-            good = all(isinstance(one, int | float) and math.isfinite(one) for one in values)
+            good = all(
+                isinstance(candidate, int | float) and math.isfinite(candidate)
+                for candidate in values
+            )
             self.record(trial, None if good else "no result")
             return value
 
-        setattr(runner, found, watched)
+        setattr(runner, method, watched)
 
     def around(self, run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the runner's own `run`; learned rules are stored also after an interruption."""
@@ -144,7 +149,9 @@ class Learning:
         finally:
             self.advice.keep(self.scope, self.study, self.seen)
             self.added = [
-                one for one in self.advice.learn(self.scope, self.study) if one not in self._known
+                insight_id
+                for insight_id in self.advice.learn(self.scope, self.study)
+                if insight_id not in self._known
             ]
 
 

@@ -116,12 +116,12 @@ def read_deck(text: str) -> Deck:
             deck.types.add(options.get("TYPE", "").upper())
             # a line that ends with a comma goes on in the next
             joined = re.sub(r",\s*\n", ",", "\n".join(rows))
-            found = filter(None, map(_numbers, joined.split("\n")))
-            deck.elements.update({int(row[0]): tuple(map(int, row[1:])) for row in found})
+            element_rows = filter(None, map(_numbers, joined.split("\n")))
+            deck.elements.update({int(row[0]): tuple(map(int, row[1:])) for row in element_rows})
         elif name == "NSET":
             members.extend(_members(rows, "GENERATE" in options, sets))
         elif name == "BOUNDARY":
-            deck.supports.update(_held(rows, sets))
+            deck.supports.update(_supported_nodes(rows, sets))
         elif name in ("SOLID SECTION", "SHELL SECTION"):
             values = [value for row in rows for value in _numbers(row)]
             plane = name == "SHELL SECTION" or any(
@@ -133,15 +133,15 @@ def read_deck(text: str) -> Deck:
 
 def _cards(text: str) -> list[tuple[str, dict[str, str], list[str]]]:
     """Return each card's name, options and data lines."""
-    found: list[tuple[str, dict[str, str], list[str]]] = []
+    cards: list[tuple[str, dict[str, str], list[str]]] = []
     for line in text.splitlines():
         if card := _CARD.match(line):
             parts = [part.partition("=") for part in line[1:].split(",")[1:]]
             options = {key.strip().upper(): value.strip().upper() for key, _, value in parts}
-            found.append((card[1].strip().upper(), options, []))
-        elif found and line.strip() and not line.startswith("**"):
-            found[-1][2].append(line)
-    return found
+            cards.append((card[1].strip().upper(), options, []))
+        elif cards and line.strip() and not line.startswith("**"):
+            cards[-1][2].append(line)
+    return cards
 
 
 def _numbers(line: str) -> list[float]:
@@ -159,10 +159,10 @@ def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Ite
             yield from [int(part)] if part.isdigit() else sets.get(part, [])
 
 
-def _held(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
+def _supported_nodes(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
     for row in rows:
-        who, *directions = (part.strip().upper() for part in row.split(","))
-        nodes = [int(who)] if who.isdigit() else sets.get(who, [])
+        names, *directions = (part.strip().upper() for part in row.split(","))
+        nodes = [int(names)] if names.isdigit() else sets.get(names, [])
         numbers = [int(part) for part in directions[:2] if part.isdigit()] or [1, 0]
         first, last = _NAMED.get("".join(directions[:1]), (numbers[0], numbers[-1]))
         yield from ((node, direction) for node in nodes for direction in range(first, last + 1))
@@ -218,8 +218,8 @@ def read_f06(lines: Iterable[str]) -> Results:
     residuals: list[float] = []
     bad, inside = None, False
     for line in lines:
-        if found := _EPSILON.search(line):
-            residuals += map(abs, _floats([found[1]]))
+        if results := _EPSILON.search(line):
+            residuals += map(abs, _floats([results[1]]))
         elif "D I S P L A C E M E N T" in line:
             inside = "C O M P L E X" not in line
         elif (line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line):
@@ -266,10 +266,10 @@ def extract(extractor: Extractor, folder: Path) -> float | None:
         return _matched(read_text(path), extractor.regex)
     if extractor.calculix is not None:
         try:
-            found = read_dat(TextFile(path, limit=STREAMED_BYTES).lines(_LONGEST_ROW))
+            value = read_dat(TextFile(path, limit=STREAMED_BYTES).lines(_LONGEST_ROW))
         except InputError:  # half a compressed file
             return None
-        return found.stress if extractor.calculix == "mises" else found.displacement
+        return value.stress if extractor.calculix == "mises" else value.displacement
     return _nastran(path, extractor.nastran or "")
 
 
@@ -287,12 +287,12 @@ def _matched(text: str, pattern: str) -> float | None:
     """Return the number in the first group of the last match, else in the whole match; nan if it
     is not one.
     """
-    found = list(re.finditer(pattern, text, re.MULTILINE))
-    if not found:
+    matches = list(re.finditer(pattern, text, re.MULTILINE))
+    if not matches:
         return None
     try:
         return float(
-            (found[-1].group(1) if found[-1].re.groups else found[-1].group())
+            (matches[-1].group(1) if matches[-1].re.groups else matches[-1].group())
             .upper()
             .replace("D", "E")
         )
@@ -300,7 +300,7 @@ def _matched(text: str, pattern: str) -> float | None:
         return math.nan
 
 
-def _nastran(path: Path, what: str) -> float | None:
+def _nastran(path: Path, quantity: str) -> float | None:
     try:
         import numpy  # noqa: PLC0415  slow
         from pyNastran.op2.op2 import OP2  # type: ignore[import-untyped]  # noqa: PLC0415  slow
@@ -312,22 +312,24 @@ def _nastran(path: Path, what: str) -> float | None:
     except Exception as error:  # noqa: BLE001  the reader fails in many ways on a file that is cut off
         del error
         return None
-    if what == "frequency":
+    if quantity == "frequency":
         # Computed from eigenvalues, since MYSTRAN writes radians into the cycles.
-        lowest = min((float(min(one.eigns)) for one in model.eigenvectors.values()), default=None)
+        lowest = min((float(min(item.eigns)) for item in model.eigenvectors.values()), default=None)
         return None if lowest is None else math.sqrt(max(0.0, lowest)) / math.tau
-    if what == "displacement":
-        found = [
-            numpy.linalg.norm(one.data[..., :3], axis=-1) for one in model.displacements.values()
+    if quantity == "displacement":
+        values = [
+            numpy.linalg.norm(item.data[..., :3], axis=-1) for item in model.displacements.values()
         ]
-    elif what == "mass":
-        found = [one.mass for one in model.grid_point_weight.values()]
+    elif quantity == "mass":
+        values = [item.mass for item in model.grid_point_weight.values()]
     else:
         tables = [
             model.get_result(name).values() for name in model.op2_results.stress.get_table_types()
         ]
-        heads = [(one, list(one.get_headers())) for table in tables for one in table]
-        found = [
-            one.data[..., names.index("von_mises")] for one, names in heads if "von_mises" in names
+        heads = [(item, list(item.get_headers())) for table in tables for item in table]
+        values = [
+            item.data[..., names.index("von_mises")]
+            for item, names in heads
+            if "von_mises" in names
         ]
-    return max((float(numpy.nanmax(one)) for one in found), default=None)
+    return max((float(numpy.nanmax(item)) for item in values), default=None)

@@ -68,15 +68,15 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
     _ensure_guard()
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), MARK: f"{_WORKER}:{folder}"}
     began = time.monotonic()
-    with (folder / "stdout.txt").open("wb") as out, (folder / "stderr.txt").open("wb") as err:
+    with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
         try:
             process = subprocess.Popen(
                 command,
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
+                stdout=stdout,
+                stderr=stderr,
                 start_new_session=True,
             )
         except (FileNotFoundError, PermissionError) as error:
@@ -112,11 +112,11 @@ def _watch(
         with suppress(subprocess.TimeoutExpired):
             process.wait(_POLL)
             return None
-        now = time.monotonic()
-        if now - began > limits.seconds:
+        moment = time.monotonic()
+        if moment - began > limits.seconds:
             return "timeout", f"limits.seconds is {limits.seconds:g}"
-        if now - looked > _WATCH:
-            looked = now
+        if moment - looked > _WATCH:
+            looked = moment
             if _memory(process.pid) > limits.memory:
                 return (
                     "memory_error",
@@ -127,21 +127,21 @@ def _watch(
 
 
 def _memory(pid: int) -> int:
-    used = 0
+    memory = 0
     with suppress(psutil.Error):
         parent = psutil.Process(pid)
         for process in (parent, *parent.children(recursive=True)):
             with suppress(psutil.Error):
-                used += process.memory_info().rss
-    return used
+                memory += process.memory_info().rss
+    return memory
 
 
 def _size(folder: Path) -> int:
-    used = 0
+    size = 0
     for path in folder.rglob("*"):
         with suppress(OSError):
-            used += path.lstat().st_blocks * 512
-    return used
+            size += path.lstat().st_blocks * 512
+    return size
 
 
 def _ensure_guard() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from transom.canonical import Json
@@ -15,6 +15,7 @@ from transom.learning import Playbook
 from transom.runs import Run, model_file, text_file
 from transom.studies.advice import Advice
 from transom.studies.advisor import Advised, Advisor
+from transom.studies.guide import design_key
 from transom.studies.hooks import Occasion
 from transom.studies.result import End, StudyResult, result_of
 from transom.studies.runner import StudyRunner
@@ -36,13 +37,18 @@ def find_study(name: str, root: Path) -> Study:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return load_study(path)
-    kept = root / name / STUDY
-    if not kept.is_file():
-        there = ", ".join(sorted(one.parent.name for one in root.glob(f"*/{STUDY}"))) or "none"
-        raise InputError(
-            f"unknown study {name!r}", where=str(root), hint=f"name its file, or one of: {there}"
+    study_file = root / name / STUDY
+    if not study_file.is_file():
+        known_studies = (
+            ", ".join(sorted(study_json.parent.name for study_json in root.glob(f"*/{STUDY}")))
+            or "none"
         )
-    data = json.loads(kept.read_text("utf-8"))
+        raise InputError(
+            f"unknown study {name!r}",
+            where=str(root),
+            hint=f"name its file, or one of: {known_studies}",
+        )
+    data = json.loads(study_file.read_text("utf-8"))
     return Study.model_validate_json(data["study"]).model_copy(
         update={"folder": Path(data["folder"])}
     )
@@ -69,19 +75,51 @@ def runner_of(
 
 def standing(runner: StudyRunner) -> StudyResult:
     """Return the current result of a study; verification and advice come from its last end."""
-    kept = runner.folder / RESULT
-    last = End(verification=Verification(asked=runner.study.verify is not None))
-    if kept.is_file():
-        last = End.model_validate_json(kept.read_bytes())
-    return result_of(runner.study, runner.trials(), last, runner.solver.by)
+    end = ended(runner.folder, runner.study)
+    return result_of(runner.study, runner.trials(), end, runner.solver.by)
+
+
+def ended(folder: Path, study: Study) -> End:
+    """Return the data of a study's last end; of one that did not end, nothing is verified yet."""
+    path = folder / RESULT
+    if path.is_file():
+        return End.model_validate_json(path.read_bytes())
+    return End(verification=Verification(asked=study.verify is not None))
+
+
+def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
+    """Make trials count for nothing: for samplers, for rules, and for the budget.
+
+    Returns:
+        How many trials that counted until now are forgotten.
+
+    Raises:
+        InputError: a trial is unknown.
+    """
+    known = {trial.number: trial for trial in runner.trials()}
+    if unknown := sorted(set(numbers) - known.keys()):
+        raise InputError(
+            f"unknown trial {unknown[0]}",
+            where=runner.study.study,
+            hint=f"the study has {len(known)} trials, from 0; see transom study export",
+        )
+    guide, scope = runner.guide, runner.study.scope
+    rules_before = guide.advice.rules_with_rows(scope)
+    runner.machine.forget(numbers)
+    guide.keep_rows(runner.trials())
+    # A rule that had rows and has none now came from these trials alone.
+    orphans = rules_before - guide.advice.rules_with_rows(scope)
+    keys = [design_key(runner.study, number) for number in numbers]
+    guide.advice.forget(keys=keys, ids=sorted(orphans))
+    return sum(known[number].kind != "lost" for number in numbers)
 
 
 def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
     """Store the study's findings for the next one, and call the hooks of its end."""
     guide = runner.guide
     added = len(guide.learn(trials, verification))
-    acting = {one.id for one in guide.advice.insights(runner.study.scope) if one.acts}
-    pruned = sum(one.acts and one.id not in acting for one in guide.insights)
+    acting = {insight.id for insight in guide.advice.insights(runner.study.scope) if insight.acts}
+    pruned = sum(insight.acts and insight.id not in acting for insight in guide.insights)
     summary = {"trials": len(trials), "insights_added": added, "items_pruned": pruned}
     runner.call_hooks(Occasion("study_end", runner.study, runner.folder, summary=summary))
     return End(verification=verification, added=added, pruned=pruned)
@@ -109,14 +147,16 @@ async def run_study(
 
     async def verified(*_: object) -> Verification:
         return await asyncio.to_thread(
-            verify, study, runner.solver, runner.folder / "verified", done
+            verify, study, runner.solver, runner.folder / "verified", trials_done
         )
 
     async def report(_: object, result: StudyResult, *__: object) -> str:
         pictures = await asyncio.to_thread(
-            write_pictures, runner, done, run.folder / "report", result.best
+            write_pictures, runner, trials_done, run.folder / "report", result.best
         )
-        return report_html(study, done, result, runner.guide.advice.insights(study.scope), pictures)
+        return report_html(
+            study, trials_done, result, runner.guide.advice.insights(study.scope), pictures
+        )
 
     write_json(
         runner.folder / STUDY,
@@ -128,18 +168,21 @@ async def run_study(
         study.model_dump_json(indent=2, by_alias=True),
         out=text_file("study.json"),
     )
-    done = await _solve(runner, trials)
+    trials_done = await _solve(runner, trials)
     records: Json = [
-        trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done
+        trial.to_record() | {"number": trial.number, "params": dict(trial.params)}
+        for trial in trials_done
     ]
-    out = model_file("verification.json", Verification)
+    verification_file = model_file("verification.json", Verification)
     end = conclude(
-        runner, done, (await run.stage("verification", verified, records, out=out)).value
+        runner,
+        trials_done,
+        (await run.stage("verification", verified, records, out=verification_file)).value,
     )
-    if advise and failures(done) and (advice := await _advised(run, runner, done)):
+    if advise and failures(trials_done) and (advice := await _advised(run, runner, trials_done)):
         end = end.model_copy(update={"advice": advice, "added": end.added + len(advice.added)})
     # without the run's id, which must not change the report
-    result = result_of(study, done, end, runner.solver.by)
+    result = result_of(study, trials_done, end, runner.solver.by)
     write_json(
         runner.folder / RESULT,
         end.model_copy(update={"session_id": run.id}).model_dump(mode="json"),

@@ -31,16 +31,16 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
         return {}
     import optuna  # noqa: PLC0415  slow
 
-    kept = optuna.create_study(direction=study.objectives[0].direction)
-    ranges = {name: one.distribution() for name, one in study.variables.items()}
+    solved = optuna.create_study(direction=study.objectives[0].direction)
+    ranges = {name: variable.distribution() for name, variable in study.variables.items()}
     for trial in feasible:
-        made = optuna.trial.create_trial(
+        imported = optuna.trial.create_trial(
             params=dict(trial.params), distributions=ranges, value=trial.values[0]
         )
-        kept.add_trial(made)
+        solved.add_trial(imported)
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
     try:
-        return dict(optuna.importance.get_param_importances(kept, evaluator=evaluator))
+        return dict(optuna.importance.get_param_importances(solved, evaluator=evaluator))
     except (RuntimeError, ValueError):  # all values are equal, and the like
         return {}
 
@@ -62,7 +62,8 @@ def write_pictures(
             axes, failed, _RED, f"failed solves of {study.study}"
         )
     if weights := {
-        study.variables[key].title or key: one for key, one in importances(study, trials).items()
+        study.variables[key].title or key: weight
+        for key, weight in importances(study, trials).items()
     }:
         drawn["importances"] = lambda axes: _draw_bars(
             axes, weights, _GREEN, f"importance for {study.objectives[0].name}"
@@ -88,20 +89,22 @@ def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
         (True, _GREEN, "feasible"),
         (False, _YELLOW, "violates a constraint"),
     ):
-        if points := [(one.number, one.values[0]) for one in solved if one.feasible == feasible]:
+        if points := [
+            (point.number, point.values[0]) for point in solved if point.feasible == feasible
+        ]:
             axes.scatter(*zip(*points, strict=True), s=16, color=colour, label=label, zorder=3)
     best, steps = list[Trial](), list[tuple[int, float]]()
-    for trial in (one for one in solved if one.feasible):
+    for trial in (point for point in solved if point.feasible):
         best = ranked(study, [trial, *best])[:1]
         steps.append((trial.number, best[0].values[0]))
     if steps:
         axes.step(*zip(*steps, strict=True), where="post", color=_GREEN, lw=1, label="best so far")
     for kind, colour in (("failed", _RED), ("rejected", _GREY)):
         if numbers := [trial.number for trial in trials if trial.kind == kind]:
-            at = axes.get_ylim()[0]
+            bottom = axes.get_ylim()[0]
             axes.plot(
                 numbers,
-                [at] * len(numbers),
+                [bottom] * len(numbers),
                 "|",
                 color=colour,
                 ms=10,
@@ -111,22 +114,22 @@ def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def _draw_bars(axes: Any, found: Mapping[str, float], colour: str, label: str) -> None:
-    axes.barh(list(found), list(found.values()), color=colour, height=0.6)
-    axes.set_ylim(max(3, len(found)) - 0.5, -0.5)
-    if all(isinstance(value, int) for value in found.values()):
+def _draw_bars(axes: Any, bars: Mapping[str, float], colour: str, label: str) -> None:
+    axes.barh(list(bars), list(bars.values()), color=colour, height=0.6)
+    axes.set_ylim(max(3, len(bars)) - 0.5, -0.5)
+    if all(isinstance(value, int) for value in bars.values()):
         axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=label)
 
 
 def _draw_front(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    for found, colour, label in (
+    for designs, colour, label in (
         (ranked(study, trials), _GREY, "feasible"),
         (front(study, trials), _GREEN, "front"),
     ):
-        if found:
+        if designs:
             axes.scatter(
-                *zip(*(one.values[:2] for one in found), strict=True),
+                *zip(*(trial.values[:2] for trial in designs), strict=True),
                 s=18,
                 color=colour,
                 label=label,
@@ -165,11 +168,11 @@ def insight_rows(
     spent = [trial.seconds for trial in trials if trial.kind == "failed"]
     cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
-    for one in insights:
-        rejected = sum(one.id in trial.rules for trial in trials)
-        audited = [trial for trial in trials if one.id in trial.audit]
+    for insight in insights:
+        rejected = sum(insight.id in trial.rules for trial in trials)
+        audited = [trial for trial in trials if insight.id in trial.audit]
         right = sum(trial.kind == "failed" for trial in audited)
-        began = [trial for trial in trials if trial.source == one.id]
+        began = [trial for trial in trials if trial.source == insight.id]
         did = (
             [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"]
             if rejected
@@ -181,16 +184,18 @@ def insight_rows(
             for trial in began
         ]
         standing = (
-            f"{one.helpful} right, {one.harmful} wrong" if one.helpful + one.harmful else "untried"
+            f"{insight.helpful} right, {insight.harmful} wrong"
+            if insight.helpful + insight.harmful
+            else "untried"
         )
         row = {
-            "id": one.id,
-            "kind": one.kind,
-            "content": one.content,
+            "id": insight.id,
+            "kind": insight.kind,
+            "content": insight.content,
             "did": "; ".join(did),
             "standing": standing,
         }
-        rows.append(row | {"mark": one.mark, "acted": one.id in result.insights.used})
+        rows.append(row | {"mark": insight.mark, "acted": insight.id in result.insights.used})
     return sorted(rows, key=lambda row: (not row["acted"], row["id"]))
 
 
@@ -198,28 +203,28 @@ def report_text(
     study: Study, result: StudyResult, insights: Sequence[Insight], trials: Sequence[Trial]
 ) -> str:
     """Return the report for a terminal."""
-    made = result.trials
+    totals = result.trials
     lines = [
-        f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by"
-        f" {result.solver}"
+        f"{study.study}: {totals.complete} solved, {totals.failed} failed,"
+        f" {totals.pruned} rejected, by {result.solver}"
     ]
-    by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
+    ranked_by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
     lines += (
-        [f"  best{by}: {best_line(study, result.best)}"]
+        [f"  best{ranked_by}: {best_line(study, result.best)}"]
         if result.best
         else ["  no feasible design was found"]
     )
     if result.front:
-        numbers = ", ".join(str(one.number) for one in result.front)
+        numbers = ", ".join(str(item.number) for item in result.front)
         lines.append(f"  front: {len(result.front)} designs, trials {numbers}")
-    lines += [f"  not a best: trial {one.number} {one.reason}" for one in result.exploited]
-    lines += [f"  trial {one.number} {one.reason}" for one in result.drifting]
+    lines += [f"  not a best: trial {item.number} {item.reason}" for item in result.exploited]
+    lines += [f"  trial {item.number} {item.reason}" for item in result.drifting]
     if result.failures:
         classes = ", ".join(
             f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items()
         )
         lines.append(f"  failures: {classes}")
-    if made.failed and not made.complete:
+    if totals.failed and not totals.complete:
         last = next(trial for trial in reversed(trials) if trial.kind == "failed")
         lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
     if weights := importances(study, trials):
@@ -237,20 +242,23 @@ def report_text(
     ]
     if result.advice:
         lines += [
-            f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations
+            f"  {item.failure.replace('_', ' ')}: {item.text}"
+            for item in result.advice.explanations
         ]
-        lines += [f"  refused: {one}" for one in result.advice.refused]
+        lines += [f"  refused: {item}" for item in result.advice.refused]
     return "\n".join(lines) + "\n"
 
 
 def best_line(study: Study, best: Best) -> str:
     """Return the best design in one line."""
     values = ", ".join(
-        f"{one.name} {value:.5g}" for one, value in zip(study.objectives, best.values, strict=True)
+        f"{item.name} {value:.5g}"
+        for item, value in zip(study.objectives, best.values, strict=True)
     )
     parts = ((name, best.params[name]) for name in study.variables)
     design = ", ".join(
-        f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}" for name, one in parts
+        f"{name} {item:.4g}" if isinstance(item, float) else f"{name} {item}"
+        for name, item in parts
     )
     note = {True: ", verified with finer settings", False: ", not verified", None: ""}[
         best.verified
@@ -266,13 +274,13 @@ def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
         {"study": study.study, "scope": study.scope, "problem": study.problem},
         study.objectives,
     )
-    found = [
-        (one, {of.name: value for of, value in zip(names, one.values, strict=False)})
-        for one in trials
+    rows = [
+        (trial, {of.name: value for of, value in zip(names, trial.values, strict=False)})
+        for trial in trials
     ]
     return [
-        origin | one.model_dump(exclude={"values"}) | {"objectives": values}
-        for one, values in found
+        origin | trial.model_dump(exclude={"values"}) | {"objectives": values}
+        for trial, values in rows
     ]
 
 
@@ -285,18 +293,18 @@ def as_csv(study: Study, trials: Iterable[Trial]) -> str:
     """Return trials as a table: a column for each variable, output, objective and constraint."""
     flat = [_flat(row) for row in rows_of(study, trials)]
     columns = list(dict.fromkeys(name for row in flat for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    table = io.StringIO()
+    writer = csv.DictWriter(table, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat)
-    return out.getvalue()
+    return table.getvalue()
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name}.{key}": one for key, one in value.items()}
+            flat |= {f"{name}.{key}": item for key, item in value.items()}
         else:
             flat[name] = " ".join(value) if isinstance(value, tuple | list) else value
     return flat

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from transom.studies.advisor import Advised
 from transom.studies.study import Data, Number, Study
-from transom.studies.trials import Counts, Trial, counts, failures, front, ranked, used
+from transom.studies.trials import Counts, Trial, counts, failures, front, ranked, used_insights
 from transom.studies.verify import Verification, Verified
 
 
@@ -76,25 +76,27 @@ class StudyResult(Data):
 def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> StudyResult:
     """Assemble a study's outcome."""
     verification = end.verification
-    refuted = {one.number for one in verification.exploited}
-    kept = [one for one in trials if one.number not in refuted]
-    good, best = ranked(study, kept), verification.best
+    refuted = {item.number for item in verification.exploited}
+    unrefuted = [item for item in trials if item.number not in refuted]
+    good, best = ranked(study, unrefuted), verification.best
     untried = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
         study=study.study,
         trials=counts(trials),
         feasible=len(good),
         best=_best(best, best.verdict == "verified") if best else untried,
-        front=tuple(map(_best, front(study, kept))) if len(study.objectives) > 1 else (),
+        front=tuple(map(_best, front(study, unrefuted))) if len(study.objectives) > 1 else (),
         failures=failures(trials),
-        insights=InsightCounts(used=used(trials), added=end.added, pruned=end.pruned),
+        insights=InsightCounts(used=used_insights(trials), added=end.added, pruned=end.pruned),
         exploited=verification.exploited,
-        drifting=tuple(one for one in verification.held if one.verdict == "drifts"),
+        drifting=tuple(item for item in verification.held if item.verdict == "drifts"),
         advice=end.advice,
         solver=solver,
         session_id=end.session_id,
     )
 
 
-def _best(one: Trial | Verified, verified: bool | None = None) -> Best:
-    return Best(number=one.number, values=one.values, params=dict(one.params), verified=verified)
+def _best(trial: Trial | Verified, verified: bool | None = None) -> Best:
+    return Best(
+        number=trial.number, values=trial.values, params=dict(trial.params), verified=verified
+    )

@@ -66,7 +66,9 @@ class Rule:
     @property
     def key(self) -> tuple[object, ...]:
         """Identity of a rule, without thresholds and counts."""
-        return self.failure, tuple(sorted((one.feature, one.above) for one in self.conditions))
+        return self.failure, tuple(
+            sorted((condition.feature, condition.above) for condition in self.conditions)
+        )
 
     def stands(self, rows: Sequence[Row]) -> bool:
         """Whether all rows known today still confirm the rule."""
@@ -76,11 +78,14 @@ class Rule:
     @property
     def sentence(self) -> str:
         """For example: hole / width ≥ 0.48 → geometry error, 392 of 392."""
-        what = " and ".join(map(str, self.conditions))
-        return f"{what} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}"
+        conditions = " and ".join(map(str, self.conditions))
+        return f"{conditions} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}"
 
     def to_data(self) -> dict[str, Any]:
-        conditions = [[one.feature, one.above, one.threshold] for one in self.conditions]
+        conditions = [
+            [condition.feature, condition.above, condition.threshold]
+            for condition in self.conditions
+        ]
         return {
             "conditions": conditions,
             "failure": self.failure,
@@ -91,7 +96,8 @@ class Rule:
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Rule:
         conditions = tuple(
-            Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"]
+            Condition(str(name), bool(above), float(threshold))
+            for name, above, threshold in data["conditions"]
         )
         return Rule(conditions, data["failure"], data["hits"], data["total"])
 
@@ -106,15 +112,19 @@ class Features:
     def of(study: Study) -> Features:
         """Return all features of a study; a variable with a unit of its own is a feature itself."""
         formulas = {name: Formula.parse(text) for name, text in study.features.items()}
-        units = {name: one.unit for name, one in study.variables.items() if not one.choices}
+        units = {name: item.unit for name, item in study.variables.items() if not item.choices}
         units |= {
-            name: one.unit
-            for name, one in study.constants.items()
-            if isinstance(one, Constant) and one.unit
+            name: item.unit
+            for name, item in study.constants.items()
+            if isinstance(item, Constant) and item.unit
         }
-        for one, other in itertools.combinations(sorted(units), 2):
-            if units[one] == units[other] and units[one] and {one, other} & study.variables.keys():
-                formulas[f"{one} / {other}"] = Formula.parse(f"{one} / {other}")
+        for item, other in itertools.combinations(sorted(units), 2):
+            if (
+                units[item] == units[other]
+                and units[item]
+                and {item, other} & study.variables.keys()
+            ):
+                formulas[f"{item} / {other}"] = Formula.parse(f"{item} / {other}")
         for name in sorted(study.variables.keys() & units.keys()):
             if not any(name in formula.names for formula in formulas.values()):
                 formulas[name] = Formula.parse(name)
@@ -138,10 +148,15 @@ def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Ru
     """Return a rule with its counts in the rows, or None and the reason if they do not confirm
     it.
     """
-    known = set().union(*(row.features for row in rows)) if rows else set()
-    if unknown := next((one.feature for one in conditions if one.feature not in known), None):
+    known_features = set().union(*(row.features for row in rows)) if rows else set()
+    if unknown := next(
+        (condition.feature for condition in conditions if condition.feature not in known_features),
+        None,
+    ):
         return None, f"unknown feature {unknown}"
-    covered = [row for row in rows if all(one.holds(row.features) for one in conditions)]
+    covered = [
+        row for row in rows if all(condition.holds(row.features) for condition in conditions)
+    ]
     kinds = Counter(row.failure for row in covered if row.failure)
     hits, total = kinds.total(), len(covered)
     if hits < _FEWEST or wilson(hits, total) < CERTAIN:
@@ -149,7 +164,7 @@ def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Ru
     return Rule(conditions, kinds.most_common(1)[0][0], hits, total), ""
 
 
-def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
+def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
     """Find rules that explain the failures among rows, the best first."""
     import numpy as np  # noqa: PLC0415  slow
 
@@ -159,16 +174,18 @@ def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
         return []
     table = np.array([[row.features[name] for name in names] for row in rows], dtype=float)
     open_rows = np.ones(len(rows), dtype=bool)
-    found: list[Rule] = []
-    while len(found) < most and (best := _best(table, failed, open_rows, names)):
-        here = best.covered & open_rows
+    rules: list[Rule] = []
+    while len(rules) < limit and (best := _best(table, failed, open_rows, names)):
+        explained = best.covered & open_rows
         kinds = Counter(
-            row.failure for row, inside in zip(rows, here, strict=True) if inside and row.failure
+            row.failure
+            for row, inside in zip(rows, explained, strict=True)
+            if inside and row.failure
         )
         hits, total = int((best.covered & failed).sum()), int(best.covered.sum())
-        found.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
+        rules.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
         open_rows &= ~best.covered
-    return found
+    return rules
 
 
 @dataclass(frozen=True)
@@ -197,10 +214,10 @@ def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | N
     # gain).
     seeds = _cuts(table, failed, open_rows, names, everything, base)
     for seed in sorted(
-        seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base)
+        seeds, key=lambda cut: -cut.hits * math.log2(max(cut.hits / cut.total, base) / base)
     )[:_SEEDS]:
         candidates += _cuts(table, failed, open_rows, names, seed)
-    best = max(candidates, key=lambda one: one.score, default=None)
+    best = max(candidates, key=lambda cut: cut.score, default=None)
     return best if best and best.score > 0 else None
 
 
@@ -217,13 +234,13 @@ def _cuts(
     import numpy as np  # noqa: PLC0415  slow
 
     inside = open_rows & within.covered
-    used = {condition.feature for condition in within.conditions}
-    found = []
-    for at, name in enumerate(names):
-        order = np.argsort(table[inside, at], kind="stable")
-        values, bad = table[inside, at][order], failed[inside][order]
+    used_features = {condition.feature for condition in within.conditions}
+    cuts = []
+    for column, name in enumerate(names):
+        order = np.argsort(table[inside, column], kind="stable")
+        values, bad = table[inside, column][order], failed[inside][order]
         ends = np.flatnonzero(np.diff(values)) + 1  # a cut is between two different values
-        if name in used or not len(ends):
+        if name in used_features or not len(ends):
             continue
         below, all_bad = np.concatenate(([0], np.cumsum(bad)))[ends], int(bad.sum())
         for above in (True, False):
@@ -241,11 +258,11 @@ def _cuts(
             if worth[cut] > 0:
                 threshold = _between(float(values[ends[cut] - 1]), float(values[ends[cut]]))
                 covered = within.covered & (
-                    table[:, at] >= threshold if above else table[:, at] <= threshold
+                    table[:, column] >= threshold if above else table[:, column] <= threshold
                 )
                 conditions = tuple(sorted((*within.conditions, Condition(name, above, threshold))))
-                found.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
-    return found
+                cuts.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
+    return cuts
 
 
 def _between(low: float, high: float) -> float:

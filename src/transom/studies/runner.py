@@ -19,14 +19,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, TransomError
 from transom.studies.advice import Advice
+from transom.studies.control import MachineCheck, StudyStopped
 from transom.studies.failures import Evidence, diagnosis, load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Occasion, call_hooks, load_hooks
+from transom.studies.rehearsal import rehearsal_lines
 from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import next_step
 from transom.studies.storage import FileLock, open_storage
@@ -53,10 +56,6 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = 100
 _RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
 _SEED_STEP = 7919  # between the seeds of two runs
-
-
-class StudyStopped(TransomError):
-    """A study cannot go on before a person acts; resumed, it continues."""
 
 
 @dataclass
@@ -88,15 +87,20 @@ class StudyRunner:
         self._trouble: list[BaseException] = []
         self._ended: dict[int, Trial] = {}
         self._lost, self._done_before, self._began = 0, 0, 0.0
-        self._ranges = {name: one.distribution() for name, one in self.study.variables.items()}
+        self._ranges = {
+            name: variable.distribution() for name, variable in self.study.variables.items()
+        }
         self._optuna = self._open()
+        self.machine = MachineCheck(self._optuna, self.taxonomy, self._solve_control)
+        # Held from the end of a solve until its trial is recorded: each failure is seen once.
+        self._recording, self._recording_lock = FileLock(self.folder / "recording.lock"), Lock()
 
     def _open(self) -> optuna.Study:
         import optuna  # noqa: PLC0415  slow
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         storage = self.storage or open_storage(self.folder)
-        directions = [one.direction for one in self.study.objectives]
+        directions = [item.direction for item in self.study.objectives]
         with self._lock:
             opened = optuna.create_study(
                 storage=storage,
@@ -104,27 +108,27 @@ class StudyRunner:
                 directions=directions,
                 load_if_exists=True,
             )
-            kept = opened.user_attrs.get("problem")
-            if kept not in (None, self.study.problem) and not any(
-                one.state.is_finished() for one in opened.trials
+            stored_problem = opened.user_attrs.get("problem")
+            if stored_problem not in (None, self.study.problem) and not any(
+                item.state.is_finished() for item in opened.trials
             ):
                 # without results: start anew
                 optuna.delete_study(study_name=self.study.study, storage=storage)
                 opened = optuna.create_study(
                     storage=storage, study_name=self.study.study, directions=directions
                 )
-                kept = None
-            if kept is None:
+                stored_problem = None
+            if stored_problem is None:
                 opened.set_user_attr("problem", self.study.problem)
                 for insight_id, design in self.guide.designs():
                     opened.enqueue_trial(design, user_attrs={"source": insight_id})
-        if kept not in (None, self.study.problem):
+        if stored_problem not in (None, self.study.problem):
             hint = "give this one another name under `study`, or remove that folder"
-            what = (
+            problem = (
                 "trials of another problem are kept under this name: variables, settings or solver"
                 " differ"
             )
-            raise InputError(what, where=str(self.folder), hint=hint)
+            raise InputError(problem, where=str(self.folder), hint=hint)
         return opened
 
     def _set_sampler(self) -> None:
@@ -135,6 +139,8 @@ class StudyRunner:
         """
         import optuna  # noqa: PLC0415  slow
 
+        from transom.studies.samplers import SeeingSampler  # noqa: PLC0415  slow: Optuna
+
         spec, seed = self.study.sampler, self.study.sampler.seed
         if seed is not None:
             with self._lock:
@@ -143,23 +149,33 @@ class StudyRunner:
                 number = int(self._optuna.user_attrs.get(_RUNS, stored))
                 self._optuna.set_user_attr(_RUNS, number + 1)
             seed += _SEED_STEP * number
+        sampler: optuna.samplers.BaseSampler
         if spec.kind == "tpe":
-            self._optuna.sampler = optuna.samplers.TPESampler(
-                seed=seed, multivariate=True, constant_liar=True
-            )
+            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
         else:
-            self._optuna.sampler = optuna.samplers.RandomSampler(seed=seed)
+            sampler = optuna.samplers.RandomSampler(seed=seed)
+        self._optuna.sampler = SeeingSampler(sampler, self._unless_forgotten)
+
+    def _unless_forgotten(
+        self, frozen: optuna.trial.FrozenTrial
+    ) -> optuna.trial.FrozenTrial | None:
+        return None if frozen.number in self.machine.forgotten else frozen
 
     def trials(self) -> list[Trial]:
         """Return all started trials, by number."""
         stored = [
-            one for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"
+            frozen
+            for frozen in self._optuna.get_trials(deepcopy=False)
+            if frozen.state.name != "WAITING"
         ]
-        made = {
-            one.number: self._ended.get(one.number) or Trial.of(one, self.study) for one in stored
+        trials = {
+            frozen.number: self._ended.get(frozen.number) or Trial.of(frozen, self.study)
+            for frozen in stored
         }
-        self._ended = {number: trial for number, trial in made.items() if trial.kind != "running"}
-        return list(made.values())
+        self._ended = {number: trial for number, trial in trials.items() if trial.kind != "running"}
+        for number in self.machine.forgotten & trials.keys():
+            trials[number] = trials[number].forgotten()
+        return list(trials.values())
 
     def run(self, trials: int | None = None) -> list[Trial]:
         """Run until the budget is used up; a resumed study uses the rest of it.
@@ -175,6 +191,7 @@ class StudyRunner:
         budget = trials or self.study.budget.trials
         self._began, self._done_before = time.monotonic(), _spent(self.trials())
         if self._done_before < budget:
+            self.machine.before_run(self.trials())
             self._set_sampler()
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = [
@@ -215,8 +232,8 @@ class StudyRunner:
 
     def _worker(self, budget: int) -> None:
         try:
-            while not self._stop.is_set() and (taken := self._take(budget)):
-                trial, claim, audited = taken
+            while not self._stop.is_set() and (claimed := self._take(budget)):
+                trial, claim, audited = claimed
                 try:
                     self._work(trial, audited, budget)
                     claim.path.unlink(missing_ok=True)
@@ -234,20 +251,20 @@ class StudyRunner:
         """
         with self._lock:
             for rejected in range(20 * _REJECTIONS):
-                left = self._left_over()
-                if left is None:
+                unfinished = self._left_over()
+                if unfinished is None:
                     trials = self.trials()
                     if self._stop.is_set() or _spent(trials) >= budget:
                         return None
                     if design := next_step(self.study, trials, budget, self._fits):
                         self._optuna.enqueue_trial(design)
-                trial, claim = left or self._fresh()
+                trial, claim = unfinished or self._fresh()
                 rejection = self.guide.judge(self.study.values(trial.params))
                 if rejection is None:
                     return trial, claim, ()
-                begun = self._trial_folder(trial.number).exists()
+                has_begun = self._trial_folder(trial.number).exists()
                 if rejection.rules and (
-                    begun or self._audits(trial.number) or rejected >= _REJECTIONS
+                    has_begun or self._audits(trial.number) or rejected >= _REJECTIONS
                 ):
                     return trial, claim, rejection.rules
                 self._reject(trial, rejection)
@@ -302,29 +319,37 @@ class StudyRunner:
         """Solve a trial and record its outcome."""
         source = str(trial.user_attrs.get("source", "sampler"))
         about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
-        if kept := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
-            done = Trial(number=trial.number, params=trial.params, **kept)
+        if record := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
+            ended = Trial(number=trial.number, params=trial.params, **record)
         else:
-            same, orphan = self._solved_elsewhere(trial)
+            equal_trial, orphan = self._solved_elsewhere(trial)
             try:
-                outcome = None if same else self._solved(trial)
+                outcome = None if equal_trial else self._solved(trial)
             finally:
                 if orphan:
                     orphan.release()
-            if same:
-                reason = f"the same design as trial {same.number}"
-                reason += f": {same.reason}" if same.reason else ""
-                own = {**about, "same_as": same.number, "reason": reason, "seconds": 0.0}
-                done = same.model_copy(update={**own, "ended": _now()})
+            if equal_trial:
+                reason = f"the same design as trial {equal_trial.number}"
+                reason += f": {equal_trial.reason}" if equal_trial.reason else ""
+                own = {**about, "same_as": equal_trial.number, "reason": reason, "seconds": 0.0}
+                ended = equal_trial.model_copy(update={**own, "ended": _timestamp()})
             elif outcome:
-                done = Trial(**about, **outcome, ended=_now())
+                ended = Trial(**about, **outcome, ended=_timestamp())
             else:
                 return  # stopped by us; the next run takes the trial over
-        trial.set_user_attr(RECORD, done.to_record())
-        self._tell(trial, done)
-        if done.kind in ("solved", "failed") and done.same_as is None:
-            self.guide.score(done)
-        self._progress(done, budget)
+        with self._recording_lock, self._recording:
+            if ended.kind == "failed" and ended.same_as is None and not record:
+                self.machine.before_recording(ended, self.trials())
+            trial.set_user_attr(RECORD, ended.to_record())
+            self._tell(trial, ended)
+            if ended.number == 0 and ended.kind in ("solved", "failed"):
+                for line in rehearsal_lines(self.study, ended, self._trial_folder(0)):
+                    self.progress(line)
+            if ended.kind == "failed" and ended.same_as is None:
+                self.machine.after_recording(self.trials())
+        if ended.kind in ("solved", "failed") and ended.same_as is None:
+            self.guide.score(ended)
+        self._progress(ended, budget)
 
     def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[Trial | None, FileLock | None]:
         """Return the trial that solved this design, or None; wait while another worker solves it.
@@ -335,17 +360,17 @@ class StudyRunner:
         """
         while not self._stop.is_set():
             trials = self.trials()
-            if same := same_design(trial.params, trials):
-                return same, None
+            if equal_trial := same_design(trial.params, trials):
+                return equal_trial, None
             earlier = [other for other in trials if other.number < trial.number]
             twin = running_twin(trial.params, earlier)
             if twin is None:
                 return None, None
             claim = self._claim(twin.number)
             if claim.acquire(wait=False):
-                if same := same_design(trial.params, self.trials()):  # it has just ended
+                if equal_trial := same_design(trial.params, self.trials()):  # it has just ended
                     claim.release()
-                    return same, None
+                    return equal_trial, None
                 return None, claim
             time.sleep(_WAIT)
         return None, None
@@ -369,23 +394,23 @@ class StudyRunner:
         ):
             time.sleep(_PAUSES[attempts - 1])
             solved, attempts = self._solve(folder, trial.params), attempts + 1
-        found = solved.diagnosis
-        if self._stop.is_set() and found.failure:
+        diagnosed = solved.diagnosis
+        if self._stop.is_set() and diagnosed.failure:
             return None
-        if found.severity == "study":
+        if diagnosed.severity == "study":
             raise StudyStopped(
-                found.reason,
+                diagnosed.reason,
                 where=f"trial {trial.number}",
-                hint=f"{found.advice}; then resume the study",
+                hint=f"{diagnosed.advice}; then resume the study",
             )
         about.solved = solved
         self.call_hooks(replace(about, moment="post_solve"))
-        if found.failure:
+        if diagnosed.failure:
             self.call_hooks(replace(about, moment="on_failure"))
         fields = {"by": solved.by, "seconds": round(solved.seconds, 3), "attempts": attempts}
         return fields | self._outcome(trial.params, solved)
 
-    def _solve(self, folder: Path, params: dict[str, Number]) -> Solved:
+    def _solve(self, folder: Path, params: Mapping[str, Number]) -> Solved:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         try:
@@ -397,18 +422,23 @@ class StudyRunner:
             raised = Evidence("message", f"{type(error).__name__}: {error}")
             return Solved(diagnosis("solver_error", self.taxonomy, raised))
 
+    def _solve_control(self, params: Mapping[str, Number]) -> Solved:
+        """Solve a design again, to see whether the machine still works."""
+        self.progress("solving a good design again, to see whether the machine still works")
+        return self._solve(self.folder / "control", params)
+
     def _outcome(self, params: dict[str, Number], solved: Solved) -> dict[str, Any]:
-        found, names = solved.diagnosis, {**self.study.values(params), **solved.outputs}
-        if found.failure:
-            kind = "lost" if found.severity == "machine" else "failed"
-            return {"kind": kind, "failure": found.failure, "reason": found.reason}
+        diagnosed, names = solved.diagnosis, {**self.study.values(params), **solved.outputs}
+        if diagnosed.failure:
+            kind = "lost" if diagnosed.severity == "machine" else "failed"
+            return {"kind": kind, "failure": diagnosed.failure, "reason": diagnosed.reason}
         if unknown := sorted(self.study.needed_outputs - names.keys()):
-            what = (
+            problem = (
                 f"the solver {solved.by} has no output {unknown[0]}, which objectives or"
                 " constraints use"
             )
             raise InputError(
-                what,
+                problem,
                 where=self.study.study,
                 hint=f"its outputs: {', '.join(sorted(solved.outputs))}",
             )
@@ -428,45 +458,54 @@ class StudyRunner:
         }
 
     def _reject(self, trial: optuna.Trial, why: Rejection) -> None:
-        about: dict[str, Any] = {"number": trial.number, "params": trial.params, "ended": _now()}
-        done = Trial(
-            **about, kind="rejected", failure=why.failure, reason=why.reason, rules=why.rules
+        about: dict[str, Any] = {
+            "number": trial.number,
+            "params": trial.params,
+        }
+        rejected = Trial(
+            **about,
+            kind="rejected",
+            failure=why.failure,
+            reason=why.reason,
+            rules=why.rules,
+            ended=_timestamp(),
         )
-        trial.set_user_attr(RECORD, done.to_record())
-        self._tell(trial, done)
+        trial.set_user_attr(RECORD, rejected.to_record())
+        self._tell(trial, rejected)
 
-    def _tell(self, trial: optuna.Trial, done: Trial) -> None:
+    def _tell(self, trial: optuna.Trial, ended: Trial) -> None:
         """Report a trial's outcome to the sampler; a failed or rejected design violates a
         constraint.
         """
         import optuna  # noqa: PLC0415  slow
 
-        if done.kind == "lost":
+        if ended.kind == "lost":
             self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
             self._lost += 1
             if self._lost >= _LOST_IN_A_ROW:
                 hint = "repair the machine, then resume the study"
                 raise StudyStopped(
-                    f"{self._lost} trials in a row were lost: {done.reason}", hint=hint
+                    f"{self._lost} trials in a row were lost: {ended.reason}", hint=hint
                 )
             return
-        self._lost = 0 if done.kind != "rejected" else self._lost
+        self._lost = 0 if ended.kind != "rejected" else self._lost
         for name, violation in {
-            "solved": -1.0 if done.kind == "solved" else FAILED_BY,
-            **done.violations,
+            "solved": -1.0 if ended.kind == "solved" else FAILED_BY,
+            **ended.violations,
         }.items():
             trial.set_constraint(name, violation)
         worst = [
-            -math.inf if one.direction == "maximize" else math.inf for one in self.study.objectives
+            -math.inf if objective.direction == "maximize" else math.inf
+            for objective in self.study.objectives
         ]
-        self._optuna.tell(trial, list(done.values) or worst)
+        self._optuna.tell(trial, list(ended.values) or worst)
 
-    def _progress(self, done: Trial, budget: int) -> None:
+    def _progress(self, ended: Trial, budget: int) -> None:
         trials = self.trials()
         solved = sum(trial.kind in ("solved", "failed") for trial in trials)
         each = (time.monotonic() - self._began) / max(1, solved - self._done_before)
         self.progress(
-            progress_line(self.study, trials, done, budget, each * max(0, budget - solved))
+            progress_line(self.study, trials, ended, budget, each * max(0, budget - solved))
         )
 
 
@@ -474,5 +513,5 @@ def _spent(trials: list[Trial]) -> int:
     return sum(trial.kind in ("solved", "failed", "running") for trial in trials)
 
 
-def _now() -> str:
+def _timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -71,13 +71,13 @@ def load_callable(name: str, where: str) -> Callable[..., Any]:
     """Import `package.module:name`; InputError if it cannot be imported or called."""
     module, _, attribute = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        loaded = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         hint = "write package.module:name, and install that package"
         raise InputError(f"{name!r} cannot be imported: {error}", where=where, hint=hint) from error
-    if not callable(found):
+    if not callable(loaded):
         raise InputError(f"{name} cannot be called", where=where, hint="name a class or function")
-    return found  # type: ignore[no-any-return]  # as `callable` says
+    return loaded  # type: ignore[no-any-return]  # as `callable` says
 
 
 @dataclass
@@ -104,12 +104,16 @@ class CommandSolver:
             raise InputError(
                 f"the solver {program} was not found", where="solver.command", hint=hint
             )
-        made = {*spec.templates, *(one.file for one in spec.outputs.values())}
-        for one in spec.command[1:]:
-            if one not in made and not Path(one).is_absolute() and (folder / one).is_file():
-                hint = f'each solve has its own folder: write "{{{{study_folder}}}}/{one}"'
+        files_of_solve = {*spec.templates, *(item.file for item in spec.outputs.values())}
+        for item in spec.command[1:]:
+            if (
+                item not in files_of_solve
+                and not Path(item).is_absolute()
+                and (folder / item).is_file()
+            ):
+                hint = f'each solve has its own folder: write "{{{{study_folder}}}}/{item}"'
                 raise InputError(
-                    f"{one} is beside the study, not in the folder of a solve",
+                    f"{item} is beside the study, not in the folder of a solve",
                     where="solver.command",
                     hint=hint,
                 )
@@ -135,7 +139,16 @@ class CommandSolver:
         program, *arguments = (fill(part, names) for part in spec.command)
         command = [_program(program, self.study.folder) or program, *arguments]
         needed = self.study.needed_outputs
-        return run_and_judge(command, folder, limits, self.taxonomy, spec.outputs, needed, self.by)
+        return run_and_judge(
+            command,
+            folder,
+            limits,
+            self.taxonomy,
+            spec.outputs,
+            needed,
+            self.by,
+            finished=spec.finished,
+        )
 
 
 def run_and_judge(
@@ -146,15 +159,19 @@ def run_and_judge(
     outputs: Mapping[str, Extractor],
     needed: Collection[str],
     by: str,
+    finished: str | None = None,
 ) -> Solved:
-    """Run a command in its folder, read its outputs, and diagnose it; without the `needed`
-    outputs it failed.
+    """Run a command in its folder, read its outputs, and diagnose it.
+
+    Without the `needed` outputs, or a line that matches `finished`, it failed.
     """
     given = {path.name for path in folder.iterdir()}
     try:
         ended = run_job(command, folder, limits)
         read = (
-            {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
+            {}
+            if ended.stopped
+            else {name: extract(extractor, folder) for name, extractor in outputs.items()}
         )
         values = {name: value for name, value in read.items() if value is not None}
         missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
@@ -165,19 +182,20 @@ def run_and_judge(
             stopped=ended.stopped,
             values=values,
             missing=missing,
+            finished=finished,
         )
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
-    found = classify(job, taxonomy)
-    return Solved(found, {} if found.failure else values, ended.seconds, by)
+    judged = classify(job, taxonomy)
+    return Solved(judged, {} if judged.failure else values, ended.seconds, by)
 
 
 def _program(name: str, folder: Path) -> str | None:
     """Return the path of a command: a file beside the study, or one on the search path."""
-    beside = folder / name
-    return str(beside.resolve()) if "/" in name and beside.is_file() else shutil.which(name)
+    local_file = folder / name
+    return str(local_file.resolve()) if "/" in name and local_file.is_file() else shutil.which(name)
 
 
 def write_json(path: Path, value: object) -> None:

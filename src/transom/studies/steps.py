@@ -30,10 +30,10 @@ def next_step(
     budget; else None.
     """
     half, spec = budget / 2, study.sampler
-    done = sum(trial.kind in ("solved", "failed") for trial in trials)
-    if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
+    solves = sum(trial.kind in ("solved", "failed") for trial in trials)
+    if spec.kind != "tpe" or not spec.steps or solves < half or len(trials) % 2:
         return None
-    spread = _WIDEST * (1 - (done - half) / half) + _NARROWEST
+    spread = _WIDEST * (1 - (solves - half) / half) + _NARROWEST
     pick = random.Random(f"{study.study}/{spec.seed}/{len(trials)}")
     for design in steps(study, trials, spread, pick):
         if is_new(design, trials) and fits(design):
@@ -49,7 +49,7 @@ def steps(
     """
     import numpy as np  # noqa: PLC0415  slow
 
-    numeric = [name for name, one in study.variables.items() if not one.choices]
+    numeric = [name for name, item in study.variables.items() if not item.choices]
     best = next(iter(ranked(study, trials)), None)
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
@@ -64,17 +64,19 @@ def steps(
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
     sign = -1 if study.objectives[0].direction == "maximize" else 1
     unit = sign * (abs(best.values[0]) or 1.0)
-    seen = np.array(
+    observed = np.array(
         [[trial.values[0] / unit, *map(_bent, trial.violations.values())] for trial in solved]
     )
-    left = weights * np.column_stack([np.ones(len(solved)), places])
+    design_matrix = weights * np.column_stack([np.ones(len(solved)), places])
     ridge = np.diag([0.0, *[_RIDGE] * len(numeric)])
-    model = np.linalg.lstsq(left.T @ left + ridge, left.T @ (weights * seen), rcond=None)[0]
+    model = np.linalg.lstsq(
+        design_matrix.T @ design_matrix + ridge, design_matrix.T @ (weights * observed), rcond=None
+    )[0]
 
     candidates = [
         nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)
     ]
-    points = np.array([_place(study, numeric, one) for one in candidates]) - centre
+    points = np.array([_place(study, numeric, item) for item in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
     if failed := [
@@ -84,9 +86,9 @@ def steps(
     return [candidates[n] for n in np.argsort(costs)]
 
 
-def _nearest(points: Any, others: Any) -> Any:
+def _nearest(points: Any, neighbours: Any) -> Any:
     """Return the square of each point's distance from the nearest of others."""
-    return ((points[:, None, :] - others[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+    return ((points[:, None, :] - neighbours[None, :, :]) ** 2).sum(axis=2).min(axis=1)
 
 
 def _bent(violation: float) -> float:

@@ -82,9 +82,9 @@ class _JournalLock(FileLock):
     """Optuna's lock around a write; it also removes an incomplete last line."""
 
     def acquire(self, *, wait: bool = True) -> bool:
-        taken = super().acquire(wait=wait)
+        is_held = super().acquire(wait=wait)
         _cut_torn_line(self.path.with_name(TRIALS))
-        return taken
+        return is_held
 
 
 def open_storage(folder: Path) -> JournalStorage:

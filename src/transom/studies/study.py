@@ -174,20 +174,25 @@ class Extractor(Data):
     nastran: Literal["displacement", "mises", "mass", "frequency"] | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Extractor:
+    def _exactly_one(self) -> Extractor:
         if len(self.model_dump(exclude={"file"}, exclude_none=True)) != 1:
             raise ValueError("needs one of json, regex, calculix, nastran")
         return self
 
 
 class SolverSpec(Data):
-    """The solver: a command line with templates and outputs, or a plug-in (`use`)."""
+    """The solver: a command line with templates and outputs, or a plug-in (`use`).
+
+    Attributes:
+        finished: pattern that only a run that converged prints; without it, return code 0 counts.
+    """
 
     use: str | None = None
     options: dict[str, Number | bool] = {}
     command: tuple[str, ...] = ()
     templates: dict[str, str] = {}
     outputs: dict[str, Extractor] = {}
+    finished: Pattern | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> SolverSpec:
@@ -285,8 +290,8 @@ class Study(Data):
     def fixed(self) -> dict[str, Number]:
         """Constants and numerical settings by name."""
         constants = {
-            name: one.value if isinstance(one, Constant) else one
-            for name, one in self.constants.items()
+            name: constant.value if isinstance(constant, Constant) else constant
+            for name, constant in self.constants.items()
         }
         return {**constants, **self.settings}
 
@@ -298,7 +303,7 @@ class Study(Data):
     def needed_outputs(self) -> frozenset[str]:
         """Names of the outputs that the objectives and constraints use."""
         wishes: tuple[Wish, ...] = (*self.objectives, *self.constraints)
-        names = frozenset[str]().union(*(Formula.parse(one.name).names for one in wishes))
+        names = frozenset[str]().union(*(Formula.parse(wish.name).names for wish in wishes))
         return names - {*self.variables, *self.fixed}
 
     def values(
@@ -321,12 +326,10 @@ class Study(Data):
             "settings",
             "solver",
         }
-        return digest(
-            {
-                **self.model_dump(mode="json", include=keys, by_alias=True),
-                "templates": self.templates,
-            }
-        )
+        data = self.model_dump(mode="json", include=keys, by_alias=True)
+        if self.solver.finished is None:  # studies that are older than this key go on
+            del data["solver"]["finished"]
+        return digest({**data, "templates": self.templates})
 
     @cached_property
     def templates(self) -> dict[str, str]:
@@ -336,11 +339,14 @@ class Study(Data):
 
 def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
     """Draw a design uniformly from the bounds; its requirements may not hold."""
-    return {name: one.draw(pick) for name, one in study.variables.items()}
+    return {name: variable.draw(pick) for name, variable in study.variables.items()}
 
 
 def nearby_design(
     study: Study, design: Mapping[str, Number], spread: float, pick: random.Random
 ) -> dict[str, Number]:
     """Draw a design around another one; see `Variable.near`."""
-    return {name: one.near(design[name], spread, pick) for name, one in study.variables.items()}
+    return {
+        name: variable.near(design[name], spread, pick)
+        for name, variable in study.variables.items()
+    }

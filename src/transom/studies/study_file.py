@@ -20,8 +20,8 @@ def load_study(path: Path) -> Study:
     """Read a study; InputError with file:line and what to do."""
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
-    for at, problem, hint in _mistakes(study):
-        raise InputError(problem, where=file.place_of(*at), hint=hint)
+    for place, problem, hint in _mistakes(study):
+        raise InputError(problem, where=file.place_of(*place), hint=hint)
     _check_space(study, file)
     return study
 
@@ -32,13 +32,17 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     before = {*study.variables, *study.fixed}
     # only a plug-in knows its outputs
     after = before | study.solver.outputs.keys() if study.solver.command else None
-    for at, text in _formulas(study):
-        place, formula = ".".join(map(str, at)), Formula.parse(text)
-        known = before if at[0] in ("features", "require") else after
-        if known is not None and (unknown := sorted(formula.names - known)):
-            yield at, f"{place}: unknown name {unknown[0]}", f"known: {', '.join(sorted(known))}"
-        if at[0] == "require" and not formula.compares:
-            yield at, f"{place}: {text!r} is not a comparison", "use < or <="
+    for place, text in _formulas(study):
+        dotted, formula = ".".join(map(str, place)), Formula.parse(text)
+        known_names = before if place[0] in ("features", "require") else after
+        if known_names is not None and (unknown := sorted(formula.names - known_names)):
+            yield (
+                place,
+                f"{dotted}: unknown name {unknown[0]}",
+                f"known: {', '.join(sorted(known_names))}",
+            )
+        if place[0] == "require" and not formula.compares:
+            yield place, f"{dotted}: {text!r} is not a comparison", "use < or <="
 
 
 def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
@@ -46,15 +50,16 @@ def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
     yield from ((("features", name), text) for name, text in study.features.items())
     yield from ((("require", number), text) for number, text in enumerate(study.require))
     yield from (
-        (("objectives", number, "name"), one.name) for number, one in enumerate(study.objectives)
+        (("objectives", number, "name"), wish.name) for number, wish in enumerate(study.objectives)
     )
     yield from (
-        (("constraints", number, "name"), one.name) for number, one in enumerate(study.constraints)
+        (("constraints", number, "name"), wish.name)
+        for number, wish in enumerate(study.constraints)
     )
 
 
 def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
-    seen: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for group, names in (
         ("variables", study.variables),
         ("constants", study.constants),
@@ -63,20 +68,24 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
         for name in names:
             if not name.isidentifier():
                 yield (group, name), f"{name!r} cannot be a name", "use letters, digits and _"
-            if name in seen:
-                yield (group, name), f"{name} is in {seen[name]} and in {group}", "rename one"
-            seen[name] = group
+            if name in groups:
+                yield (group, name), f"{name} is in {groups[name]} and in {group}", "rename one"
+            groups[name] = group
     for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
-        for name, number in {one.name: number for number, one in enumerate(wishes)}.items():
-            if name in [one.name for one in wishes[:number]]:
+        for name, number in {wish.name: number for number, wish in enumerate(wishes)}.items():
+            if name in [wish.name for wish in wishes[:number]]:
                 yield (
                     (group, number, "name"),
                     f"two of {group} are named {name}",
                     "give max and min in one",
                 )
-    for name in sorted(study.solver.outputs.keys() & seen.keys()):
+    for name in sorted(study.solver.outputs.keys() & groups.keys()):
         hint = "rename the output: if it is not written, the other number would be used for it"
-        yield ("solver", "outputs", name), f"{name} is in {seen[name]} and in solver.outputs", hint
+        yield (
+            ("solver", "outputs", name),
+            f"{name} is in {groups[name]} and in solver.outputs",
+            hint,
+        )
     for name in sorted(
         (study.verify.settings if study.verify else {}).keys() - study.settings.keys()
     ):

@@ -64,6 +64,20 @@ class Trial(Data):
     def feasible(self) -> bool:
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
+    def forgotten(self) -> Trial:
+        """Return the trial without its outcome, as one that the machine failed."""
+        return Trial(
+            number=self.number,
+            kind="lost",
+            params=self.params,
+            failure=self.failure,
+            reason=f"forgotten: {self.reason}",
+            seconds=self.seconds,
+            by=self.by,
+            ended=self.ended,
+            source=self.source,
+        )
+
     def to_record(self) -> dict[str, Any]:
         """Return the record in the storage, without number and parameters."""
         return self.model_dump(exclude={"number", "params"})
@@ -79,24 +93,26 @@ class Trial(Data):
 
 def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
     """Return the first trial that solved this design; numbers are compared with nine digits."""
-    wanted = _rounded(params)
-    solved = (one for one in trials if one.kind in ("solved", "failed") and one.same_as is None)
-    return next((one for one in solved if _rounded(one.params) == wanted), None)
+    design = _rounded(params)
+    solved = (
+        trial for trial in trials if trial.kind in ("solved", "failed") and trial.same_as is None
+    )
+    return next((trial for trial in solved if _rounded(trial.params) == design), None)
 
 
 def running_twin(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
     """Return the first trial of this design that is under way."""
-    wanted = _rounded(params)
+    design = _rounded(params)
     for trial in trials:
-        if trial.kind == "running" and _rounded(trial.params) == wanted:
+        if trial.kind == "running" and _rounded(trial.params) == design:
             return trial
     return None
 
 
 def is_new(params: Mapping[str, Number], trials: Iterable[Trial]) -> bool:
     """Whether no trial has this design, ended or under way."""
-    wanted = _rounded(params)
-    return all(_rounded(trial.params) != wanted for trial in trials)
+    design = _rounded(params)
+    return all(_rounded(trial.params) != design for trial in trials)
 
 
 def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
@@ -108,7 +124,7 @@ def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
     """Return the objectives; `names` has all named numbers, outputs included."""
-    return tuple(Formula.parse(one.name)(names) for one in study.objectives)
+    return tuple(Formula.parse(objective.name)(names) for objective in study.objectives)
 
 
 def violations(
@@ -126,10 +142,10 @@ def violations(
         for name, factor in (margin or {}).items()
         if name in names
     }
-    both = [names, {**names, **moved}]
+    variants = [names, {**names, **moved}]
     return {
-        one.name: max(_violation(one, Formula.parse(one.name)(each)) for each in both)
-        for one in study.constraints
+        bound.name: max(_violation(bound, Formula.parse(bound.name)(each)) for each in variants)
+        for bound in study.constraints
     }
 
 
@@ -145,27 +161,29 @@ def _violation(bound: Bound, value: float) -> float:
 def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     """Return feasible trials by the first objective, best first."""
     return sorted(
-        (one for one in trials if one.feasible),
-        key=lambda one: (_signed(study, one)[0], one.number),
+        (trial for trial in trials if trial.feasible),
+        key=lambda trial: (_signed(study, trial)[0], trial.number),
     )
 
 
 def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     """Return the feasible trials that none dominates, best first by the first objective."""
     feasible = ranked(study, trials)
-    return [one for one in feasible if not any(better(study, other, one) for other in feasible)]
+    return [
+        trial for trial in feasible if not any(better(study, other, trial) for other in feasible)
+    ]
 
 
-def better(study: Study, one: Trial, other: Trial) -> bool:
+def better(study: Study, trial: Trial, other: Trial) -> bool:
     """Whether one feasible trial dominates another."""
-    pairs = list(zip(_signed(study, one), _signed(study, other), strict=True))
+    pairs = list(zip(_signed(study, trial), _signed(study, other), strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
 def _signed(study: Study, trial: Trial) -> list[float]:
     """Return the objectives, with signs so that less is better."""
     pairs = zip(study.objectives, trial.values, strict=True)
-    return [-value if one.direction == "maximize" else value for one, value in pairs]
+    return [-value if objective.direction == "maximize" else value for objective, value in pairs]
 
 
 class Counts(Data):
@@ -195,30 +213,30 @@ def failures(trials: Iterable[Trial]) -> dict[str, int]:
     )
 
 
-def used(trials: Iterable[Trial]) -> tuple[str, ...]:
+def used_insights(trials: Iterable[Trial]) -> tuple[str, ...]:
     """Return the ids of the insights that affected trials."""
     acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
     return tuple(sorted(set().union(*acted) - {"sampler"}))
 
 
 def progress_line(
-    study: Study, trials: Sequence[Trial], done: Trial, budget: int, left: float
+    study: Study, trials: Sequence[Trial], trial: Trial, budget: int, seconds: float
 ) -> str:
     """Return one line on a finished trial: outcome, the best so far, and the seconds `left`."""
-    made, good = counts(trials), ranked(study, trials)
+    numbers, good = counts(trials), ranked(study, trials)
     span = (
-        f"{left:.0f} s"
-        if left < 90
-        else f"{left / 60:.0f} min"
-        if left < 5400
-        else f"{left / 3600:.1f} h"
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
     )
     best = (
         f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
     )
-    how = "solved" if done.feasible else "violates a constraint"
-    how += f", as trial {done.same_as}" if done.same_as is not None else ""
-    if done.failure:
-        how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
-    line = f"{made.complete + made.failed}/{budget} trial {done.number}: {how}; {best}"
-    return f"{line}; {made.pruned} rejected; {span} left"
+    outcome = "solved" if trial.feasible else "violates a constraint"
+    outcome += f", as trial {trial.same_as}" if trial.same_as is not None else ""
+    if trial.failure:
+        outcome = f"{trial.failure.replace('_', ' ')} ({' '.join(trial.reason.split())[:_SHOWN]})"
+    line = f"{numbers.complete + numbers.failed}/{budget} trial {trial.number}: {outcome}; {best}"
+    return f"{line}; {numbers.pruned} rejected; {span} left"

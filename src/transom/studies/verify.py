@@ -46,7 +46,7 @@ class Verification(Data):
 
     @property
     def held(self) -> tuple[Verified, ...]:
-        return tuple(one for one in self.tried if one.verdict in ("verified", "drifts"))
+        return tuple(design for design in self.tried if design.verdict in ("verified", "drifts"))
 
     @property
     def best(self) -> Verified | None:
@@ -55,18 +55,18 @@ class Verification(Data):
     @property
     def exploited(self) -> tuple[Verified, ...]:
         """Designs that only the study's coarse settings made feasible."""
-        return tuple(one for one in self.tried if one.verdict in ("exploits", "fails"))
+        return tuple(design for design in self.tried if design.verdict in ("exploits", "fails"))
 
     def factors(self) -> dict[str, list[float]]:
         """Return output -> ratios of fine to coarse results, of all designs that were solved
         twice.
         """
-        found: dict[str, list[float]] = {}
-        for one in self.tried:
-            for name in sorted(one.fine.keys() & one.outputs.keys()):
-                if one.outputs[name]:
-                    found.setdefault(name, []).append(one.fine[name] / one.outputs[name])
-        return found
+        ratios: dict[str, list[float]] = {}
+        for design in self.tried:
+            for name in sorted(design.fine.keys() & design.outputs.keys()):
+                if design.outputs[name]:
+                    ratios.setdefault(name, []).append(design.fine[name] / design.outputs[name])
+        return ratios
 
 
 def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) -> Verification:
@@ -78,22 +78,22 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
     if study.verify is None:
         return Verification(asked=False)
     single = len(study.objectives) == 1
-    found = Verification(asked=True)
+    verification = Verification(asked=True)
     for trial in ranked(study, trials) if single else front(study, trials):
-        if len(found.tried) == MOST or (found.best and single):
+        if len(verification.tried) == MOST or (verification.best and single):
             break
-        worst = {name: max(values) for name, values in found.factors().items()}
+        worst = {name: max(values) for name, values in verification.factors().items()}
         names = {**study.values(trial.params), **trial.outputs}
-        hopeless = any(one > 0 for one in violations(study, names, worst).values())
-        if not hopeless or not found.tried or len(found.tried) >= MOST - 2:
-            again = _again(
+        hopeless = any(excess > 0 for excess in violations(study, names, worst).values())
+        if not hopeless or not verification.tried or len(verification.tried) >= MOST - 2:
+            verified = _solve_again(
                 study, study.verify.settings, solver, folder / f"{trial.number:05d}", trial
             )
-            found = Verification(asked=True, tried=(*found.tried, again))
-    return found
+            verification = Verification(asked=True, tried=(*verification.tried, verified))
+    return verification
 
 
-def _again(
+def _solve_again(
     study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: Trial
 ) -> Verified:
     assert study.verify is not None
@@ -103,14 +103,14 @@ def _again(
     solved = solver.solve(folder, names, study.limits)
     finer = "with " + ", ".join(f"{name} {value}" for name, value in settings.items())
 
-    def verdict(verdict: Any, reason: str, **more: Any) -> Verified:
+    def verdict(verdict: Any, reason: str, **fields: Any) -> Verified:
         base = {
             "number": trial.number,
             "params": dict(trial.params),
             "outputs": dict(trial.outputs),
         }
         return Verified(
-            verdict=verdict, reason=f"{finer} {reason}", fine=dict(solved.outputs), **base, **more
+            verdict=verdict, reason=f"{finer} {reason}", fine=dict(solved.outputs), **base, **fields
         )
 
     if solved.diagnosis.failure:
@@ -120,15 +120,15 @@ def _again(
     violated = [f"{name} by {by:.1%}" for name, by in violations(study, names).items() if by > 0]
     if violated:
         return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
-    both = sorted(
+    shared = sorted(
         name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name]
     )
-    share, most = max(
-        ((abs(solved.outputs[name] / trial.outputs[name] - 1), name) for name in both),
+    share, output = max(
+        ((abs(solved.outputs[name] / trial.outputs[name] - 1), name) for name in shared),
         default=(0.0, ""),
     )
     if share > study.verify.tolerance:
         return verdict(
-            "drifts", f"it is feasible, but {most} differs by {share:.1%}", values=values
+            "drifts", f"it is feasible, but {output} differs by {share:.1%}", values=values
         )
     return verdict("verified", "it holds", values=values)

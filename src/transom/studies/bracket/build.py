@@ -69,17 +69,17 @@ def mesh(
     ]
     plate = occ.addPlaneSurface([occ.addCurveLoop(curves)])
     hole = occ.addDisk(HOLE_AT * length, width / 2, 0, job["hole"], job["hole"])
-    left, _ = occ.cut([(2, plate)], [(2, hole)])
+    remaining, _ = occ.cut([(2, plate)], [(2, hole)])
     occ.synchronize()
-    if len(left) != 1:
-        raise GeometryError(f"the hole leaves {len(left)} disconnected bodies")
-    area = occ.getMass(2, left[0][1])
+    if len(remaining) != 1:
+        raise GeometryError(f"the hole leaves {len(remaining)} disconnected bodies")
+    area = occ.getMass(2, remaining[0][1])
     gmsh.option.setNumber("Mesh.MeshSizeMax", job["mesh"])
     gmsh.option.setNumber("Mesh.MeshSizeMin", job["mesh"] / 4)
     gmsh.option.setNumber("Mesh.MeshSizeFromCurvature", 10)
     gmsh.option.setNumber("Mesh.ElementOrder", 2)
     gmsh.model.mesh.generate(2)
-    tags, coordinates, _ = gmsh.model.mesh.getNodes(2, left[0][1], includeBoundary=True)
+    tags, coordinates, _ = gmsh.model.mesh.getNodes(2, remaining[0][1], includeBoundary=True)
     nodes = {int(tag): (coordinates[3 * n], coordinates[3 * n + 1]) for n, tag in enumerate(tags)}
     numbers, members = gmsh.model.mesh.getElementsByType(_TRIANGLE)
     if not len(numbers):
@@ -99,7 +99,7 @@ def deck(
 ) -> Iterator[str]:
     """Lines of the input deck."""
     length, middle, near = job["length"], job["width"] / 2, BOLT * job["length"]
-    bolts = [(middle, at * length) for at in BOLTS_AT]
+    bolts = [(middle, place * length) for place in BOLTS_AT]
     fixed = [
         n
         for n, (x, y) in nodes.items()

@@ -51,15 +51,15 @@ class Bracket:
             raise InputError(
                 f"emulate is {mode!r}", where="solver.options", hint="write auto, never or always"
             )
-        there = self.ccx is not None and gmsh_works()
+        is_installed = self.ccx is not None and gmsh_works()
         self.emulator = (
-            Emulator.load() if mode == "always" or (mode == "auto" and not there) else None
+            Emulator.load() if mode == "always" or (mode == "auto" and not is_installed) else None
         )
         self.by = "emulator of ccx" if self.emulator else "ccx"
 
     def check(self) -> None:
-        given = {*self.study.variables, *self.study.fixed}
-        if missing := sorted(set(VARIABLES) - given):
+        names = {*self.study.variables, *self.study.fixed}
+        if missing := sorted(set(VARIABLES) - names):
             raise InputError(
                 f"the bracket needs {missing[0]}",
                 where=self.study.study,
@@ -67,7 +67,7 @@ class Bracket:
             )
         if not self.emulator and self.ccx is None:
             hint = "apt install calculix-ccx, or solver.options.emulate: auto"
-            raise InputError("the solver ccx is not there", where="solver", hint=hint)
+            raise InputError("the solver ccx is not installed", where="solver", hint=hint)
         if not self.emulator and not gmsh_works():
             hint = (
                 "apt install libglu1-mesa libxcursor1 libxft2 libxinerama1;"
@@ -83,12 +83,12 @@ class Bracket:
         if self.emulator:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
-            found = (
+            diagnosed = (
                 diagnosis(failure, self.taxonomy, Evidence("message", why))
                 if failure
                 else Diagnosis(None)
             )
-            return Solved(found, outputs, time.monotonic() - began, by=self.by)
+            return Solved(diagnosed, outputs, time.monotonic() - began, by=self.by)
         write_json(folder / "job.json", job)
         command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
         return run_and_judge(command, folder, limits, self.taxonomy, OUTPUTS, set(OUTPUTS), self.by)
@@ -120,9 +120,9 @@ class Bracket:
                 edgecolor="#253237",
             )
         )
-        for at in build.BOLTS_AT:
+        for position in build.BOLTS_AT:
             axes.add_patch(
-                Circle((width / 2, at * length), build.BOLT * length, facecolor="#253237")
+                Circle((width / 2, position * length), build.BOLT * length, facecolor="#253237")
             )
         axes.annotate(
             "",

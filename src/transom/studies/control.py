@@ -1,0 +1,177 @@
+"""Tell failures of the machine from failures of designs, without knowing the machine's words.
+
+A solver that has lost its licence, its network folder or its library fails for every design, and
+says so in words that no list foresees. What shows it is a *control*: a design that was solved
+before is solved again. If it fails now, the design cannot be the cause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from transom.errors import TransomError
+from transom.studies.failures import Taxonomy
+from transom.studies.solver import Solved
+from transom.studies.study import Number
+from transom.studies.trials import Trial
+
+if TYPE_CHECKING:
+    import optuna
+
+CONTROLLED = 3
+"""Failures in a row with one text that lead to a control; then after twice as many, and so on."""
+ASKED = 5
+"""Solves that all end alike, after which a study without a good design asks a person."""
+_ASKED_IF_NAMED = 10  # the same, if the taxonomy names a cause that lies in the design
+
+# Attributes of the study in the storage: trials that tell nothing about their designs, and the
+# trial whose repetition failed, which the next run repeats first.
+FORGOTTEN, _WAITING = "forgotten", "waiting"
+
+_VARYING = re.compile(r"[-+]?\d[\w.+-]*")  # numbers, and names with a number in front
+
+
+def symptom(trial: Trial) -> tuple[str, str]:
+    """Return the class of a failure and its text without numbers, which differ between designs."""
+    return trial.failure or "", " ".join(_VARYING.sub("#", trial.reason).split())
+
+
+def failures_in_a_row(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the newest solves if they failed with one text, the newest first."""
+    streak: list[Trial] = []
+    for trial in sorted(_solves(trials), key=lambda trial: trial.number, reverse=True):
+        if trial.kind != "failed" or (streak and symptom(trial) != symptom(streak[0])):
+            break
+        streak.append(trial)
+    return streak
+
+
+def good_design(trials: Iterable[Trial]) -> Trial | None:
+    """Return the newest trial with results, which a control solves again; or None."""
+    solved = [trial for trial in _solves(trials) if trial.kind == "solved"]
+    return max(solved, key=lambda trial: trial.number, default=None)
+
+
+def needs_control(streak: Sequence[Trial], taxonomy: Taxonomy) -> bool:
+    """Return whether so many failures in a row call for a control.
+
+    Classes that say what is wrong with a design, such as a mesh error, need none.
+    """
+    return (
+        bool(streak)
+        and taxonomy.leaves_cause_open(streak[0].failure)
+        and _is_due(len(streak), CONTROLLED)
+    )
+
+
+def needs_person(trials: Sequence[Trial], streak: Sequence[Trial], taxonomy: Taxonomy) -> bool:
+    """Return whether every solve so far ended alike, so often that a person has to look."""
+    if len(streak) < len(_solves(trials)) or not streak:
+        return False
+    is_open = taxonomy.leaves_cause_open(streak[0].failure)
+    return _is_due(len(streak), ASKED if is_open else _ASKED_IF_NAMED)
+
+
+def _is_due(length: int, first: int) -> bool:
+    """Return whether a length is `first`, or twice, four, eight times as much."""
+    times, remainder = divmod(length, first)
+    return not remainder and times.bit_count() == 1
+
+
+def _solves(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials with an outcome of their own, not taken over from an equal design."""
+    return [
+        trial for trial in trials if trial.kind in ("solved", "failed") and trial.same_as is None
+    ]
+
+
+class StudyStopped(TransomError):
+    """A study cannot go on before a person acts; resumed, it continues."""
+
+
+class MachineCheck:
+    """Ends a study whose machine or set-up fails, before its failures are learned from.
+
+    Args:
+        study: the study in Optuna's storage, which keeps what this class finds out.
+        solve: solves a design in a folder of its own.
+    """
+
+    def __init__(
+        self,
+        study: optuna.Study,
+        taxonomy: Taxonomy,
+        solve: Callable[[Mapping[str, Number]], Solved],
+    ) -> None:
+        self.study = study
+        self.taxonomy = taxonomy
+        self.solve = solve
+
+    @property
+    def forgotten(self) -> frozenset[int]:
+        """Numbers of the trials that tell nothing about their designs."""
+        return frozenset(self.study.user_attrs.get(FORGOTTEN, ()))
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Keep trials from samplers, from rules and from the budget."""
+        self.study.set_user_attr(FORGOTTEN, sorted(self.forgotten.union(numbers)))
+
+    def before_run(self, trials: Sequence[Trial]) -> None:
+        """Repeat the control that stopped the last run.
+
+        Raises:
+            StudyStopped: it fails again.
+        """
+        waiting = self.study.user_attrs.get(_WAITING)
+        control = next((trial for trial in trials if trial.number == waiting), None)
+        if control is not None:
+            self._control(control, "the machine or the set-up still fails")
+        self.study.set_user_attr(_WAITING, None)
+
+    def before_recording(self, failed: Trial, trials: Sequence[Trial]) -> None:
+        """Make a control if this failure and those before it look like the machine's.
+
+        Raises:
+            StudyStopped: the control failed, so the failures in a row are forgotten, and the
+                caller must not record this one.
+        """
+        # Another worker's control has failed meanwhile.
+        if self.study.user_attrs.get(_WAITING) is not None:
+            raise StudyStopped("another worker found that the machine or the set-up fails")
+        streak = failures_in_a_row([*trials, failed])
+        control = good_design(trials)
+        if control is not None and needs_control(streak, self.taxonomy):
+            problem = f"{len(streak)} solves in a row failed, and not because of their designs"
+            self._control(control, problem, [trial.number for trial in streak[1:]])
+
+    def after_recording(self, trials: Sequence[Trial]) -> None:
+        """Ask a person to look if every solve so far ended alike.
+
+        Raises:
+            StudyStopped: a person has to look.
+        """
+        streak = failures_in_a_row(trials)
+        if needs_person(trials, streak, self.taxonomy):
+            hint = (
+                "if the set-up is wrong, correct it, and forget these solves with: transom study"
+                " forget STUDY; if the designs are to blame, resume the study"
+            )
+            raise StudyStopped(
+                f"all {len(streak)} solves so far ended alike: {streak[0].reason}", hint=hint
+            )
+
+    def _control(self, control: Trial, problem: str, failed: Sequence[int] = ()) -> None:
+        """Solve a good design again; if it fails, forget the failures, and stop."""
+        diagnosed = self.solve(control.params).diagnosis
+        if diagnosed.failure is None:
+            return
+        self.forget(failed)
+        self.study.set_user_attr(_WAITING, control.number)
+        raise StudyStopped(
+            f"{problem}: trial {control.number}, which was solved before, now ends with:"
+            f" {diagnosed.reason}",
+            hint="repair the machine or the set-up, then resume the study; nothing was learned"
+            " from these failures",
+        )

@@ -1,0 +1,117 @@
+"""Failures of the machine, in words that nobody knows: what is learned from them, and from others.
+
+Each study has a plug-in whose machine fails from a given solve on; its text is in no list.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
+from transom.studies.control import StudyStopped
+from transom.studies.failures import JobOutput, classify
+from transom.studies.runner import StudyRunner
+from transom.studies.solver import Solved
+from transom.studies.trials import counts
+
+UNKNOWN = "kdx broker: seat 17 not granted to session 4711 (-5,357)\n"
+
+
+class Flaky(Plate):
+    """A plate whose machine is down during some of the solves, counted from 1."""
+
+    def __init__(self, down: range, text: str = UNKNOWN) -> None:
+        self.taxonomy, self.down, self.text, self.calls = TAXONOMY, down, text, 0
+
+    def solve(self, folder: Path, values: Any, limits: Any) -> Solved:
+        self.calls += 1
+        if self.calls in self.down:
+            text = self.text.replace("4711", str(self.calls))
+            return Solved(classify(JobOutput({"job.log": text}, return_code=1), TAXONOMY), by="own")
+        return super().solve(folder, values, limits)
+
+
+def flaky(folder: Path, down: range, trials: int = 20, **more: Any) -> StudyRunner:
+    made = runner(folder, write_study(folder, trials=trials), **more)
+    made.solver = Flaky(down)
+    return made
+
+
+def test_an_outage_in_unknown_words_stops_the_study_and_leaves_no_trace(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(9, 100))
+    with pytest.raises(StudyStopped, match=r"which was solved before, now ends with.*kdx broker"):
+        made.run()
+    # Two failures in a row, the third that led to the control, and the control.
+    assert isinstance(made.solver, Flaky) and made.solver.calls == 8 + 3 + 1
+    trials = made.trials()
+    lost = [trial for trial in trials if trial.kind == "lost"]
+    assert len(lost) == 2
+    assert not [trial for trial in trials if trial.failure == "solver_error" and trial not in lost]
+    # While the machine is down, the study waits: one solve is enough to see that.
+    again = flaky(tmp_path, range(1, 100))
+    with pytest.raises(StudyStopped, match="still fails"):
+        again.run()
+    assert isinstance(again.solver, Flaky) and again.solver.calls == 1
+    # With the machine repaired it goes on, and neither budget nor rules have lost anything.
+    after = flaky(tmp_path, range(0))
+    assert counts(after.run()).total == 20
+    assert {trial.failure for trial in after.trials() if trial.kind == "failed"} <= {
+        "geometry_error"
+    }
+
+
+def test_designs_that_fail_in_unknown_words_are_learned_from_as_before(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=25))
+
+    class Wordless(Plate):
+        """A plate that breaks in words that no class describes."""
+
+        def solve(self, folder: Path, values: Any, limits: Any) -> Solved:
+            if 2 * values["hole"] / values["width"] >= 0.5:
+                text = f"cell {values['hole']:.3f} would not settle\n"
+                outcome = classify(JobOutput({"job.log": text}, return_code=1), TAXONOMY)
+                return Solved(outcome, by=self.by)
+            return super().solve(folder, values, limits)
+
+    made.solver = Wordless(made.study, TAXONOMY)
+    trials = made.run()
+    assert counts(trials).total == 25
+    assert not [trial for trial in trials if trial.kind == "lost"]
+    assert [trial for trial in trials if trial.failure == "solver_error"]
+
+
+def test_a_class_that_names_the_design_as_the_cause_needs_no_control(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(9, 16))
+    made.solver = solver = Flaky(range(9, 16), "*ERROR: negative jacobian in element 4711\n")
+    assert counts(made.run()).total == 20 == solver.calls
+
+
+def test_five_solves_that_end_alike_ask_a_person_and_resuming_is_an_answer(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(1, 8))
+    with pytest.raises(StudyStopped, match=r"all 5 solves so far ended alike.*kdx broker"):
+        made.run()
+    # The person says: these designs are to blame. The study goes on where it was.
+    assert counts(flaky(tmp_path, range(1, 3)).run()).total == 20
+
+
+def test_a_forgotten_trial_counts_for_nothing(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(0), trials=6)
+    before = made.run()
+    made.machine.forget([1, 3])
+    kinds = [trial.kind for trial in made.trials()]
+    assert [kinds[1], kinds[3]] == ["lost", "lost"]
+    after = flaky(tmp_path, range(0), trials=6).run()
+    assert counts(after).total == 6 and len(after) == len(before) + 2
+
+
+def test_two_workers_see_an_outage_once(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(9, 100))
+    made.study = made.study.model_copy(
+        update={"budget": made.study.budget.model_copy(update={"workers": 3})}
+    )
+    with pytest.raises(StudyStopped, match="now ends with"):
+        made.run()
+    assert not [trial for trial in made.trials() if trial.kind == "failed" and trial.number > 10]
