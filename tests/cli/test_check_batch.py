@@ -106,7 +106,7 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
     answer = desk("check", "batch", "A.yaml", "--model", "flaky:Flaky")
     assert (answer.code, answer.out.split()[:2]) == (2, ["ERROR", "A"])
     assert "A.yaml: a provider failed; it is asked again at " in answer.err
-    assert (here / "asked").read_text() == ".."
+    assert (here / "asked").read_text() == "........", "two rounds of four attempts"
     (held,) = desk.records("held")
     assert held["target"] == str(here / "A.yaml") and "the line is dead" in held["cause"]
     (file,) = (here / ".transom" / "runs" / "batch").glob("*/escalations.jsonl")
@@ -189,7 +189,7 @@ def _children() -> list[int]:
     for one in Path("/proc").glob("[0-9]*"):
         try:
             mine = (one / "cwd").readlink() == Path.cwd()
-            if mine and b"transom.cli.batch" in (one / "cmdline").read_bytes():
+            if mine and b"transom.cli.hand" in (one / "cmdline").read_bytes():
                 found.append(int(one.name))
         except OSError:
             continue

@@ -18,7 +18,7 @@ ENDPOINTS = {
 
 PAGES = {
     ("/api/now", "get"), ("/api/waiting", "get"), ("/api/runs", "get"), ("/api/runs/{run_id}", "get"),
-    ("/api/runs/{run_id}/calls", "get"), ("/api/runs/{run_id}/trace", "get"), ("/api/checks/{run_id}", "get"),
+    ("/api/runs/{run_id}/calls", "get"), ("/api/runs/{run_id}/trace", "get"), ("/api/runs/{run_id}/result", "get"),
 }  # fmt: skip
 
 

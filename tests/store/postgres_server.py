@@ -71,7 +71,7 @@ class Server:
             "listen_addresses": "",
             "unix_socket_directories": str(self.folder),
             "fsync": "off",  # no test cuts the power
-            "max_connections": "50",
+            "max_connections": "100",
             "shared_buffers": "16MB",
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]

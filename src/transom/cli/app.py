@@ -64,7 +64,11 @@ TREE = {
     "learning": ("learn", "Report what was learned."),
     "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
+    "worker": ("workers", "Do the work of --distributed commands, on any machine."),
+    "workers": ("workers", "List the workers, and the jobs that wait for them."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
+    "mcp": ("mcp_server", "Serve the products to an MCP client, over stdio or HTTP."),
+    "schema": ("schemas", "Print the JSON Schema of a file or document."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""

@@ -1,7 +1,8 @@
 """`transom check batch`: many items, several at once, in as many processes as there are cores.
 
-The command itself asks nobody: it hands the items to processes of this program (`python -m
-transom.cli.batch`), prints a line as each is done, and reacts. A provider that failed is asked
+The command itself asks nobody: it hands the items to processes of this program, here (see
+`transom.cli.hand`) or on other machines (`--distributed`), prints a line as each is done, and
+reacts. A provider that failed is asked
 again after `execution.retry_after`; what else has no answer becomes an escalation record with its
 cause; findings of an ItemSpec wait as a question in the item's run.
 """
@@ -11,10 +12,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
@@ -22,36 +23,48 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.canonical import Json
+from transom.canonical import Json, digest
 from transom.checklist.judging import CONFIG, Verdict, headline, reason_of, summary, together
 from transom.cli.answers import verdict_for
-from transom.cli.app import load
-from transom.cli.checking import VAR, answer_of, run_one
-from transom.cli.command import command, given_in
+from transom.cli.checking import VAR
+from transom.cli.command import command
 from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
 from transom.cli.output import counted, table, toned
 from transom.cli.registry import place
-from transom.cli.session import Options as Common
 from transom.cli.session import Session
 from transom.config import FILE_NAMES
-from transom.errors import InputError, ProviderError, TransomError
+from transom.errors import InputError, RunBusy, TransomError
 from transom.runs import Run, write_file
 from transom.runs.recognising import glob_root, lies_in_workspace
 from transom.runs.silence import SilenceWatch, Waiting
-from transom.sandbox.process import kill_group, start_group
+from transom.store import Store, open_jobs
+from transom.workers import (
+    ENQUEUED,
+    HELD,
+    ITEM,
+    Hand,
+    HandEnded,
+    Submission,
+    follow,
+    forget_answers,
+    new_group,
+    submission_open_in,
+    submit,
+)
 
 ESCALATIONS = "escalations.jsonl"
-HELD = "held"
-"""A record in the journal of a batch: an item that is asked again at a time."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
 _ENDED_UNCHECKED = "done"  # no item stands against it, and some were not checked
 _WAITS = 3
-_LONGEST = 1 << 30  # of one answer, in bytes
 
 
 @command(
-    check_app, "batch", example=f"transom check batch examples/checks -j 8 {VAR} -o out", asks=True
+    check_app,
+    "batch",
+    example=f"transom check batch examples/checks -j 8 {VAR} -o out",
+    asks=True,
+    shares=True,
 )
 async def batch(
     session: Session,
@@ -73,7 +86,7 @@ async def batch(
     named: list[Json] = [place(Path(text)) for text in targets]
     async with (
         session.open_store() as store,
-        session.open_run("check-batch", {"targets": named}, name="batch", store=store) as run,
+        _run_of(session, store, {"targets": named}) as run,
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
@@ -81,6 +94,8 @@ async def batch(
         if ended == "PASS" and "NOT_CHECKED" in document.summary:
             ended = _ENDED_UNCHECKED
         await run.finish(ended)
+        if session.distributed:
+            await forget_answers(store, run.id)
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
     if waits := sum(one.exit_code == _WAITS for one in verdicts):
@@ -88,6 +103,29 @@ async def batch(
             f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}"
         )
     return document.exit_code
+
+
+@asynccontextmanager
+async def _run_of(session: Session, store: Store, inputs: dict[str, Json]) -> AsyncIterator[Run]:
+    """Open the run of a batch; a distributed one waits for a command that has it open.
+
+    The lease of a command that was killed lasts for some seconds, while the workers go on.
+    """
+    has_told = False
+    async with AsyncExitStack() as stack:
+        while True:
+            opening = session.open_run("check-batch", inputs, name="batch", store=store)
+            try:
+                run = await stack.enter_async_context(opening)
+                break
+            except RunBusy as busy:
+                if not session.distributed:
+                    raise
+                if not has_told:
+                    session.progress(f"{busy.what}; waiting for it (progress: transom workers)")
+                has_told = True
+                await asyncio.sleep(1.0)
+        yield run
 
 
 def found(texts: Sequence[str]) -> list[Path]:
@@ -140,17 +178,11 @@ class _Batch:
         """A verdict for every target, in their order. More at once than processes only overlap
         their waiting.
         """
-        # one purse is held by one process
-        capped = self.session.settings.execution.max_cost is not None
-        count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
         self.waiting = SilenceWatch(self.session.progress).begin(self._silence)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for number in range(count):
-                    jobs = self.options.jobs // count + (number < self.options.jobs % count)
-                    group.create_task(self._process(self.targets[number::count], jobs))
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from None  # a full disk fails all of them alike
+        if self.session.distributed:
+            await self._ask_workers()
+        else:
+            await self._ask_here()
         if self.escalated:
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(
@@ -159,52 +191,93 @@ class _Batch:
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
 
+    async def _ask_here(self) -> None:
+        """Have processes of this machine answer the targets."""
+        # one purse is held by one process
+        capped = self.session.settings.execution.max_cost is not None
+        count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(count):
+                    jobs = self.options.jobs // count + (number < self.options.jobs % count)
+                    group.create_task(self._process(self.targets[number::count], jobs))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None  # a full disk fails all of them alike
+
     def _silence(self, seconds: int) -> str:
         rest = counted(len(self.targets) - len(self.done), "item")
         return f"no item was done for {seconds} s; still at work on {rest}"
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
-        """One process and its answers; what it left open when it ended by itself is an error."""
-        here = self.session
-        asked: dict[str, Any] = {
-            "entry": here.entry,
-            "workspace": str(here.workspace_root),
-            "base_url": here.base_url,
-        }
-        asked |= {"jobs": jobs, "targets": [place(one) for one in targets]}
-        pipe = asyncio.subprocess.PIPE
-        process = await start_group(
-            sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe, limit=_LONGEST
-        )
-        assert process.stdin and process.stdout
-        left = dict(enumerate(targets))
+        """Have a process of its own answer some of the targets."""
+        hand = await Hand.start({**self._place(), "base_url": self.session.base_url})
+        places = asyncio.Semaphore(jobs)
         try:
-            process.stdin.write(json.dumps(asked).encode() + b"\n")
-            while left:
-                row = json.loads(await process.stdout.readuntil())
-                if "verdict" in row:
-                    self._take(left.pop(row["n"]), Verdict.model_validate(row["verdict"]))
-                    continue
-                held, at = (
-                    place(left[row["n"]]),
-                    datetime.fromtimestamp(row["until"], UTC).astimezone(),
-                )
-                self.session.progress(
-                    f"{held}: a provider failed; it is asked again at {at:%H:%M:%S}"
-                )
-                await self.run.append(
-                    HELD, {"target": held, "until": row["until"], "cause": row["cause"]}
-                )
-        except (asyncio.IncompleteReadError, ConnectionError):
-            code = await process.wait()
-            for target in left.values():
-                error = TransomError(
-                    f"its process ended with code {code}", hint="give the command again"
-                )
-                self._take(target, verdict_for(target, error, self.options.day))
+            async with asyncio.TaskGroup() as group:
+                for target in targets:
+                    group.create_task(self._answer(hand, places, target))
         finally:
-            kill_group(process)
-            await process.wait()
+            await hand.end()
+
+    def _place(self) -> dict[str, Any]:
+        """Return what a hand has to know of this command; see `transom.cli.hand`."""
+        session = self.session
+        entry = {key: value for key, value in session.entry.items() if key != "distributed"}
+        return {"kind": ITEM, "entry": entry, "workspace": str(session.workspace_root)}
+
+    async def _answer(self, hand: Hand, places: asyncio.Semaphore, target: Path) -> None:
+        """Take a target's answer, after a provider that failed was asked again."""
+        try:
+            async with places:
+                row = await hand.do({"target": place(target)})
+            if seconds := row.get("again"):
+                held = {"target": place(target), "until": time.time() + seconds}
+                await self._hold(held | {"cause": row["cause"]})
+                await asyncio.sleep(seconds)
+                async with places:
+                    row = await hand.do({"target": place(target)})
+        except HandEnded as ended:
+            self._take(target, self._failed(target, str(ended)))
+        else:
+            self._take(target, Verdict.model_validate(row["verdict"]))
+
+    async def _hold(self, held: dict[str, Any]) -> None:
+        """Record and show that a target is asked again later."""
+        until = datetime.fromtimestamp(held["until"], UTC).astimezone()
+        self.session.progress(
+            f"{held['target']}: a provider failed; it is asked again at {until:%H:%M:%S}"
+        )
+        await self.run.append(HELD, held)
+
+    def _failed(self, target: Path, reason: str) -> Verdict:
+        error = TransomError(reason, hint="give the command again")
+        return verdict_for(target, error, self.options.day)
+
+    async def _ask_workers(self) -> None:
+        """Have workers on any machine answer the targets."""
+        session, store = self.session, self.run.store
+        targets = [place(target) for target in self.targets]
+        wanted = {"targets": targets, **self._place()}
+        known = submission_open_in(self.run.records())
+        if known and known["of"] == digest(wanted):
+            group = str(known["group"])
+        else:
+            group = new_group(self.run.id)
+            enqueued = {"group": group, "of": digest(wanted), "jobs": len(targets)}
+            await self.run.append(ENQUEUED, enqueued)
+        submission = Submission(group, "check", targets, self._place(), session.priority)
+        async with open_jobs(session.workspace.store_location) as jobs:
+            await submit(jobs, store, submission)
+            session.progress(f"{counted(len(targets), 'item')} given to the workers")
+            async for record in follow(jobs, store, submission, session.progress):
+                data: Any = record.data
+                target = self.targets[data["number"]]
+                if record.kind == HELD:
+                    await self._hold({**data, "target": place(target)})
+                elif "failed" in data:
+                    self._take(target, self._failed(target, data["failed"]))
+                else:
+                    self._take(target, Verdict.model_validate(data["verdict"]))
 
     def _take(self, target: Path, verdict: Verdict) -> None:
         """Keep an answer, and print its line."""
@@ -238,47 +311,3 @@ def _row(verdict: Verdict) -> tuple[str, str, str]:
 
 def _minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-async def _serve(session: Session, asked: dict[str, Any]) -> int:
-    """The work of one process: the targets that stdin named. It ends at once when stdin does."""
-    asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    options, places = (
-        given_in(asked["entry"], "check batch")["options"],
-        asyncio.Semaphore(asked["jobs"]),
-    )
-    async with session.open_store() as store, asyncio.TaskGroup() as group:
-
-        async def answer(number: int, target: Path, wait: float) -> None:
-            """Write one target's answer to stdout; its run is resumed by itself."""
-            try:
-                async with places:
-                    if target.is_dir():
-                        own = session.begun_as("check run", targets=[str(target)])
-                        outcome: Any = await run_one(own, store, target, options, set())
-                    else:
-                        own = session.begun_as("check all", items=[str(target)])
-                        outcome = await answer_of(own, store, replace(options, item=target))
-            except TransomError as error:
-                outcome = error
-            verdict = verdict_for(target, outcome, options.day)
-            if wait and isinstance(outcome, ProviderError) and outcome.retryable:
-                failed = {"n": number, "until": time.time() + wait, "cause": reason_of(verdict)}
-                print(json.dumps(failed), flush=True)
-                await asyncio.sleep(wait)
-                await answer(number, target, 0)
-            else:
-                document = verdict.model_dump(mode="json", by_alias=True)
-                print(json.dumps({"n": number, "verdict": document}), flush=True)
-
-        for number, text in enumerate(asked["targets"]):
-            group.create_task(answer(number, Path(text), session.settings.execution.retry_after))
-    return 0
-
-
-if __name__ == "__main__":
-    load("check")  # so that the command is known
-    told = json.loads(sys.stdin.buffer.readline())
-    common = Common(quiet=True, workspace=Path(told["workspace"]), base_url=told["base_url"])
-    mine = Session.start(common).again(told["entry"])
-    mine.execute(lambda: _serve(mine, told))

@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from typer.core import TyperCommand
 
 from transom.cli.app import HELP_NAMES, TREE, load
-from transom.cli.recorded_command import command_line, recorded_arguments
+from transom.cli.recorded_command import command_line, command_words, recorded_arguments
 from transom.cli.session import Options, Session
 
 RunArgument = Annotated[
@@ -63,7 +63,9 @@ session.
 """
 
 
-def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) -> Callable[[F], F]:
+def command(
+    app: typer.Typer, name: str, *, example: str, asks: bool = False, shares: bool = False
+) -> Callable[[F], F]:
     """Add a function as the command `name` of `app`, with the common options.
 
     The function is `def` or `async def`, takes a `Session` first, then its own parameters declared
@@ -76,6 +78,7 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
     Args:
         example: a whole command line, shown in the help.
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
+        shares: workers may do its work, so `--distributed` and `--priority` act.
     """
 
     def declare(function: F) -> F:
@@ -84,7 +87,8 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
         own = [_slot(one.replace(annotation=hints[one.name])) for one in parameters]
         path = f"{app.info.name} {name}" if isinstance(app.info.name, str) else name
         _COMMANDS[path] = function, own
-        names = tuple(one.name for one in fields(Options) if asks or one.name not in _OF_THE_MODEL)
+        absent = (() if asks else _OF_THE_MODEL) + (() if shares else _OF_WORKERS)
+        names = tuple(one.name for one in fields(Options) if one.name not in absent)
         common = _slot(_keyword("common", Annotated[Options, names]))
 
         def start(context: typer.Context, **given: Any) -> int:
@@ -124,6 +128,7 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
 
 
 _OF_THE_MODEL = ("model", "base_url", "max_cost")
+_OF_WORKERS = ("distributed", "priority")
 
 
 def can_resume(entry: Mapping[str, Any]) -> bool:
@@ -153,6 +158,12 @@ def given_in(entry: Mapping[str, Any], run_id: str) -> dict[str, Any]:
         if path.partition(" ")[0] == group:
             others += _options(slots)
     return _gather(own, recorded_arguments(entry, _options(own), run_id, others))
+
+
+def words_of(entry: Mapping[str, Any], *more: str) -> list[str]:
+    """Return the words of the command that an entry keeps, without the program's name."""
+    _, own = _COMMANDS[entry["command"]]
+    return command_words(entry, _options(own), *more)
 
 
 def line_of(entry: Mapping[str, Any], *more: str) -> str:

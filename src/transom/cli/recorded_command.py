@@ -73,6 +73,17 @@ def command_line(
     Args:
         more: further words, which come before the positional arguments.
     """
+    line = shlex.join(["transom", *command_words(entry, parameters, *more)])
+    folder = entry.get("cwd", "")
+    if folder and folder != os.path.realpath("."):
+        line = f"cd {shlex.quote(folder)} && {line}"
+    return line
+
+
+def command_words(
+    entry: Mapping[str, Any], parameters: Sequence[inspect.Parameter], *more: str
+) -> list[str]:
+    """Return the words of a recorded command behind `transom`; see `command_line`."""
     options = [*more]
     positional: list[str] = []
     required = {
@@ -100,11 +111,7 @@ def command_line(
             positional.append(parameter.name.upper())
     if any(word.startswith("-") for word in positional):
         positional.insert(0, "--")
-    line = shlex.join(["transom", *entry["command"].split(), *options, *positional])
-    folder = entry.get("cwd", "")
-    if folder and folder != os.path.realpath("."):
-        line = f"cd {shlex.quote(folder)} && {line}"
-    return line
+    return [*entry["command"].split(), *options, *positional]
 
 
 def _unknown_setting(entry: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ _SEATS = {
 @dataclass(frozen=True)
 class Options:
     """The options of every command; `model`, `base_url` and `max_cost` stand where a model may
-    be asked.
+    be asked, `distributed` and `priority` where workers may do the work.
     """
 
     format: Annotated[Format, typer.Option(help="Output as text, or as one JSON document.")] = (
@@ -72,6 +72,13 @@ class Options:
     workspace: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Workspace folder [.transom/].")
     ] = None
+    distributed: Annotated[
+        bool, typer.Option("--distributed", help="Give the work to workers (`transom worker`).")
+    ] = False
+    priority: Annotated[
+        int,
+        typer.Option(metavar="N", help="Workers take work of a higher priority first."),
+    ] = 0
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on stderr.")] = (
         False
     )
@@ -101,6 +108,7 @@ class Session:
         redact: takes secrets out of text; None: the usual ones.
         purses: one for all runs of the command, where their cost is capped.
         given: the settings that stand on the command line.
+        distributed: whether workers do the work; `priority` is that of their jobs.
         entry: the command, as runs keep it so that `transom resume` can give it again; empty
             outside a command.
     """
@@ -118,6 +126,8 @@ class Session:
     redact: Redactor | None = None
     purses: list[Purse] = field(default_factory=list)
     given: Mapping[str, object] = field(default_factory=dict)
+    distributed: bool = False
+    priority: int = 0
     entry: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
@@ -147,7 +157,8 @@ class Session:
         configure(levels.get(verbosity, "DEBUG"), settings.logging.log_file, redact)
         failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
         session = Session(settings, cwd, options.format, verbosity, options.base_url, failpoint)
-        return replace(session, redact=redact, given=given)
+        session = replace(session, redact=redact, given=given)
+        return replace(session, distributed=options.distributed, priority=options.priority)
 
     @property
     def workspace_root(self) -> Path:
@@ -187,6 +198,8 @@ class Session:
         kept = {key: value for key, value in self.given.items() if key != "workspace"}
         self.entry.update(command=command, given=dict(given), cwd=str(self.cwd), settings=kept)
         self.entry["base_url"] = without_credentials(self.base_url)
+        if self.distributed:
+            self.entry["distributed"] = True
 
     def settle(self, **given: Any) -> None:
         """Note what an option of the command comes to, so that it means the same when the
@@ -226,7 +239,8 @@ class Session:
             load_settings(Path(cwd), command_line=told),
             self.base_url or entry.get("base_url"),
         )
-        return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
+        again = replace(self, settings=settings, cwd=Path(cwd), base_url=base_url)
+        return replace(again, entry=dict(entry), distributed=entry.get("distributed", False))
 
     def next_command(self, run_id: str) -> str:
         """Return the command that goes on with a run; "" if no command began it."""

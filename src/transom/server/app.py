@@ -42,7 +42,7 @@ def build_app(
     app = FastAPI(
         title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    site = Site(history, prices or Prices.load())
+    site = Site(history, prices or Prices.load(), playbook)
     feed = Feed(history.store, partial(now.draw_now, site))
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
     app.state.site, app.state.feed = site, feed

@@ -59,6 +59,7 @@ def environment() -> Environment:
     templates.filters |= {
         "duration": duration,
         "moment": moment,
+        "figure": figure,
         "usd": usd,
         "segment": lambda text: quote(str(text), safe=""),
     }
@@ -137,6 +138,11 @@ def moment(time: str) -> str:
     if not time:
         return "–"
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def figure(value: float | str | bool) -> str:
+    """Return a value of a design with the digits that matter."""
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def usd(amount: float) -> str:

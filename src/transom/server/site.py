@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from transom.learning import Playbook
 from transom.llm.prices import Prices
+from transom.llm.rules import RULES
 from transom.runs.history import RUNNING, RunHistory
-from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunSummary
+from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunRow, RunSummary
 from transom.store import SummaryFilter
 
 PAGE_ROWS = 50
@@ -27,10 +29,12 @@ class Cost:
     Attributes:
         usd: of the calls whose price is known.
         unpriced: who answered calls whose price is not known.
+        models: who answered, without the rules.
     """
 
     usd: float
     unpriced: tuple[str, ...]
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class RunRowView:
-    """A run in a list of a page."""
+    """A run in a list of a page; `title` is what a person calls it."""
 
     run: RunSummary
+    title: str
     cost: Cost
     seconds: float
     forecast: Forecast | None
@@ -69,6 +74,7 @@ class RunRowView:
             "run_id": run.id,
             "kind": run.kind,
             "name": run.name,
+            "title": self.title,
             "status": run.status,
             "judgement": run.judgement or None,
             "reason": run.reason or run.waits_for or None,
@@ -107,11 +113,13 @@ class Site:
     Attributes:
         runs: the runs.
         prices: the prices of models.
+        playbook: the playbook.
     """
 
-    def __init__(self, runs: RunHistory, prices: Prices) -> None:
+    def __init__(self, runs: RunHistory, prices: Prices, playbook: Playbook) -> None:
         self.runs = runs
         self.prices = prices
+        self.playbook = playbook
 
     def waiting_count(self) -> int:
         """Return how many runs wait for a person or a model."""
@@ -153,19 +161,26 @@ class Site:
                 if run.kind not in forecasts:
                     forecasts[run.kind] = self._forecast(run.kind)
                 forecast = forecasts[run.kind]
-            rows.append(RunRowView(run, self._cost(run), _seconds_of(run), forecast))
+            rows.append(
+                RunRowView(run, self.title(run), self._cost(run), _seconds_of(run), forecast)
+            )
         return rows
+
+    def title(self, run: RunSummary) -> str:
+        """Return what a person calls a run."""
+        return title_of(self.runs.row(run))
 
     def _cost(self, run: RunSummary) -> Cost:
         total = 0.0
         unpriced: list[str] = []
+        models = tuple(name for name in run.usage if name != RULES)
         for name, usage in run.usage.items():
             dollars = self.prices.of(usage, name)
             if dollars is None:
                 unpriced.append(name)
             else:
                 total += dollars
-        return Cost(total, tuple(unpriced))
+        return Cost(total, tuple(unpriced), models)
 
     def _forecast(self, kind: str) -> Forecast | None:
         """Return how long the newest runs of a kind took that came to their end."""
@@ -175,6 +190,12 @@ class Site:
             return None
         seconds = median(run.seconds for run in ended)
         return Forecast(seconds, round(median(run.steps for run in ended)), len(ended))
+
+
+def title_of(row: RunRow) -> str:
+    """Return what a person calls a run: the question that it answers, else its name."""
+    question = row.inputs.get("question")
+    return question if isinstance(question, str) and question.strip() else row.name
 
 
 def _seconds_of(run: RunSummary) -> float:

@@ -1,13 +1,15 @@
-"""Opens the store and the rooms' tables at a location: SQLite for a file, PostgreSQL for an
-address.
+"""Opens the store, the rooms' tables and the queue of jobs at a location: SQLite for a file,
+PostgreSQL for an address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from transom.errors import InputError, install_hint
+from transom.store.job_queue import JobQueue
 from transom.store.location import PostgresAddress, StoreLocation
 from transom.store.protocol import MigrationStep, RoomTables, Store
 from transom.store.sqlite import SqliteStore
@@ -75,6 +77,34 @@ def open_tables(
     if read_only:
         return Tables.open_for_reading(location, room, steps)
     return Tables.open(location, room, steps, redact)
+
+
+@asynccontextmanager
+async def open_jobs(location: StoreLocation) -> AsyncIterator[JobQueue]:
+    """Open the queue of a database, creating it if it is missing.
+
+    Raises:
+        InputError: the database is a file, or an extra is not installed.
+        StoreError: the database cannot be reached.
+    """
+    if not isinstance(location, PostgresAddress):
+        raise InputError(
+            "workers share their jobs in PostgreSQL, and this workspace has its database in a file",
+            where=str(location),
+            hint="move it with: transom migrate postgresql://USER@HOST/DATABASE",
+        )
+    try:
+        import procrastinate  # noqa: F401, PLC0415  an extra
+        import psycopg  # noqa: F401, PLC0415  an extra
+        import psycopg_pool  # noqa: F401, PLC0415  an extra
+    except ImportError as error:
+        raise InputError(
+            f"workers need the extra `workers` ({error})", hint=install_hint("workers")
+        ) from error
+    from transom.store.postgres.job_queue import open_postgres_jobs  # noqa: PLC0415  an extra
+
+    async with open_postgres_jobs(location) as jobs:
+        yield jobs
 
 
 def _require_driver() -> None:

@@ -25,7 +25,7 @@ def load_study(path: Path) -> Study:
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     for place, problem, hint in _mistakes(study):
-        raise InputError(problem, where=file.where(*place), hint=hint)
+        raise InputError(problem, where=file.place_of(*place), hint=hint)
     _check_space(study, file)
     return study
 
@@ -129,7 +129,7 @@ def _check_space(study: Study, file: YamlFile) -> None:
     """Refuse requirements that no design meets."""
     unmet = _unmet_everywhere(study)
     if unmet is not None:
-        where = file.where("require", study.require.index(unmet))
+        where = file.place_of("require", study.require.index(unmet))
         raise InputError(_infeasible(unmet), where=where, hint=_RELAX)
 
 

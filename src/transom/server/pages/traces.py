@@ -77,8 +77,10 @@ def show_trace(request: Request, run_id: str) -> Response:
     site: Site = request.app.state.site
     spans = spans_of(site, run_id)
     bars = bars_of(spans)
+    run = site.runs.summary(run_id)
     values = {
-        "run": site.runs.summary(run_id),
+        "run": run,
+        "title": site.title(run),
         "problems": failures(spans),
         "bars": bars[:MOST_SPANS],
         "total": len(bars),

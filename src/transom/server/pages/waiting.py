@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, unquote
@@ -25,7 +24,8 @@ from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK
 from transom.server.children import resume
 from transom.server.forms import form_of
 from transom.server.rendering import page
-from transom.server.site import PAGE_ROWS, Site
+from transom.server.results import investigation_of
+from transom.server.site import PAGE_ROWS, Site, title_of
 from transom.store import SummaryFilter
 
 router = APIRouter(include_in_schema=False)
@@ -69,6 +69,11 @@ class AskedQuestion:
     question: OpenQuestion
     run: RunView
     evidence: QuestionEvidence
+
+    @property
+    def title(self) -> str:
+        """What a person calls the run."""
+        return title_of(self.run.row)
 
     @property
     def action(self) -> str:
@@ -185,21 +190,16 @@ def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvide
 
 def _criteria(site: Site, run: RunView) -> QuestionEvidence:
     """Return the criteria of an investigation, the unclear ones first."""
-    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
-    try:
-        document = json.loads((folder / "answer" / "investigation.json").read_bytes())
-    except (OSError, ValueError):
+    investigation = investigation_of(site, run)
+    if investigation is None:
         return QuestionEvidence()
-    investigation = document["investigation"]
-    sources = {entry["id"]: entry for entry in investigation["evidence"]}
+    sources = {entry.id: entry for entry in investigation.evidence}
     open_rows: list[EvidenceRow] = []
     met: list[EvidenceRow] = []
-    for criterion in investigation["criteria"]:
-        entries = [sources[key] for key in criterion["evidence"] if key in sources]
-        lines = tuple(
-            f"{entry['source']} {entry['locator']}: {entry['value']}" for entry in entries
-        )
-        row = EvidenceRow(criterion["status"], criterion["name"], lines)
+    for criterion in investigation.criteria:
+        entries = [sources[key] for key in criterion.evidence if key in sources]
+        lines = tuple(f"{entry.source} {entry.locator}: {entry.value}" for entry in entries)
+        row = EvidenceRow(criterion.status, criterion.name, lines)
         (met if row.status in ("pass", "waived") else open_rows).append(row)
     open_rows.sort(key=lambda row: row.status != "unknown")
     return QuestionEvidence(tuple(open_rows), tuple(met))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from threading import Lock
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import RawCursor
@@ -40,6 +41,13 @@ def client_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
+def connection_text(address: PostgresAddress) -> str:
+    """Return the address with the limits after which a connection counts as broken."""
+    given = conninfo_to_dict(address.url)
+    missing = {name: value for name, value in _OPTIONS.items() if name not in given}
+    return make_conninfo(address.url, **missing)
+
+
 def open_pool(
     address: PostgresAddress,
     wait_seconds: float,
@@ -56,9 +64,7 @@ def open_pool(
         StoreError: the database cannot be reached, or does not keep UTF-8.
     """
     with typed_errors(address):
-        given = conninfo_to_dict(address.url)
-        missing = {name: value for name, value in _OPTIONS.items() if name not in given}
-        text = make_conninfo(address.url, **missing)
+        text = connection_text(address)
         settings: dict[str, Any] = {"autocommit": True, "cursor_factory": RawCursor}
         # The pool only says that it has no connection. This one says why.
         with psycopg.connect(text, **settings) as connection:
@@ -76,6 +82,46 @@ def open_pool(
         )
         pool.open()
         return pool
+
+
+class SharedPool:
+    """A pool that all rooms of this process share which use one database.
+
+    A worker has many items at work, each of which opens the playbook and the memory. With pools of
+    their own they would use up the connections that a server has.
+    """
+
+    _lock = Lock()
+    _pools: ClassVar[dict[str, SharedPool]] = {}
+
+    def __init__(self, address: PostgresAddress, pool: Pool) -> None:
+        self.pool = pool
+        self._address = address
+        self._users = 0
+
+    @classmethod
+    def take(
+        cls,
+        address: PostgresAddress,
+        wait_seconds: float,
+        configure: Callable[[PostgresConnection], None],
+    ) -> SharedPool:
+        """Return the pool of a database, opening it for the first user; see `open_pool`."""
+        with cls._lock:
+            shared = cls._pools.get(address.url)
+            if shared is None:
+                shared = cls(address, open_pool(address, wait_seconds, configure))
+                cls._pools[address.url] = shared
+            shared._users += 1
+            return shared
+
+    def give_back(self) -> None:
+        """Close the pool after its last user."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                del self._pools[self._address.url]
+                self.pool.close()
 
 
 def _check_encoding(connection: PostgresConnection, address: PostgresAddress) -> None:

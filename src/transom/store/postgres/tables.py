@@ -11,10 +11,9 @@ from transom.store.cleaning import Cleaner
 from transom.store.location import PostgresAddress
 from transom.store.postgres.committer import lock_of
 from transom.store.postgres.connections import (
-    Pool,
     PostgresConnection,
+    SharedPool,
     migrate,
-    open_pool,
     query,
 )
 from transom.store.postgres.dialect import keep_nul, translate
@@ -49,7 +48,7 @@ class PostgresTables:
     def __init__(
         self,
         address: PostgresAddress,
-        pool: Pool,
+        pool: SharedPool,
         room: str,
         *,
         read_only: bool = False,
@@ -59,7 +58,9 @@ class PostgresTables:
         self.where = str(address)
         self.cleaned = Cleaner(redact)
         self._address = address
-        self._pool = pool
+        self._shared = pool
+        self._pool = pool.pool
+        self._is_closed = False
         self._lock = lock_of("room", room)
         # The connection of the thread's open transaction: its queries must see what it wrote.
         self._open = local()
@@ -75,12 +76,12 @@ class PostgresTables:
         redact: Redactor | None = None,
     ) -> Self:
         """Connect to the database and bring the room's tables up to date; see `Tables.open`."""
-        pool = open_pool(address, _PATIENCE, keep_nul)
+        pool = SharedPool.take(address, _PATIENCE, keep_nul)
         try:
-            with typed_errors(address), pool.connection() as connection:
+            with typed_errors(address), pool.pool.connection() as connection:
                 migrate(connection, address, room, [_runner(step) for step in steps])
         except BaseException:
-            pool.close()
+            pool.give_back()
             raise
         return cls(address, pool, room, read_only=read_only, redact=redact)
 
@@ -132,10 +133,12 @@ class PostgresTables:
         return f"{value}{collation} {sign} ?"
 
     def close(self) -> None:
-        self._pool.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._shared.give_back()
 
     def _check_open(self) -> None:
-        if self._pool.closed:
+        if self._is_closed:
             raise StoreError("the tables are closed", where=str(self._address))
 
 

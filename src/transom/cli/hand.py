@@ -1,0 +1,111 @@
+"""A hand: the process that does jobs of a command for another process; see `transom.workers.hands`.
+
+The first line of its standard input says what command it serves, as JSON:
+
+    {kind, entry, workspace, base_url?, format?, verbosity?}
+
+If `kind` is `item`, each further line is a job, `{ticket, target}`, and each line of its output an
+answer: `{ticket, verdict, busy?, trouble?, again?, cause?}`. If it is `program`, the hand gives the
+command of the entry, and ends with it. It ends at once when its input does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import Any, NoReturn
+
+from transom.checklist.judging import reason_of
+from transom.cli.answers import verdict_for
+from transom.cli.app import load, main
+from transom.cli.checking import answer_of, run_one
+from transom.cli.command import given_in, words_of
+from transom.cli.options import Options
+from transom.cli.session import Options as Common
+from transom.cli.session import Session
+from transom.errors import ProviderError, RunBusy, StoreError, TransomError
+from transom.store import Store
+from transom.workers import ITEM
+
+
+async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
+    """Do the jobs that arrive on the standard input."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=1 << 24)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    options: Options = given_in(entry, "check batch")["options"]
+    async with session.open_store() as store, asyncio.TaskGroup() as group:
+        while line := await reader.readline():
+            group.create_task(_answer_job(session, store, options, json.loads(line)))
+        # Nobody is there to take the answers of the jobs that are still at work.
+        os._exit(1)
+
+
+async def _answer_job(
+    session: Session, store: Store, options: Options, job: dict[str, Any]
+) -> None:
+    """Write one target's answer; its run is resumed by itself."""
+    target = Path(job["target"])
+    try:
+        if target.is_dir():
+            own = session.begun_as("check run", targets=[str(target)])
+            outcome: Any = await run_one(own, store, target, options, set())
+        else:
+            own = session.begun_as("check all", items=[str(target)])
+            outcome = await answer_of(own, store, replace(options, item=target))
+    except TransomError as error:
+        outcome = error
+    verdict = verdict_for(target, outcome, options.day)
+    answer: dict[str, Any] = {
+        "ticket": job["ticket"],
+        "verdict": verdict.model_dump(mode="json", by_alias=True),
+    }
+    if isinstance(outcome, RunBusy):
+        answer["busy"] = True
+    elif isinstance(outcome, StoreError):
+        answer["trouble"] = True
+    elif isinstance(outcome, ProviderError) and outcome.retryable:
+        seconds = session.settings.execution.retry_after
+        answer |= {"again": seconds, "cause": reason_of(verdict)}
+    print(json.dumps(answer), flush=True)
+
+
+def _give(place: dict[str, Any]) -> int:
+    """Give a whole command line."""
+    entry = place["entry"]
+    told = os.dup(0)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  a descriptor is wanted
+        os.dup2(nothing.fileno(), 0)
+
+    def end_with_parent() -> None:
+        while os.read(told, 4096):
+            pass
+        os._exit(1)
+
+    Thread(target=end_with_parent, daemon=True).start()
+    os.chdir(entry["cwd"])
+    options = ["--workspace", place["workspace"], "--format", place["format"]]
+    options += ["-q"] if place["verbosity"] < 0 else ["-v"] * place["verbosity"]
+    return main([*words_of(entry, *options)])
+
+
+def serve() -> int:
+    """Read the first line, and do what it says."""
+    # Unbuffered, so that no job is read with it.
+    with open(0, "rb", buffering=0, closefd=False) as told:
+        place = json.loads(told.readline())
+    load(place["entry"]["command"].partition(" ")[0])
+    if place["kind"] != ITEM:
+        return _give(place)
+    common = Common(quiet=True, workspace=Path(place["workspace"]), base_url=place.get("base_url"))
+    session = Session.start(common).again(place["entry"])
+    return session.execute(lambda: _serve(session, place["entry"]))
+
+
+if __name__ == "__main__":
+    sys.exit(serve())

@@ -1,0 +1,143 @@
+"""`transom worker` and `transom workers`: who does the work of distributed commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from typing import Annotated, Any
+
+import typer
+
+from transom.cli.app import nearest, root
+from transom.cli.command import command
+from transom.cli.output import counted, table
+from transom.cli.session import Session
+from transom.errors import InputError
+from transom.store import PostgresAddress, open_jobs
+from transom.workers import GROUPS, QueueWorker, WorkersOverview, overview_of
+
+QUEUES = ("check",)
+"""The queues of jobs: the groups of commands that may be distributed."""
+_EVERY = ",".join(QUEUES)
+
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of jobs to do at once.")
+]
+Queues = Annotated[
+    str, typer.Option(metavar="NAME,NAME", help=f"Queues whose jobs to do [{_EVERY}].")
+]
+Drain = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", min=0.0, help="Time that jobs have to end after SIGTERM or Ctrl-C."
+    ),
+]
+
+
+@command(root, "worker", example="transom worker -j 8 --queues check")
+async def worker(
+    session: Session, jobs: Jobs = 8, queues: Queues = _EVERY, drain: Drain = 60.0
+) -> int:
+    """Do the jobs of distributed commands until SIGTERM or Ctrl-C.
+
+    Start as many workers as you like, on any machine that reaches the workspace's folder and its
+    database. If one dies, the others take its jobs over.
+    """
+    names = _queues_in(queues)
+    # a file is refused here, with the command that moves it
+    async with (
+        open_jobs(session.workspace.store_location) as queue,
+        session.open_store() as store,
+    ):
+        address = session.workspace.server
+        assert isinstance(address, PostgresAddress)
+        doer = QueueWorker(
+            queue,
+            store,
+            address,
+            name=f"{socket.gethostname()}:{os.getpid()}",
+            queues=names,
+            places=jobs,
+            progress=session.progress,
+        )
+        loop = asyncio.get_running_loop()
+
+        def drain_now() -> None:
+            session.progress("the worker takes no further job, and ends those that it has")
+            doer.stop()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, drain_now)
+        session.progress(
+            f"worker {socket.gethostname()}:{os.getpid()} does {counted(jobs, 'job')} at once of"
+            f" {', '.join(names)}"
+        )
+        await doer.work(drain)
+    return 0
+
+
+@command(root, "workers", example="transom workers")
+async def list_workers(session: Session) -> int:
+    """List the workers that live, and the jobs that wait for them."""
+    async with (
+        open_jobs(session.workspace.store_location) as queue,
+        session.workspace.open_store_for_reading() as store,
+    ):
+        overview = await overview_of(queue, store)
+    return session.report(_document(overview), *_lines(overview))
+
+
+def _document(overview: WorkersOverview) -> dict[str, Any]:
+    return {
+        "schema": "transom.workers/1",
+        "workers": [worker.to_json() for worker in overview.workers],
+        "jobs": [
+            {
+                "queue": row.queue,
+                "group": row.group,
+                "waiting": row.waiting,
+                "running": row.running,
+                "unserved": overview.why_unserved(row.queue) or None,
+            }
+            for row in overview.waiting
+        ],
+    }
+
+
+def _lines(overview: WorkersOverview) -> list[str]:
+    workers = [
+        (
+            worker.name,
+            worker.version,
+            ",".join(worker.queues),
+            f"{worker.running} of {worker.places}",
+            f"{worker.silent_seconds:.0f} s ago",
+        )
+        for worker in overview.workers
+    ]
+    head = ("WORKER", "VERSION", "QUEUES", "JOBS", "HEARD")
+    lines = [*table(workers, head=head)] or ["no worker lives; start one: transom worker"]
+    jobs = [
+        (row.queue, row.group.removeprefix(GROUPS), str(row.waiting), str(row.running))
+        for row in overview.waiting
+    ]
+    if jobs:
+        lines += ["", *table(jobs, head=("QUEUE", "JOBS OF", "WAITING", "RUNNING"))]
+    reasons = {overview.why_unserved(row.queue) for row in overview.waiting if row.waiting}
+    return [*lines, *sorted(reasons - {""})]
+
+
+def _queues_in(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in QUEUES:
+            raise InputError(
+                f"there is no queue {name!r}",
+                where="--queues",
+                hint=f"did you mean {nearest(name, QUEUES)}? there are {', '.join(QUEUES)}",
+            )
+    if not names:
+        raise InputError("no queue is named", where="--queues", hint=f"name {', '.join(QUEUES)}")
+    return names

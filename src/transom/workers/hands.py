@@ -1,0 +1,123 @@
+"""Hands: processes of this program that do jobs for the process that started them.
+
+A hand does several jobs of one command at once, and keeps its settings, connections and database
+open in between. It ends when its standard input does, so none outlives a killed parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import sys
+from asyncio.subprocess import Process
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from transom.sandbox.process import kill_group, start_group
+
+_MODULE = "transom.cli.hand"
+"""The module that a hand runs. It is named, not imported: only the command line knows it."""
+_LONGEST = 1 << 30  # of one answer, in bytes
+
+
+class HandEnded(Exception):
+    """Raised for each job of a hand that ended by itself.
+
+    Attributes:
+        code: its exit code; negative for a signal.
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"its process ended with code {code}")
+        self.code = code
+
+
+class Hand:
+    """A process that does jobs.
+
+    Attributes:
+        jobs: number of the jobs that it works on.
+    """
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin and process.stdout
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._tickets = itertools.count()
+        self._reading = asyncio.create_task(self._read())
+
+    @staticmethod
+    async def start(place: Mapping[str, Any], **environ: str) -> Hand:
+        """Start a hand.
+
+        Args:
+            place: the command whose jobs it does, and the workspace; see `transom.cli.hand`.
+            environ: variables of its environment beside those of this process.
+        """
+        pipe = asyncio.subprocess.PIPE
+        process = await start_group(
+            sys.executable,
+            "-m",
+            _MODULE,
+            stdin=pipe,
+            stdout=pipe,
+            limit=_LONGEST,
+            env={**os.environ, **environ},
+        )
+        hand = Hand(process)
+        hand._write(place)
+        return hand
+
+    @property
+    def jobs(self) -> int:
+        return len(self._answers)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended, so that it takes no job."""
+        return self._reading.done()
+
+    async def do(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Have a job done; returns its answer.
+
+        Raises:
+            HandEnded: the process ended before it answered.
+        """
+        if self.has_ended:
+            raise HandEnded(await self._process.wait())
+        ticket = next(self._tickets)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[ticket] = answer
+        try:
+            with suppress(ConnectionError):  # then it has ended, which the reader says
+                self._write({**job, "ticket": ticket})
+            return await answer
+        finally:
+            del self._answers[ticket]
+
+    async def end(self) -> None:
+        """Kill the process with all that it started."""
+        kill_group(self._process)
+        await self._process.wait()
+        await self._reading
+
+    def _write(self, document: Mapping[str, Any]) -> None:
+        self._stdin.write(json.dumps(document).encode() + b"\n")
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                row = json.loads(await self._stdout.readuntil())
+                answer = self._answers.get(row.pop("ticket"))
+                if answer and not answer.done():
+                    answer.set_result(row)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            # Its jobs are told, since nobody else knows that they were lost.
+            code = await self._process.wait()
+            for answer in self._answers.values():
+                if not answer.done():
+                    answer.set_exception(HandEnded(code))

@@ -1,0 +1,152 @@
+"""A farm for tests: a workspace in PostgreSQL, and workers that are started, paused and killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+
+from tests.cli.helpers import COMMAND, clean_environment
+from transom.store import PostgresAddress
+
+PROVIDERS = """\
+import asyncio
+import os
+
+from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+from transom.llm import RulesProvider
+
+
+class Slow(RulesProvider):
+    name = "slow"
+
+    def __init__(self):
+        knowledge = load_knowledge(())
+        super().__init__(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
+
+    async def complete(self, request, *, on_delta=None):
+        with open("asked", "a") as file:
+            file.write("x")
+        await asyncio.sleep(0.4)
+        return await super().complete(request, on_delta=on_delta)
+
+
+class Deadly(Slow):
+    name = "deadly"
+
+    async def complete(self, request, *, on_delta=None):
+        with open("deaths", "a") as file:
+            file.write("x")
+        os.kill(os.getpid(), 9)
+"""
+ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
+"""An item whose ItemSpec is written, and whose checker is not built: there is no log."""
+REPLIES = 5
+"""How often a model is asked for an item."""
+WAIT_SECONDS = 60.0
+
+
+@dataclass
+class Farm:
+    """A folder with items, a database, and the processes that work on it."""
+
+    folder: Path
+    address: PostgresAddress
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+    deadly: subprocess.Popen[str] | None = None
+
+    def items(self, name: str, count: int) -> list[str]:
+        """Write items into a folder; returns their ids."""
+        (self.folder / name).mkdir()
+        (self.folder / "slow.py").write_text(PROVIDERS)
+        ids = [f"{name}-{number:02}" for number in range(count)]
+        for item_id in ids:
+            (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
+        return ids
+
+    def start(self, *words: str, **environ: str) -> subprocess.Popen[str]:
+        """Start a command in the folder."""
+        process = subprocess.Popen(
+            [*COMMAND, *words],
+            cwd=self.folder,
+            env=clean_environment(TRANSOM_STORE=self.address.url, **environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def worker(self, places: int = 2, *more: str, **environ: str) -> subprocess.Popen[str]:
+        """Start a worker, and wait until it is at work."""
+        process = self.start("worker", "-j", str(places), *more, **environ)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("worker "), line
+        return process
+
+    def batch(self, name: str, *more: str, model: str = "slow:Slow") -> subprocess.Popen[str]:
+        """Start a distributed batch of the items in a folder."""
+        return self.start("check", "batch", name, "--distributed", "--model", model, *more)
+
+    def workers(self) -> dict[str, Any]:
+        """Return the document of `transom workers`."""
+        process = self.start("workers", "--format", "json", "-q")
+        document: dict[str, Any] = json.loads(process.communicate(timeout=WAIT_SECONDS)[0])
+        return document
+
+    def records(self, kind: str) -> list[str]:
+        """Return the streams of the records of a kind, oldest first; none before the tables are
+        there.
+        """
+        query = "SELECT stream FROM records WHERE kind = %s ORDER BY seq"
+        return [stream for (stream,) in self._rows(query, kind)]
+
+    def answered(self, name: str) -> int:
+        """Return how many answers are kept for the batch of the items in a folder."""
+        query = "SELECT data FROM records WHERE kind = %s"
+        return sum(f'"item_id":"{name}-' in data for (data,) in self._rows(query, "answered"))
+
+    def replies(self, ids: Iterable[str]) -> list[int]:
+        """Return how many replies of a model the run of each item has."""
+        counts = Counter(self.records("model_reply"))
+        runs: dict[str, str] = {}
+        for (text,) in self._rows("SELECT value FROM documents WHERE name = %s", "runs"):
+            document = json.loads(text)
+            runs[document["name"]] = document["id"]
+        return [counts[f"run/{runs[item_id]}"] for item_id in ids if item_id in runs]
+
+    def _rows(self, query: LiteralString, value: str) -> list[Any]:
+        with psycopg.connect(self.address.url) as connection:
+            try:
+                return connection.execute(query, (value,)).fetchall()
+            except psycopg.errors.UndefinedTable:
+                return []
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, "it did not happen in time"
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for process in self.processes:
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGCONT)
+                process.kill()
+            process.wait()
+            if process.stdout:
+                process.stdout.close()

@@ -1,0 +1,112 @@
+"""A batch whose items workers on any machine share: nothing is lost and nothing is paid twice,
+whoever is killed or paused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.store.postgres_server import Server
+from tests.workers.farm import REPLIES, WAIT_SECONDS, Farm
+
+pytestmark = [pytest.mark.fence, pytest.mark.slow]
+
+TAKE_OVER_SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def farm(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    """A farm with a worker that lives through all tests, and an item that takes its time."""
+    made = Farm(tmp_path_factory.mktemp("farm"), postgres.fresh_address())
+    made.worker(3)
+    made.items("deadly", 1)
+    made.deadly = made.batch("deadly", "--format", "json", "-q", model="slow:Deadly")
+    yield made
+    made.close()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Return the exit code and the output of a process."""
+    output, _ = process.communicate(timeout=2 * WAIT_SECONDS)
+    return process.returncode, output
+
+
+def answered_items(output: str) -> list[str]:
+    """Return the items of the progress lines, sorted."""
+    return sorted(re.findall(r"^\[ *\d+/\d+\] \S+ +(\S+)", output, re.M))
+
+
+def hands_of(worker: int) -> list[int]:
+    """Return the processes below a worker."""
+    children = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
+    return [int(child) for child in children]
+
+
+def test_what_killed_and_paused_workers_had_begun_goes_on_elsewhere_and_is_paid_once(
+    farm: Farm,
+) -> None:
+    ids = farm.items("kills", 12)
+    victim, sleeper = farm.worker(2), farm.worker(2)
+    batch = farm.batch("kills")
+    farm.wait_for(lambda: len(hands_of(victim.pid)) > 0 and len(hands_of(sleeper.pid)) > 0)
+    farm.wait_for(lambda: sum(farm.replies(ids)) >= 2 * REPLIES)
+    sleeping = [sleeper.pid, *hands_of(sleeper.pid)]
+    for process in sleeping:
+        os.kill(process, signal.SIGSTOP)
+    victim.kill()
+    killed_at = time.monotonic()
+    code, output = ended(batch)
+    assert code == 3, output
+    assert answered_items(output) == ids
+    assert time.monotonic() - killed_at < TAKE_OVER_SECONDS
+    assert farm.replies(ids) == [REPLIES] * len(ids)
+    asked = len((farm.folder / "asked").read_text())
+    assert asked <= REPLIES * len(ids) + 4, "only what was in flight is asked again"
+    assert not farm.answered("kills"), "what only the command needs is removed in the end"
+    # The paused worker wakes up when others have done its items.
+    for process in sleeping:
+        os.kill(process, signal.SIGCONT)
+    sleeper.send_signal(signal.SIGTERM)
+    code, output = ended(sleeper)
+    assert code == 0, output
+    assert farm.replies(ids) == [REPLIES] * len(ids), "its late replies are refused"
+
+
+def test_a_command_that_was_killed_and_a_worker_that_stops_lose_nothing(farm: Farm) -> None:
+    ids = farm.items("stops", 8)
+    first = farm.worker(2)
+    batch = farm.batch("stops")
+    farm.wait_for(lambda: farm.answered("stops") > 0)
+    batch.kill()
+    first.send_signal(signal.SIGTERM)
+    code, output = ended(first)
+    assert (code, "takes no further job" in output) == (0, True), output
+    code, output = ended(farm.batch("stops"))
+    assert (code, answered_items(output)) == (3, ids), output
+    assert farm.replies(ids) == [REPLIES] * len(ids)
+    enqueued = farm.records("enqueued")
+    assert len(enqueued) == len({*enqueued}), (
+        "the second command goes on with the jobs of the first"
+    )
+    overview = farm.workers()
+    assert [worker["queues"] for worker in overview["workers"]] == [["check"]]
+    assert overview["jobs"] == []
+
+
+def test_an_item_that_kills_its_process_again_and_again_is_given_up(farm: Farm) -> None:
+    assert farm.deadly
+    code, output = ended(farm.deadly)
+    assert code == 2
+    (check,) = json.loads(output)["checks"]
+    assert check["status"] == "ERROR"
+    assert "its process ended 3 times" in check["errors"][0]["message"]
+    assert (farm.folder / "deaths").read_text() == "xxx"
