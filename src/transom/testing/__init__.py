@@ -1,4 +1,4 @@
-"""Test helpers: a scripted provider, assertions on windows, suites for stores and providers.
+"""Test helpers: scripted replies, window assertions, suites for stores and providers.
 
 provider = ScriptedProvider({"my.role": [asks("look", at="a"), "the answer"]})
 ...
@@ -25,15 +25,16 @@ __all__ = [
 
 
 def asks(tool: str, /, **arguments: Json) -> ToolCall:
-    """Return a scripted tool call. For several calls in one reply give the provider a `Reply` of
-    them.
+    """Return a scripted tool call. For several calls in one reply, pass the provider a `Reply` with
+    all of them.
     """
     return ToolCall(f"call-{tool}", tool, dict(arguments))
 
 
 def assert_sees(request: Request, *names: str) -> None:
-    """Fail unless the window has exactly these blocks, in any order, the role's own prompt
-    included.
+    """Check that the window has exactly these blocks, in any order.
+
+    The role's own prompt is one of them.
 
     Raises:
         AssertionError: names the missing and the additional blocks.
@@ -46,20 +47,27 @@ def assert_sees(request: Request, *names: str) -> None:
 
 
 def assert_hidden(request: Request, *texts: str) -> None:
-    """Fail if any of these texts is in the request.
+    """Check that none of these texts is in the request.
 
     Raises:
         AssertionError: names the text and the blocks or turns that contain it.
     """
-    request_text = render(request).as_text()
-    turns = [
-        (f"turn {number}", turn_text(turn)) for number, turn in enumerate(request.window.turns, 1)
-    ]
+    # The rendered request is checked, since tags and names of blocks are sent, too.
+    sent_text = render(request).as_text()
     for text in texts:
-        if text in request_text:
-            parts = [*((block.name, block.text) for block in request.window.blocks), *turns]
-            # A text that no block and no turn holds stands in the tags around them.
-            holders = [name for name, content in parts if text in content]
-            raise AssertionError(
-                f"role {request.role}: {text!r} is in {holders or 'the frame of a block'}"
-            )
+        if text in sent_text:
+            holders = _parts_with(request, text) or "the frame of a block"
+            raise AssertionError(f"role {request.role}: {text!r} is in {holders}")
+
+
+def _parts_with(request: Request, text: str) -> list[str]:
+    """Return the names of the blocks and the turns that contain a text."""
+    holders = []
+    for block in request.window.blocks:
+        if text in block.text:
+            holders.append(block.name)
+    # Turns have no names: they are counted from 1, as `transom window show` does.
+    for number, turn in enumerate(request.window.turns, 1):
+        if text in turn_text(turn):
+            holders.append(f"turn {number}")
+    return holders
