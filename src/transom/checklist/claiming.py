@@ -62,7 +62,7 @@ def require_known(item: Item, row: ClaimRow) -> None:
         InputError: with file:line, and the nearest name.
     """
     claims = shipped_claims().claims
-    where = parse_yaml(item.text, item.path).where("reads_as", "claim")
+    where = parse_yaml(item.text, item.path).place_of("reads_as", "claim")
     claim = claims.get(row.name)
     if claim is None:
         near = nearest_key(row.name, tuple(claims))

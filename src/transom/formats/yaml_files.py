@@ -140,7 +140,7 @@ def add_entry(file: YamlFile, key: str, value: Json) -> str:
     if not isinstance(entries, list) or now != {**file.data, key: [*entries, value]}:
         raise InputError(
             f"{key} cannot take one more entry",
-            where=file.where(key),
+            where=file.place_of(key),
             hint=f"write it yourself: {' '.join(' '.join(new_lines).split())}",
         )
     return text
