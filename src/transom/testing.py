@@ -1,5 +1,5 @@
-"""Helpers for tests of your own roles and agents: a scripted provider, and assertions on a call's
-window.
+"""Helpers for tests of your own roles and agents: a scripted provider, and assertions on the window
+of a call.
 
 provider = ScriptedProvider({"my.role": [asks("look", at="a"), "the answer"]})
 ...
@@ -17,39 +17,49 @@ __all__ = ["ScriptedProvider", "asks", "assert_hidden", "assert_sees"]
 
 
 def asks(tool: str, /, **arguments: Json) -> ToolCall:
-    """Return a scripted tool call. For several calls in one reply give the provider a `Reply` of
-    them.
+    """Return a scripted tool call. For several calls in one reply, pass the provider a `Reply` with
+    all of them.
     """
     return ToolCall(f"call-{tool}", tool, dict(arguments))
 
 
 def assert_sees(request: Request, *names: str) -> None:
-    """Fail unless the window has exactly these blocks, in any order, the role's own prompt
-    included.
+    """Check that the window has exactly these blocks, in any order.
+
+    The role's own prompt is one of them.
 
     Raises:
         AssertionError: names the missing and the additional blocks.
     """
-    seen = {block.name for block in request.window.blocks}
-    missing, extra = sorted(set(names) - seen), sorted(seen - set(names))
+    visible = {block.name for block in request.window.blocks}
+    missing = sorted(set(names) - visible)
+    extra = sorted(visible - set(names))
     if missing or extra:
         raise AssertionError(f"role {request.role}: missing {missing}, too many {extra}")
 
 
 def assert_hidden(request: Request, *texts: str) -> None:
-    """Fail if any of these texts is in the request.
+    """Check that none of these texts is in the request.
 
     Raises:
         AssertionError: names the text and the blocks or turns that contain it.
     """
-    sent = render(request).as_text()
-    turns = [
-        (f"turn {number}", turn_text(turn)) for number, turn in enumerate(request.window.turns, 1)
-    ]
+    # The rendered request is checked, since tags and names of blocks are sent, too.
+    sent_text = render(request).as_text()
     for text in texts:
-        if text in sent:
-            named = [*((block.name, block.text) for block in request.window.blocks), *turns]
-            holders = [name for name, content in named if text in content]
-            raise AssertionError(
-                f"role {request.role}: {text!r} is in {holders or 'the frame of a block'}"
-            )
+        if text in sent_text:
+            holders = _parts_with(request, text) or "the frame of a block"
+            raise AssertionError(f"role {request.role}: {text!r} is in {holders}")
+
+
+def _parts_with(request: Request, text: str) -> list[str]:
+    """Return the names of the blocks and the turns that contain a text."""
+    holders = []
+    for block in request.window.blocks:
+        if text in block.text:
+            holders.append(block.name)
+    # Turns have no names: they are counted from 1, as `transom window show` does.
+    for number, turn in enumerate(request.window.turns, 1):
+        if text in turn_text(turn):
+            holders.append(f"turn {number}")
+    return holders

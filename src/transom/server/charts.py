@@ -97,15 +97,16 @@ def _history(study: Study, trials: Sequence[Trial], solved: Sequence[Trial]) -> 
     place_x = _scale([float(trial.number) for trial in trials], _LEFT, _RIGHT)
     values = [trial.values[0] for trial in solved]
     place_y = _scale(values, _BOTTOM, _TOP)
-    shown, note = _thinned(trials)
+    visible_trials, note = _thinned(trials)
     marks: list[Mark] = []
-    for trial in shown:
+    for trial in visible_trials:
         x = place_x(trial.number)
         if trial.kind == "solved":
             style = "feasible" if trial.feasible else "violating"
             title = f"trial {trial.number}: {trial.values[0]:.5g}"
             marks.append(Mark(x, place_y(trial.values[0]), style, title))
         elif trial.kind in ("failed", "rejected"):
+            # Designs without a value stand below the axis.
             title = f"trial {trial.number}: {trial.reason or trial.kind}"
             marks.append(Mark(x, _BOTTOM + 10, trial.kind, title))
     objective = study.objectives[0].name
@@ -144,6 +145,7 @@ def _best_so_far(
             continue
         before, best = best, ranked(study, [trial, *best])[:1]
         x = place_x(trial.number)
+        # A step: the old value holds up to the trial that improved it.
         if before:
             points.append(f"{x},{y}")
         y = place_y(best[0].values[0])
@@ -163,9 +165,9 @@ def _front(study: Study, trials: Sequence[Trial]) -> Chart | None:
     first = [trial.values[0] for trial in feasible]
     second = [trial.values[1] for trial in feasible]
     place_x, place_y = _scale(first, _LEFT, _RIGHT), _scale(second, _BOTTOM, _TOP)
-    shown, note = _thinned(feasible)
+    visible_trials, note = _thinned(feasible)
     marks: list[Mark] = []
-    for trial in shown:
+    for trial in visible_trials:
         style = "feasible" if trial.number in best else "dominated"
         title = f"trial {trial.number}: {trial.values[0]:.5g}, {trial.values[1]:.5g}"
         marks.append(Mark(place_x(trial.values[0]), place_y(trial.values[1]), style, title))
@@ -199,11 +201,11 @@ def _parallel(study: Study, solved: Sequence[Trial]) -> Chart:
     axes.append(Axis(objective, _text(min(values)), _text(max(values)), x=_RIGHT))
     place_value = _scale(values, _BOTTOM, _TOP)
     places.append(lambda trial: place_value(trial.values[0]))
-    shown, note = _thinned(solved)
+    visible_trials, note = _thinned(solved)
     lines: list[Line] = []
     # The best design comes last: later lines are drawn above earlier ones.
     best = ranked(study, solved)[:1]
-    for trial in sorted(shown, key=lambda trial: (trial in best, trial.feasible)):
+    for trial in sorted(visible_trials, key=lambda trial: (trial in best, trial.feasible)):
         points = " ".join(
             f"{axis.x},{place(trial)}" for axis, place in zip(axes, places, strict=True)
         )

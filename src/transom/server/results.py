@@ -45,8 +45,8 @@ def result_of(site: Site, run: RunView) -> RunResult | None:
 
 def investigation_of(site: Site, row: RunRow) -> Investigation | None:
     """Return the investigation of a run; None if it has no answer yet."""
-    kept = kept_answer(site.runs.workspace.run_folder(row.name, row.id))
-    return kept.investigation if kept else None
+    answer = kept_answer(site.runs.workspace.run_folder(row.name, row.id))
+    return answer.investigation if answer else None
 
 
 def actions_of(investigation: Investigation) -> dict[str, list[CriterionResult]]:
@@ -54,6 +54,7 @@ def actions_of(investigation: Investigation) -> dict[str, list[CriterionResult]]
     actions: dict[str, list[CriterionResult]] = {}
     for criterion in sorted(investigation.criteria, key=lambda entry: not entry.required):
         if criterion.status in ("fail", "unknown"):
+            # It is shown all the same: somebody has to act.
             owner = criterion.owner or "no owner is named"
             actions.setdefault(owner, []).append(criterion)
     return actions
@@ -81,7 +82,7 @@ def _study(site: Site, run: RunView) -> RunResult | None:
     try:
         return study_result(site, run.row.name)
     except (InputError, SettingsError):
-        # Its folder is made when its first design is drawn, and goes with the study.
+        # The folder of a study is made when its first design is drawn, and goes with the study.
         return None
 
 
@@ -92,9 +93,10 @@ def study_result(site: Site, name: str) -> RunResult:
         InputError: it did not run in this workspace.
         SettingsError: the extra `studies` is not installed.
     """
-    kept = _reading().read_study(name, _folder_of(site), site.playbook)
-    values = {"kept": kept, "study": kept.study, "charts": study_charts(kept.study, kept.trials)}
-    return RunResult("_result_study.html", _document(kept.result), values)
+    record = _reading().read_study(name, _folder_of(site), site.playbook)
+    charts = study_charts(record.study, record.trials)
+    values = {"kept": record, "study": record.study, "charts": charts}
+    return RunResult("_result_study.html", _document(record.result), values)
 
 
 def studies_of(site: Site) -> list[str]:
@@ -130,6 +132,7 @@ def _epic(site: Site, run: RunView) -> RunResult | None:
 
 def lane_of(story: StoryResult) -> Mapping[str, list[Any]]:
     """Return the attempts of a story by its roles."""
+    # All four roles, in their order, so that the lanes of stories stand below each other.
     lane: dict[str, list[Any]] = {role: [] for role in ("sm", "po", "dev", "qa")}
     for row in story.stages:
         lane[row.stage].append(row)
@@ -140,6 +143,7 @@ def _document(model: BaseModel) -> dict[str, Any]:
     return model.model_dump(mode="json", by_alias=True)
 
 
+# Runs of programs that use `transom` as a library have other kinds, and no result to show.
 _READERS: Mapping[str, Callable[[Site, RunView], RunResult | None]] = {
     "check": _check,
     "investigate": _investigation,

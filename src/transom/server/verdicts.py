@@ -14,6 +14,7 @@ from transom.server.site import Site
 
 _MOST_ENTRIES = 100
 """Entries of one sort that a page shows; what is left out is counted."""
+# The groups that are folded: a reader looks for what is wrong.
 _GOOD = ("holds", "found")
 
 
@@ -70,6 +71,7 @@ def _lines_of(item: CheckedItem, inputs: list[Path]) -> tuple[Line, ...]:
     if item.source_file is None or number is None:
         return ()
     for path in inputs:
+        # A verdict names its files relative to a root.
         if path.as_posix().endswith(f"/{item.source_file}"):
             lines = context_lines(path, [number]).get(number, ())
             # The file may have changed since: then its lines are no evidence any more.
@@ -83,11 +85,12 @@ def inputs_of(run: RunView, verdict: Verdict) -> list[Path]:
     """Return the files that a verdict read, as far as they are where the command found them."""
     item = Path(str(run.row.inputs.get("item", "")))
     options = run.state.entry.get("given", {})
+    # The same places as the command: the item's folder, the roots, the values of variables.
     folders = [item.parent, *map(Path, options.get("roots") or ())]
     folders += [Path(text.partition("=")[2]) for text in options.get("variables") or ()]
-    here = Path(run.state.entry.get("cwd") or item.parent)
+    working_folder = Path(run.state.entry.get("cwd") or item.parent)
     paths: list[Path] = []
     for entry in verdict.inputs:
-        candidates = [here / folder / entry.path for folder in folders]
+        candidates = [working_folder / folder / entry.path for folder in folders]
         paths += [path for path in candidates if path.is_file()][:1]
     return paths

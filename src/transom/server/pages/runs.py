@@ -52,6 +52,7 @@ def list_page(request: Request, path: str, kind: str, status: str, offset: int) 
     """Return a list of runs, filtered by links that count."""
     site: Site = request.app.state.site
     offset = max(0, offset)
+    # Counts come from summaries, so that a list of many thousand runs reads no journal.
     counts = site.runs.store.count_summaries()
     chosen = {"kind": kind, "status": status}
     facets = {"status": _facets(path, counts, chosen, "status", "kind")}
@@ -85,6 +86,7 @@ def _facets(
 
 
 def _address(path: str, chosen: Mapping[str, str], name: str, value: str) -> str:
+    # Without the offset: another filter has other pages.
     filters = {key: text for key, text in chosen.items() if text and key != name}
     if path != "/runs":
         filters.pop("kind", None)
@@ -131,6 +133,7 @@ def resume_run(request: Request, run_id: str) -> Response:
     """Go on with a run in a process of its own."""
     site: Site = request.app.state.site
     resume(site.runs, site.runs.run(run_id))
+    # 303 makes the browser load the page with GET, so that a reload does not resume again.
     return RedirectResponse(f"/runs/{run_id}", 303)
 
 

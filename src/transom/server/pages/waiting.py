@@ -91,7 +91,7 @@ class WaitingList:
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": "transom.waiting/1",
-            "questions": [asked.question.to_json() for asked in self.questions],
+            "questions": [entry.question.to_json() for entry in self.questions],
             "runs": [asdict(run) for run in self.runs],
         }
 
@@ -103,6 +103,7 @@ def waiting_of(site: Site, offset: int = 0) -> WaitingList:
     only = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
     for summary in runs.page(only, limit=PAGE_ROWS, offset=offset):
         views.append(view(runs.workspace, store, runs.row(summary)))
+    # A question that several runs ask is shown once, with the first of them.
     by_id = {run.row.id: run for run in views}
     questions: list[AskedQuestion] = []
     for question in open_questions(views):
@@ -124,6 +125,7 @@ def show_waiting(request: Request, offset: int = 0, answered: str = "") -> Respo
 @router.post("/waiting/{run_id}")
 async def answer(request: Request, run_id: str) -> Response:
     """Take an answer, and go on with the run in a process of its own."""
+    # htmx replaces the question by the note; a browser without scripts loads the page again.
     is_fragment = request.headers.get("hx-request") == "true"
     site: Site = request.app.state.site
     form = form_of(await request.body())
@@ -144,6 +146,7 @@ async def answer(request: Request, run_id: str) -> Response:
         response: Response = page(request, "_answered.html", {"note": note, "run_id": run_id})
     else:
         response = RedirectResponse(f"/waiting?answered={quote(note)}", 303)
+    # The next answer need not repeat the name.
     return keep_name(response, reply.person)
 
 
@@ -155,10 +158,12 @@ async def _give(site: Site, run: RunView, reply: GivenAnswer) -> str:
         )
     workspace, store = site.runs.workspace, site.runs.store
     recorded = await give_answer(workspace, store, run, reply)
+    # A stage may wait for the answers to several questions.
     if recorded.remaining:
         return f"Run {run.row.name} waits for another answer."
     try:
         resume(site.runs, site.runs.run(run.row.id))
+    # The answer is kept all the same, and `transom resume` goes on with it.
     except TransomError as error:
         return f"Run {run.row.name} does not go on by itself: {error}"
     return f"Run {run.row.name} continues."

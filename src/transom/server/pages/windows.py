@@ -91,8 +91,13 @@ def call_view(call: JournaledCall, longest: int | None = None) -> CallView:
 
 def _tier(name: str) -> str:
     """Return the colour class of a tier."""
-    known = {"stable": "stable", "semi_stable": "session", "session": "session"}
-    return "turns" if name == "turns" else known.get(name.lower(), "volatile")
+    classes = {
+        "stable": "stable",
+        "semi_stable": "session",
+        "session": "session",
+        "turns": "turns",
+    }
+    return classes.get(name.lower(), "volatile")
 
 
 @router.get("/runs/{run_id}/calls")
@@ -102,6 +107,7 @@ def show_calls(request: Request, run_id: str, offset: int = 0) -> Response:
     calls = calls_of(site, run_id)
     offset = max(0, offset)
     sizes = [call_view(call).tokens for call in calls]
+    # The longest call of all pages, so that bars can be compared from page to page.
     longest = max(sizes, default=1)
     views = [call_view(call, longest) for call in calls[offset : offset + PAGE_ROWS]]
     run = site.runs.summary(run_id)
