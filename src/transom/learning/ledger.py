@@ -108,13 +108,16 @@ def scores_of(events: Iterable[PlaybookEvent]) -> list[tuple[str, int]]:
     score = 0
     for event in events:
         if event.kind == "feedback":
-            score += 1 if event.data["supports"] else -1
+            # An outcome that is good may speak against an insight, see `supports`.
+            score += 2 * int(event.data["supports"]) - 1
         elif event.kind == "confirmed":
             score += 1
         elif event.kind == "raised":
+            # Counts of an imported playbook: `against` are among the first two.
             helpful, harmful, against = event.data["counts"]
             score += helpful + harmful - 2 * against
         else:
+            # Other events change texts and places, not the score.
             continue
         scores.append((event.at, score))
     return scores

@@ -108,7 +108,10 @@ class Playbook:
         """Return the insights of all scopes that are everyone's or this person's, best first;
         instead of the living ones those that are retired.
         """
-        state = "retired != ''" if is_retired else "retired = ''"
+        state = "retired = ''"
+        if is_retired:
+            state = "retired != ''"
+        # Own insights of other people stay hidden, also from whoever sees every scope.
         insights = self.ledger.insights(f"{state} AND owner IN ('', ?)", [self.view.user])
         return sorted(insights, key=lambda insight: (-insight.lower_bound, insight.id))
 

@@ -23,7 +23,7 @@ _MOST_RUNS = 200
 
 
 @dataclass(frozen=True)
-class Feature:
+class JudgedFeature:
     """A feature by its newest investigation.
 
     Attributes:
@@ -54,9 +54,9 @@ class Feature:
         }
 
 
-def features_of(site: Site) -> list[Feature]:
+def features_of(site: Site) -> list[JudgedFeature]:
     """Return each feature by its newest investigation, in the order of their names."""
-    features: dict[str, Feature] = {}
+    features: dict[str, JudgedFeature] = {}
     only = SummaryFilter(kinds=("investigate",))
     # By the last change: an earlier investigation that a person judged today is the newest word.
     for summary in site.runs.page(only, limit=_MOST_RUNS, by_start=False):
@@ -64,7 +64,7 @@ def features_of(site: Site) -> list[Feature]:
         if investigation is None or investigation.feature_id in features:
             continue
         criteria = {criterion.id: criterion for criterion in investigation.criteria}
-        feature = Feature(summary, investigation, criteria, actions_of(investigation))
+        feature = JudgedFeature(summary, investigation, criteria, actions_of(investigation))
         features[investigation.feature_id] = feature
     return sorted(features.values(), key=lambda feature: feature.investigation.feature_name)
 
@@ -74,7 +74,7 @@ def show_releases(request: Request) -> Response:
     """Show features and criteria as one table."""
     features = features_of(request.app.state.site)
     names: dict[str, str] = {}
-    owners: dict[str, list[tuple[Feature, CriterionResult]]] = {}
+    owners: dict[str, list[tuple[JudgedFeature, CriterionResult]]] = {}
     for feature in features:
         for key, criterion in feature.criteria.items():
             names.setdefault(key, criterion.name)
