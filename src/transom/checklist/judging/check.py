@@ -24,7 +24,7 @@ from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
 from transom.checklist.judging.verdict import (
     AcceptedRow,
-    CapRow,
+    CheckCapRow,
     ConfigDifference,
     InputRead,
     MadeBy,
@@ -149,7 +149,7 @@ def _outcome_fields(outcome: Outcome, warnings: Sequence[Note]) -> dict[str, Any
 
 def _capped_fields(capped: CappedVerdict, account: CheckAccount) -> dict[str, Any]:
     """Return the fields of a verdict that its caps and its account give."""
-    rows = [CapRow.model_validate(cap.to_json()) for cap in capped.capped_by]
+    rows = [CheckCapRow.model_validate(cap.to_json()) for cap in capped.capped_by]
     accepted = list[AcceptedRow]()
     for entry in capped.accepted:
         until = entry.acceptance.until.isoformat() if entry.acceptance.until else None

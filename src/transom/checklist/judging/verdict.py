@@ -192,7 +192,7 @@ class InputRead(Shape):
     )
 
 
-class CapRow(Shape):
+class CheckCapRow(Shape):
     """What holds a PASS back, and the command with which a person accepts it."""
 
     rule: CapRule
@@ -249,7 +249,7 @@ class Verdict(Shape):
     item_id: str
     status: Status
     would_be: Annotated[Literal["PASS"] | None, Field(exclude_if=_is_none)] = None
-    capped_by: Annotated[tuple[CapRow, ...], Field(exclude_if=operator.not_)] = ()
+    capped_by: Annotated[tuple[CheckCapRow, ...], Field(exclude_if=operator.not_)] = ()
     accepted_caps: Annotated[tuple[AcceptedRow, ...], Field(exclude_if=operator.not_)] = ()
     doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()
     checker_type: Annotated[int, Field(ge=1, le=4)] | None
@@ -403,7 +403,7 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = 
         )
         for entry in verdict.waived
     )
-    caps = list[CapRow]()
+    caps = list[CheckCapRow]()
     for number, cap in enumerate(verdict.capped_by, 1):
         command = f"transom answer {run_id} --accept {number} --by NAME"
         caps.append(cap.model_copy(update={"accept": command}))
