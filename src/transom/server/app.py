@@ -15,12 +15,34 @@ from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.door import Door
 from transom.server.live import Feed
-from transom.server.pages import checklist, now, runs, traces, waiting, windows
+from transom.server.pages import (
+    checklist,
+    insights,
+    now,
+    releases,
+    runs,
+    stories,
+    studies,
+    traces,
+    waiting,
+    windows,
+)
 from transom.server.problems import add_handlers, documented
 from transom.server.rendering import STATIC, STATIC_FOLDER
 from transom.server.site import Site
 
-_PAGES = (now, waiting, runs, windows, traces, checklist)
+_PAGES = (
+    now,
+    waiting,
+    runs,
+    windows,
+    traces,
+    checklist,
+    releases,
+    stories,
+    studies,
+    insights,
+)
 
 
 def build_app(
