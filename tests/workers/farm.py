@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,7 +17,7 @@ from typing import Any, LiteralString
 
 import psycopg
 
-from tests.cli.helpers import COMMAND, clean_environment
+from tests.cli.helpers import clean_environment
 from transom.store import PostgresAddress
 
 PROVIDERS = """\
@@ -53,6 +54,7 @@ ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
 """An item whose ItemSpec is written, and whose checker is not built: there is no log."""
 REPLIES = 5
 """How often a model is asked for an item."""
+ROOT = Path(__file__).resolve().parents[2]
 WAIT_SECONDS = 60.0
 
 
@@ -74,12 +76,12 @@ class Farm:
             (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
         return ids
 
-    def start(self, *words: str, **environ: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, module: str = "transom", **environ: str) -> subprocess.Popen[str]:
         """Start a command in the folder."""
         process = subprocess.Popen(
-            [*COMMAND, *words],
+            [sys.executable, "-m", module, *words],
             cwd=self.folder,
-            env=clean_environment(TRANSOM_STORE=self.address.url, **environ),
+            env=clean_environment(TRANSOM_STORE=self.address.url, PYTHONPATH=str(ROOT), **environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -96,9 +98,12 @@ class Farm:
         assert line.startswith("worker "), line
         return process
 
-    def batch(self, name: str, *more: str, model: str = "slow:Slow") -> subprocess.Popen[str]:
+    def batch(
+        self, name: str, *more: str, model: str = "slow:Slow", module: str = "transom"
+    ) -> subprocess.Popen[str]:
         """Start a distributed batch of the items in a folder."""
-        return self.start("check", "batch", name, "--distributed", "--model", model, *more)
+        command = ["check", "batch", name, "--distributed", "--model", model]
+        return self.start(*command, *more, module=module)
 
     def workers(self) -> dict[str, Any]:
         """Return the document of `transom workers`."""

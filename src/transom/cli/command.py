@@ -8,7 +8,17 @@ import gc
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from pydantic_core import to_jsonable_python
@@ -26,6 +36,9 @@ MoreRepairs = Annotated[
     bool, typer.Option("--reset-iterations", help="Allow the full number of repairs again.")
 ]
 
+
+Shares: TypeAlias = Literal["", "whole", "items"]
+"""What a command can give to workers: nothing, all of it, or its items."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,7 +77,7 @@ session.
 
 
 def command(
-    app: typer.Typer, name: str, *, example: str, asks: bool = False, shares: bool = False
+    app: typer.Typer, name: str, *, example: str, asks: bool = False, shares: Shares = ""
 ) -> Callable[[F], F]:
     """Add a function as the command `name` of `app`, with the common options.
 
@@ -78,7 +91,8 @@ def command(
     Args:
         example: a whole command line, shown in the help.
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
-        shares: workers may do its work, so `--distributed` and `--priority` act.
+        shares: what workers may do, so that `--distributed` and `--priority` act: the `whole`
+            command, or `items` that the command gives them itself.
     """
 
     def declare(function: F) -> F:
@@ -107,6 +121,10 @@ def command(
             if isinstance(context.obj, list):
                 context.obj.append(session)
             values = _gather(own, given)
+            if session.distributed and shares == "whole":
+                from transom.cli.distributing import give_to_workers
+
+                return session.execute(lambda: give_to_workers(session))
             if inspect.iscoroutinefunction(function):
                 return session.execute(lambda: function(session, **values))
             return int(function(session, **values))
