@@ -8,7 +8,7 @@ from typing import Any
 
 from transom.canonical import digest
 from transom.cli.command import words_of
-from transom.cli.output import unread
+from transom.cli.output import printable, say, unread
 from transom.cli.session import Session
 from transom.errors import TransomError
 from transom.store import open_jobs
@@ -47,7 +47,8 @@ async def give_to_workers(session: Session) -> int:
             if record.kind == ANSWERED:
                 answer = data
             elif "line" in data:
-                session.progress(data["line"])
+                # What -q leaves out is left out by the worker already.
+                say(printable(data["line"]))
         await store.forget(group)
     if "failed" in answer:
         raise TransomError(answer["failed"], hint="give the command again")
