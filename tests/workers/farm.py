@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import IO, Any, LiteralString
 
 import psycopg
 
@@ -76,14 +76,20 @@ class Farm:
             (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
         return ids
 
-    def start(self, *words: str, module: str = "transom", **environ: str) -> subprocess.Popen[str]:
+    def start(
+        self,
+        *words: str,
+        module: str = "transom",
+        output: IO[str] | int = subprocess.PIPE,
+        **environ: str,
+    ) -> subprocess.Popen[str]:
         """Start a command in the folder."""
         process = subprocess.Popen(
             [sys.executable, "-m", module, *words],
             cwd=self.folder,
             env=clean_environment(TRANSOM_STORE=self.address.url, PYTHONPATH=str(ROOT), **environ),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             text=True,
         )

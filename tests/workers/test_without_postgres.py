@@ -43,7 +43,7 @@ async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(InputError, match="workers need the extra `workers`") as caught:
         async with open_jobs(PostgresAddress("postgresql:///nowhere")):
             pass
-    assert "pip install" in caught.value.hint
+    assert "pip install" in str(caught.value.hint)
 
 
 def test_a_queue_that_does_not_exist_names_the_nearest(

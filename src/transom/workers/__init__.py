@@ -1,4 +1,4 @@
-"""Workers: processes on any machine that share the jobs of one PostgreSQL database."""
+"""Workers: processes that share a database's jobs, on any machine."""
 
 from transom.workers.following import follow, forget_answers, submit
 from transom.workers.hands import Hand, HandEnded
