@@ -1,8 +1,7 @@
 """Parser of YAML 1.2: plain data with a line for every value, and errors that say what to write.
 
-Only the parser's events are used, never a constructor: no tag can make an object, a date stays a
-text, and `010` or
-`20.10` can be read as written (`YamlFile.written`).
+Only the events of PyYAML's parser are used, never a constructor: no tag can create an object, a
+date stays a text, and `010` or `20.10` can be read as written (`YamlFile.written`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from transom.errors import InputError
 
 Key: TypeAlias = str | int
 
+# Far above real files; below what exhausts memory or the stack.
 MAX_NODES = 200_000
 MAX_DEPTH = 40
 
@@ -32,7 +32,9 @@ _PLAIN: Final = {
         r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
     ),
 }
-_TEXT: Final = re.compile(r"[^-+.~0-9nNtTfF]")  # what begins so is of no other kind
+# Most scalars begin in this way, and need no other pattern.
+_TEXT: Final = re.compile(r"[^-+.~0-9nNtTfF]")
+# A part of the parser's message, and the hint for it; the first part that occurs counts.
 _HINTS = (
     ("scanning an alias", 'put a text that begins with * in quotes: "*SPEF*"'),
     ("undefined alias", 'put a text that begins with * in quotes: "*SPEF*"'),
@@ -73,15 +75,20 @@ class YamlFile:
     lines: Mapping[tuple[Key, ...], int]
     written: Mapping[tuple[Key, ...], str]
 
-    def line_of(self, *at: Key) -> int:
-        """Return the line of a value, or of the nearest enclosing one that exists."""
-        for length in range(len(at), -1, -1):
-            if at[:length] in self.lines:
-                return self.lines[at[:length]]
+    def line_of(self, *keys: Key) -> int:
+        """Return the line of a value, or of the nearest value around it that exists.
+
+        Args:
+            keys: the way to the value: keys of mappings and indexes of lists.
+        """
+        for length in range(len(keys), -1, -1):
+            if keys[:length] in self.lines:
+                return self.lines[keys[:length]]
         return 1
 
-    def where(self, *at: Key) -> str:
-        return f"{self.path}:{self.line_of(*at)}"
+    def place_of(self, *keys: Key) -> str:
+        """Return `file:line` of a value, for messages; see `line_of`."""
+        return f"{self.path}:{self.line_of(*keys)}"
 
 
 def parse_yaml(text: str, path: Path) -> YamlFile:
@@ -94,13 +101,15 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
     Raises:
         InputError: the YAML is wrong or empty, with file:line and what to write instead.
     """
-    from yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415  (slow, and not every command reads YAML)
+    # Imported here: it is slow, and not every command reads YAML.
+    from yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
 
     try:
         node = _Composer(text, path).document()
     except MarkedYAMLError as error:
-        raise _broken(text, path, error) from error
+        raise _syntax_error(text, path, error) from error
     except (YAMLError, UnicodeEncodeError) as error:
+        # A character that YAML forbids, or half of a surrogate pair. Their errors have no line.
         position = getattr(error, "position", None) or getattr(error, "start", 0)
         line = text.count("\n", 0, position) + 1
         hint = "remove it; the file must be plain text"
@@ -112,23 +121,30 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
     return YamlFile(path, text, data, reader.lines, reader.written)
 
 
-def _broken(text: str, path: Path, error: Any) -> InputError:
-    mark, opened = error.problem_mark or error.context_mark, error.context_mark
-    problem = ": ".join(part for part in (error.context, error.problem) if part)
+def _syntax_error(text: str, path: Path, error: Any) -> InputError:
+    """Return the error for a `MarkedYAMLError`, with the line that has to be corrected."""
+    start = error.context_mark
+    mark = error.problem_mark or start
+    problem = ": ".join(filter(None, (error.context, error.problem)))
     line = mark.line + 1 if mark else 1
     if mark and text[mark.index : mark.index + 1] == "\t":
         problem = "found a tab in the indentation"
-    # An unclosed bracket or quotation is noticed at the end; the place to correct is its start.
-    elif opened and (
-        "end of stream" in problem
-        or (mark and "flow" in problem and mark.index >= len(text.rstrip()))
-    ):
-        line = opened.line + 1
+    # An unclosed bracket or quotation is noticed at the end of the text, and is to be corrected at
+    # its start.
+    elif start:
+        is_at_end = mark.index >= len(text.rstrip())
+        if "end of stream" in problem or ("flow" in problem and is_at_end):
+            line = start.line + 1
+    # The end of the text may be in a line after the last one.
     return _invalid(problem, path, min(line, text.rstrip("\n").count("\n") + 1))
 
 
 def _invalid(problem: str, path: Path, line: int) -> InputError:
-    hint = next((hint for part, hint in _HINTS if part in problem), _HINT)
+    hint = _HINT
+    for part, special_hint in _HINTS:
+        if part in problem:
+            hint = special_hint
+            break
     return InputError(f"is not valid YAML: {problem}", where=f"{path}:{line}", hint=hint)
 
 
@@ -152,12 +168,12 @@ class _Composer:
     """
 
     def __init__(self, text: str, path: Path) -> None:
-        import yaml  # noqa: PLC0415  (slow, and not every command reads YAML)
+        import yaml  # noqa: PLC0415
 
         self.path = path
-        self.events: Iterator[Any] = yaml.parse(
-            text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
+        # PyYAML may be installed without its C library.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self.events: Iterator[Any] = yaml.parse(text, Loader=loader)
         self.anchors: dict[str, _Node] = {}
 
     def document(self) -> _Node | None:
@@ -172,11 +188,9 @@ class _Composer:
 
     def node(self, event: Any, depth: int) -> _Node:
         """Return the value that begins with an event."""
-        line, kind, anchor = (
-            event.start_mark.line + 1,
-            type(event).__name__,
-            getattr(event, "anchor", None),
-        )
+        line = event.start_mark.line + 1
+        kind = type(event).__name__
+        anchor = getattr(event, "anchor", None)
         if depth > MAX_DEPTH:
             raise InputError(
                 "is nested too deeply",
@@ -189,36 +203,35 @@ class _Composer:
             return self.anchors[anchor]
         if anchor in self.anchors:
             raise _invalid(f"the anchor {anchor!r} is defined twice", self.path, line)
-        node = (
-            self._scalar(event, line)
-            if kind == "ScalarEvent"
-            else self._collection(event, line, depth)
-        )
+        if kind == "ScalarEvent":
+            node = self._scalar(event, line)
+        else:
+            node = self._collection(event, line, depth)
         if anchor is not None:
             self.anchors[anchor] = node
         return node
 
     def _scalar(self, event: Any, line: int) -> _Node:
-        if event.tag:
-            return _Node(line, event.tag, event.value, [])
-        return _Node(
-            line, _TAG + (plain_kind(event.value) if event.implicit[0] else "str"), event.value, []
-        )
+        tag = event.tag
+        if not tag:
+            # Text in quotes is text, whatever it looks like.
+            is_plain = event.implicit[0]
+            tag = _TAG + (plain_kind(event.value) if is_plain else "str")
+        return _Node(line, tag, event.value, [])
 
     def _collection(self, event: Any, line: int, depth: int) -> _Node:
         nodes = list[_Node]()
-        for one in self.events:
-            if type(one).__name__ in ("SequenceEndEvent", "MappingEndEvent"):
+        for next_event in self.events:
+            if type(next_event).__name__ in ("SequenceEndEvent", "MappingEndEvent"):
                 break
-            nodes.append(self.node(one, depth + 1))
+            nodes.append(self.node(next_event, depth + 1))
         is_mapping = type(event).__name__ == "MappingStartEvent"
-        return _Node(
-            line, event.tag or f"{_TAG}{'map' if is_mapping else 'seq'}", None, nodes, is_mapping
-        )
+        tag = event.tag or _TAG + ("map" if is_mapping else "seq")
+        return _Node(line, tag, None, nodes, is_mapping)
 
 
 class _Reader:
-    """Converts nodes to plain values and records their lines."""
+    """A conversion of nodes to plain values, which records their lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -226,11 +239,16 @@ class _Reader:
         self.written: dict[tuple[Key, ...], str] = {}
         self.nodes = 0
 
-    def convert(self, node: _Node, at: tuple[Key, ...]) -> Json:
-        self.lines.setdefault(at, node.line)
+    def convert(self, node: _Node, keys: tuple[Key, ...]) -> Json:
+        """Return the value of a node, and record its line and its text under its keys.
+
+        Raises:
+            InputError: the value cannot be represented, or is too large.
+        """
+        self.lines.setdefault(keys, node.line)
         self.nodes += 1
-        # a few lines of aliases can mean billions
-        if self.nodes > MAX_NODES or len(at) > MAX_DEPTH:
+        # A few lines of aliases to aliases can mean billions of values.
+        if self.nodes > MAX_NODES or len(keys) > MAX_DEPTH:
             raise self._error(
                 node,
                 "grows too large when its aliases (*name) are followed",
@@ -241,16 +259,27 @@ class _Reader:
                 node, f"the tag {node.tag} is not supported", "remove it, or put the text in quotes"
             )
         if node.text is not None:
-            self.written[at] = node.text
+            self.written[keys] = node.text
             return _value(node.tag.removeprefix(_TAG), node.text)
-        if node.is_mapping:
-            own = {key: self.convert(value, (*at, key)) for key, value in self._pairs(node, at)}
-            merged = own.pop("<<", None) if isinstance(own.get("<<"), dict) else None
-            return {**merged, **own} if isinstance(merged, dict) else own
-        return [self.convert(value, (*at, index)) for index, value in enumerate(node.nodes)]
+        if not node.is_mapping:
+            return [self.convert(value, (*keys, index)) for index, value in enumerate(node.nodes)]
+        mapping: dict[str, Json] = {}
+        for key, value in self._pairs(node, keys):
+            mapping[key] = self.convert(value, (*keys, key))
+        # `<<: *defaults` is no part of YAML 1.2, and files that use it are common.
+        defaults = mapping.get("<<")
+        if isinstance(defaults, dict):
+            del mapping["<<"]
+            return {**defaults, **mapping}
+        return mapping
 
-    def _pairs(self, node: _Node, at: tuple[Key, ...]) -> Iterator[tuple[str, _Node]]:
-        seen: dict[str, int] = {}
+    def _pairs(self, node: _Node, keys: tuple[Key, ...]) -> Iterator[tuple[str, _Node]]:
+        """Yield the keys and values of a mapping.
+
+        Raises:
+            InputError: a key is not a text, or occurs twice.
+        """
+        key_lines: dict[str, int] = {}
         for key_node, value in zip(node.nodes[::2], node.nodes[1::2], strict=True):
             key, line = key_node.text, key_node.line
             if key is None:
@@ -261,31 +290,41 @@ class _Reader:
                 raise self._error(
                     key_node, "a key is empty (null)", "name the key before the colon"
                 )
-            if key in seen:
+            if key in key_lines:
                 raise self._error(
-                    key_node, f"the key {key!r} is already in line {seen[key]}", "keep one of them"
+                    key_node,
+                    f"the key {key!r} is already in line {key_lines[key]}",
+                    "keep one of them",
                 )
-            seen[key] = line
-            self.lines[(*at, key)] = line
+            key_lines[key] = line
+            # The line of the key, which a reader looks for; a value may begin in a later one.
+            self.lines[(*keys, key)] = line
             yield key, value
 
-    def _error(self, node: _Node, what: str, hint: str) -> InputError:
-        return InputError(what, where=f"{self.path}:{node.line}", hint=hint)
+    def _error(self, node: _Node, problem: str, hint: str) -> InputError:
+        return InputError(problem, where=f"{self.path}:{node.line}", hint=hint)
 
 
 def plain_kind(text: str) -> str:
     """Return the kind of an unquoted scalar: null, bool, int, float or str."""
     if _TEXT.match(text):
         return "str"
-    return next((name for name, form in _PLAIN.items() if form.fullmatch(text)), "str")
+    for kind, pattern in _PLAIN.items():
+        if pattern.fullmatch(text):
+            return kind
+    return "str"
 
 
 def _value(kind: str, text: str) -> Json:
-    """Convert a scalar by the YAML 1.2 core schema; values that JSON cannot express stay text."""
+    """Return the value of a scalar by the core schema of YAML 1.2.
+
+    Values that JSON cannot express stay text.
+    """
     if kind == "null":
         return None
     if kind == "bool" and text.lower() in ("true", "false"):
         return text.lower() == "true"
+    # Longer integers would be slow to convert.
     if kind == "int" and re.fullmatch(r"[-+]?\d{1,300}", text):
         return int(text, 10)
     if kind == "int" and re.fullmatch(r"0x[0-9a-fA-F]{1,64}|0o[0-7]{1,64}", text):

@@ -100,6 +100,8 @@ NOT_MEASURED = {
     ),
     "migrate": "copies all rows once",
     "chat": OF_ITS_OWN_RUN,
+    "mcp": "runs until it is stopped",
+    "schema": "prints a file of the package",
     "agent show": "reads the module that it names, no runs",
     "serve": "runs until it is stopped",
     "worker": "runs until it is stopped",

@@ -14,6 +14,7 @@ from transom.runs.history import RunHistory
 from transom.server import build_app, listen, serve
 
 TOKEN = "correct-horse-battery-staple"
+HTML = {"Accept": "text/html"}
 URL = "http://127.0.0.1:8420"
 """Where a client without a network believes the server to be."""
 
@@ -38,6 +39,16 @@ def client(book: Playbook, history: RunHistory) -> Iterator[TestClient]:
     """A client with the token; the workspace is `tmp_path`."""
     with TestClient(build_app(book, history, TOKEN), base_url=URL, headers=bearer()) as one:
         yield one
+
+
+@pytest.fixture
+def browser(book: Playbook, history: RunHistory) -> Iterator[TestClient]:
+    """A browser that opened the printed address."""
+    app = build_app(book, history, TOKEN)
+    with TestClient(app, base_url=URL, headers=HTML) as client:
+        answer = client.get(f"/?token={TOKEN}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/")
+        yield client
 
 
 @pytest.fixture

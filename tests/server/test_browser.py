@@ -67,7 +67,7 @@ def test_a_person_answers_a_question_and_the_run_goes_on(folder: Path) -> None:
 def test_every_page_fits_a_phone_and_reads_without_scripts(folder: Path) -> None:
     with served(folder) as server, chromium(server) as watched:
         with watched.window(viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
-            run = page.get_by_role("link", name="is-group-reservations").first.get_attribute("href")
+            run = page.get_by_role("link", name="Is Group Reservations").last.get_attribute("href")
             for path in ("/", "/waiting", "/runs", f"/runs/{run.rpartition('run-')[2]}"):
                 page.goto(f"{server.url}{path}")
                 assert not is_too_wide(page), path
@@ -78,6 +78,6 @@ def test_every_page_fits_a_phone_and_reads_without_scripts(folder: Path) -> None
             page.get_by_role("button", name="Answer").click()
             page.get_by_text("Answered NOT_READY").wait_for()
             page.get_by_role("link", name="Runs", exact=True).click()
-            page.get_by_role("link", name="is-group-reservations").click()
-            page.get_by_role("heading", name="Stages").wait_for()
+            page.get_by_role("link", name="Is Group Reservations").click()
+            page.get_by_role("heading", name="Criteria").wait_for()
         assert watched.trouble == []

@@ -9,66 +9,18 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.cli.helpers import walked
-from tests.server.conftest import TOKEN, URL
-from transom.errors import Paused
+from tests.server.conftest import HTML, TOKEN, URL
+from tests.server.leaving import NASTY, ask, csrf_of, finish
 from transom.learning import Playbook
-from transom.llm import Chain, ScriptedProvider
-from transom.runs import Run, Workspace
+from transom.runs import Workspace
 from transom.runs.history import RunHistory
 from transom.server import build_app
 from transom.server.rendering import STATIC_FOLDER
-
-HTML = {"Accept": "text/html"}
-NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
-
-
-@pytest.fixture
-def browser(book: Playbook, history: RunHistory) -> Iterator[TestClient]:
-    """A browser that opened the printed address."""
-    app = build_app(book, history, TOKEN)
-    with TestClient(app, base_url=URL, headers=HTML) as client:
-        answer = client.get(f"/?token={TOKEN}", follow_redirects=False)
-        assert (answer.status_code, answer.headers["Location"]) == (303, "/")
-        yield client
-
-
-def ask(history: RunHistory, name: str, prompt: str, *options: str) -> str:
-    """Leave a run that asks a person; return its id."""
-
-    async def begin() -> str:
-        chain = Chain((ScriptedProvider({}),))
-        where = {"workspace": history.workspace, "store": history.store, "chain": chain}
-        run = await Run.open("test", {"name": name}, name=name, **where)  # type: ignore[arg-type]
-        async with run:
-            with pytest.raises(Paused):
-                await run.ask("which", prompt, options=options, needs_name=True)
-        return run.id
-
-    return asyncio.run(begin())
-
-
-def finish(history: RunHistory, name: str, status: str, **more: Any) -> str:
-    async def begin() -> str:
-        chain = Chain((ScriptedProvider({}),))
-        where = {"workspace": history.workspace, "store": history.store, "chain": chain}
-        async with await Run.open("test", {"name": name}, name=name, **where) as run:  # type: ignore[arg-type]
-            await run.finish(status, **more)
-        return run.id
-
-    return asyncio.run(begin())
-
-
-def csrf_of(page: str) -> str:
-    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', page)
-    assert found
-    return found[1]
-
 
 # -- who may see a page ----------------------------------------------------------------------------
 
@@ -281,7 +233,7 @@ def test_a_run_without_a_trace_says_so(browser: TestClient, history: RunHistory)
 def test_a_verdict_shows_the_line_that_decided_as_text(
     browser: TestClient, history: RunHistory, tmp_path: Path
 ) -> None:
-    run = finish(history, "LOG-01", "FAIL")
+    run = finish(history, "LOG-01", "FAIL", kind="check")
     row = history.row(history.summary(run))
     entry = {"id": "2.1", "name": NASTY, "value": NASTY, "reason": NASTY, "source_file": "a.log"}
     missing = [entry | {"line_number": 2, "matched_content": "an error"}]
@@ -293,10 +245,10 @@ def test_a_verdict_shows_the_line_that_decided_as_text(
     folder = history.workspace.run_folder(row.name, run) / "run" / "verdict"
     folder.mkdir(parents=True)
     (folder / "verdict.json").write_text(json.dumps(verdict))
-    text = browser.get(f"/checks/{run}").text
+    text = browser.get(f"/runs/{run}").text
     assert "a.log:2" in text and "an error" in text
     assert "<script>alert" not in text and "<img src=x" not in text
-    assert browser.get(f"/api/checks/{run}").json()["item_id"] == "LOG-01"
+    assert browser.get(f"/api/runs/{run}/result").json()["item_id"] == "LOG-01"
     other = finish(history, "other", "done")
-    assert browser.get(f"/checks/{other}").status_code == 422
-    assert "No run is here" in browser.get("/checks").text
+    assert browser.get(f"/api/runs/{other}/result").status_code == 422
+    assert f'href="/runs/{run}"' in browser.get("/checks").text

@@ -67,6 +67,8 @@ TREE = {
     "worker": ("workers", "Do the work of --distributed commands, on any machine."),
     "workers": ("workers", "List the workers, and the jobs that wait for them."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
+    "mcp": ("mcp_server", "Serve the products to an MCP client, over stdio or HTTP."),
+    "schema": ("schemas", "Print the JSON Schema of a file or document."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""

@@ -1,4 +1,4 @@
-"""Reads settings from `TRANSOM_` variables."""
+"""Settings from `TRANSOM_` variables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,20 @@ from transom.config.model import PREFIX, Settings, known_keys, unknown_key, vari
 
 RESERVED = frozenset({"TRANSOM_FAILPOINT", "TRANSOM_RUN_PATIENCE"})
 """Variables with the prefix that are not settings."""
+# The model is strict: it takes no text for a bool.
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
-    """Yield key, value and variable of every setting in the environment; empty variables are
-    ignored.
+    """Yield key, value and variable of every setting in the environment.
+
+    Raises:
+        SettingsError: a variable with the prefix is not a setting.
     """
     keys = {variable_of(key): key for key in known_keys()}
+    # Sorted, so that of two wrong variables always the same one is reported.
     for name in sorted(environ):
+        # `NAME= transom ...` does without a variable for one command.
         if not name.startswith(PREFIX) or name in RESERVED or not environ[name]:
             continue
         if name not in keys:
@@ -29,8 +34,9 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, 
 
 
 def _from_text(key: str, text: str) -> object:
-    """Convert a variable's text to its key's type; unchanged if that fails, so that the model
-    reports the error.
+    """Return a variable's text as a value of its key's type.
+
+    A text that cannot be converted is unchanged, so that the model reports it.
     """
     kinds = _types(key)
     # A list of paths is separated like PATH, since a path may hold a comma.
@@ -38,6 +44,7 @@ def _from_text(key: str, text: str) -> object:
         return [part for part in text.split(os.pathsep) if part]
     if tuple in kinds:
         return [part.strip() for part in text.split(",") if part.strip()]
+    # A table has no other usual form in one line.
     if dict in kinds:
         try:
             return json.loads(text)
@@ -45,6 +52,7 @@ def _from_text(key: str, text: str) -> object:
             return text
     if bool in kinds:
         return _WORDS.get(text.lower(), text)
+    # In this order: 3 is also a float, and a key of a whole number accepts no float.
     for kind in (int, float):
         if kind in kinds:
             try:
@@ -55,7 +63,7 @@ def _from_text(key: str, text: str) -> object:
 
 
 def _types(key: str) -> set[object]:
-    """Return the types of a key, with the parts of unions and containers."""
+    """Return the types that a key accepts, with the parts of unions and containers."""
     model: Any = Settings
     *sections, name = key.split(".")
     for section in sections:

@@ -1,4 +1,4 @@
-"""Reads settings from a YAML file, each with its line."""
+"""Settings from a YAML file, each with its line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from transom.config.model import known_keys, unknown_key
 from transom.errors import InputError, SettingsError
 from transom.yaml_text import YamlFile, parse_yaml
 
+# A larger file is not a settings file, and would take long to parse.
 _MOST_BYTES = 1 << 20
 
 
@@ -27,6 +28,7 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
         file = parse_yaml(text, path)
     except InputError as error:
         raise SettingsError(error.what, where=error.where, hint=error.hint) from None
+    # A file with only `---`, or with `null`.
     if file.data is None:
         return
     if not isinstance(file.data, dict):
@@ -39,17 +41,19 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
 
 
 def _entries(
-    file: YamlFile, data: Mapping[str, Json], parents: tuple[str, ...], known: list[str]
+    file: YamlFile, data: Mapping[str, Json], parents: tuple[str, ...], keys: list[str]
 ) -> Iterator[tuple[str, object, str]]:
+    """Yield key, value and `file:line` of the settings in a mapping and in its sections."""
     for name, value in data.items():
         key = ".".join((*parents, name))
-        place = file.where(*parents, name)
-        if key in known:
+        place = file.place_of(*parents, name)
+        if key in keys:
             yield key, value, place
-        elif not any(other.startswith(f"{key}.") for other in known):
-            raise unknown_key(key, place, known)
+        elif not any(other.startswith(f"{key}.") for other in keys):
+            raise unknown_key(key, place, keys)
         elif isinstance(value, dict):
-            yield from _entries(file, value, (*parents, name), known)
+            yield from _entries(file, value, (*parents, name), keys)
+        # A section whose lines are all comments is empty, and allowed.
         elif value is not None:
             raise SettingsError(
                 f"{key} is a section", where=place, hint="indent its settings below it"
@@ -57,8 +61,14 @@ def _entries(
 
 
 def _read_text(path: Path) -> str:
+    """Return the text of a settings file.
+
+    Raises:
+        SettingsError: it cannot be read, is too large, or is not UTF-8.
+    """
     try:
         with path.open("rb") as handle:
+            # One byte more, which shows that the file is larger.
             data = handle.read(_MOST_BYTES + 1)
     except IsADirectoryError:
         raise SettingsError(
@@ -73,6 +83,7 @@ def _read_text(path: Path) -> str:
             hint="settings are small; is this the right file?",
         )
     try:
+        # Editors on Windows begin a file with a byte order mark.
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1

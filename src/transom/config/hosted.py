@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class _Section(BaseModel):
+    # As in `model`, which imports this module.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
@@ -36,15 +37,15 @@ class HostedSettings(_Section):
 
     Attributes:
         base_url: the server's URL; `--base-url` takes precedence.
-        key_variable: the environment variable with its API key; None: the vendor's own.
+        key_variable: the environment variable with its API key; None for the vendor's own.
         local: whether the server is on this machine and may get blocks marked local; not inferred
             from the URL.
-        context_tokens: size of the model's window; None: the usual one.
+        context_tokens: size of the model's window; None for the usual one.
         parallel_tools: whether one reply may call several tools.
         timeout_seconds: timeout of one whole reply.
-        requests_per_minute: rate limit; None: unlimited.
-        tokens_per_minute: rate limit of input plus output; an open request counts with its largest
-            possible size.
+        requests_per_minute: rate limit; None for no limit.
+        tokens_per_minute: rate limit of input plus output; None for no limit. An open request
+            counts with its largest possible size.
         retry: attempts and delays.
     """
 

@@ -16,11 +16,13 @@ PREFIX = "TRANSOM_"
 
 def _to_path(value: object, info: ValidationInfo) -> object:
     if isinstance(value, str) and value:
+        # The context is the folder of the setting's source; see `load`.
         return Path(info.context or ".", Path(value).expanduser())
     return value
 
 
 def _to_paths(value: object, info: ValidationInfo) -> object:
+    # A single path may be written without the brackets of a list.
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list):
         return value
@@ -39,12 +41,15 @@ def _to_upper(value: object) -> object:
 _Path = Annotated[Path, BeforeValidator(_to_path)]
 _Paths = Annotated[tuple[Path, ...], BeforeValidator(_to_paths)]
 _Texts = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_to_texts)]
+# `logging` has its levels in capitals; people write `level: info`.
 _LogLevel = Annotated[
     Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_to_upper)
 ]
 
 
 class _Section(BaseModel):
+    # Strict, since `max_cost: "5"` is more likely a mistake than a number. Most commands use few
+    # sections, so each is built at its first use.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
@@ -57,7 +62,7 @@ class Paths(_Section):
         item_specs_dir: output folder of `check spec` without `-o`.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
-        knowledge_dirs: folders with your own knowledge files, beside the shipped ones.
+        knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
         embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the
             weights from `make embeddings`, else search by words only.
@@ -76,10 +81,10 @@ class ModelSeat(_Section):
     """Settings of one role's model.
 
     Attributes:
-        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: as in
-            `model`.
+        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None for that
+            of `model`.
         model: the model's name; without `provider` a model of the provider in `model`.
-        temperature, max_tokens: None: the role's own values.
+        temperature, max_tokens: None for the role's own values.
     """
 
     provider: str | None = None
@@ -380,30 +385,34 @@ class Settings(_Section):
     stories: StoriesSettings = StoriesSettings()
     handoff: HandoffSettings = HandoffSettings()
 
+    # Private, so that they are not settings themselves. They may be set in spite of `frozen`.
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
     _file: Path | None = PrivateAttr(default=None)
 
     @property
     def origins(self) -> dict[str, str]:
-        """Key -> its source (`transom.yaml:3`, a variable, the command line); no entry for a
-        default.
+        """Return key -> source (`transom.yaml:3`, a variable, the command line); defaults have no
+        entry.
         """
+        # A copy: the origins of frozen settings must not change.
         return dict(self._origins)
 
     @property
     def file(self) -> Path | None:
-        """The settings file that was read, or None."""
+        """Return the settings file that was read, or None."""
         return self._file
 
     def with_origins(self, file: Path | None, origins: dict[str, str]) -> Self:
         """Record the sources of these settings, and return them."""
-        self._file, self._origins = file, origins
+        self._file = file
+        self._origins = origins
         return self
 
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
     """Yield all keys, dotted, in the order of the model."""
     for name, field in model.model_fields.items():
+        # A dictionary of sections (`agents`) is one key: its names are the user's.
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from known_keys(kind, f"{prefix}{name}.")
@@ -416,9 +425,10 @@ def variable_of(key: str) -> str:
     return PREFIX + key.upper().replace(".", "__")
 
 
-def unknown_key(key: str, place: str, known: Sequence[str]) -> SettingsError:
-    """Return the error for an unknown key; names the nearest one."""
-    from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
+def unknown_key(key: str, place: str, keys: Sequence[str]) -> SettingsError:
+    """Return the error for an unknown key, with the nearest one of `keys` as its hint."""
+    # Imported here, since only an error needs it.
+    from rapidfuzz import fuzz, process  # noqa: PLC0415
 
-    nearest = process.extractOne(key, known, scorer=fuzz.WRatio)[0]
+    nearest = process.extractOne(key, keys, scorer=fuzz.WRatio)[0]
     return SettingsError(f"unknown setting {key}", where=place, hint=f"did you mean {nearest}?")

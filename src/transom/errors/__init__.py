@@ -1,7 +1,7 @@
 """The error classes of Transom.
 
     TransomError
-    ├── InputError              an input is wrong: file:line, what, what to do
+    ├── InputError              an input is wrong; has file:line and a hint
     │   └── SettingsError       ... in a settings file or a TRANSOM_ variable
     ├── VisibilityError         a role got a block that it does not declare
     ├── EgressError             a block marked local would have left the machine
@@ -25,7 +25,7 @@
     │       ├── ToolInDoubtError      ... it was started, and its outcome is unknown
     │       └── ToolQuotaError        ... its quota in the conversation is used up
     ├── OutOfTurns              a role calls tools after its last turn; has the turns so far
-    ├── CapReached              a conversation has used up a cap, with the amount
+    ├── CapReached              a conversation has reached a cap, with the amount
     ├── StoreError              the database cannot be opened, read or written
     ├── MemoryUnavailable       memory cannot be reached; a run can go on without it
     ├── RunError                a run cannot be opened or continued
@@ -38,8 +38,8 @@
         ├── RegexFailed         a regular expression does not terminate
         └── AtomFailed          the code crashed, timed out or returned an invalid result
 
-Every error says what, where and what to do; `exit_code` is the exit code of a command that ends
-with it.
+Every error has a problem (`what`), its position (`where`) and a hint; `exit_code` is the exit code
+of a command that ends with it.
 """
 
 from __future__ import annotations

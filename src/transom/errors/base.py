@@ -9,15 +9,16 @@ class TransomError(Exception):
     """Base class of every error that Transom raises on purpose.
 
     Args:
-        what: the problem, one clause without a full stop.
-        where: its place: `file`, `file:line`, or a name known to the user; printed first.
-        hint: what to do.
+        what: the problem, a clause without a full stop.
+        where: its position: `file`, `file:line`, or a name that the user knows; printed first.
+        hint: the next step, an instruction.
 
     Attributes:
-        next_step: how to go on with the run that the error left open, printed last; "" if it left
-            none open.
+        next_step: how to continue the run that the error left open, printed last; "" if it left
+            no run open.
     """
 
+    # Exit codes of commands: 0 done or PASS, 1 the answer is no, 2 an error, 3 waiting.
     exit_code = 2
 
     def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
@@ -28,9 +29,11 @@ class TransomError(Exception):
         super().__init__(what)
 
     def message(self) -> str:
-        """Return what is wrong, where, and what to do about it."""
+        """Return the position, the problem and the hint as one text."""
         text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}; {self.hint}" if self.hint else text
+        if self.hint:
+            text = f"{text}; {self.hint}"
+        return text
 
     def __str__(self) -> str:
         return f"{self.message()}; {self.next_step}" if self.next_step else self.message()

@@ -15,8 +15,8 @@ class ProviderError(TransomError):
     Attributes:
         retryable: whether a retry of the same request may succeed.
         retry_after: seconds that the server asks to wait, or None.
-        reason: the failure in a few words that quote nothing of the server, e.g. `status 503`; it
-            stands in logs and progress. "" leaves the name of the error's class there.
+        reason: the failure in a few words that quote nothing of the server, e.g. `status 503`, for
+            logs and progress. If it is "", these print the name of the error's class.
         status: the HTTP status of the server's answer; None if there was none.
         causes: earlier failures, oldest first: of earlier attempts, and of earlier providers.
     """
@@ -46,19 +46,20 @@ class ProviderError(TransomError):
 
     @property
     def outcome(self) -> str:
-        """A clause on what became of the request, for logs: `failed: status 503`."""
+        """Return a clause about the outcome of the request, for logs: `failed: status 503`."""
         return f"failed: {self.reason}" if self.reason else f"failed with {type(self).__name__}"
 
 
 def with_causes(failed: Sequence[ProviderError]) -> ProviderError:
     """Return the last failure, with the earlier ones as its causes."""
+    # A new error would lose the class of the last failure, by which callers decide.
     *earlier, last = failed
     last.causes = tuple(earlier)
     return last
 
 
 def _counted(causes: Sequence[ProviderError]) -> list[str]:
-    """Return the failures in order; repeated ones once, with their count."""
+    """Return the failures in order; those that repeat the one before once, with their number."""
     lines = []
     # Only failures in a row are counted together: the order tells how the provider behaved.
     for problem, group in groupby(cause.what for cause in causes):
@@ -111,7 +112,9 @@ class NetworkFailed(ProviderError):
 
 @dataclass(frozen=True)
 class NotUnderstood:
-    """Words that the rules do not understand, and their place (`description`, `section 2`, ...)."""
+    """Words that the rules do not understand, and the part that has them (`description`,
+    `section 2`, ...).
+    """
 
     text: str
     where: str
@@ -120,11 +123,12 @@ class NotUnderstood:
 class NeedsModel(ProviderError):
     """The embedded rules abstain. `words` has the words that they do not understand."""
 
+    # The command waits for a person who rewords the text, or for a model.
     exit_code = 3
 
     def __init__(self, words: Sequence[NotUnderstood], *, hint: str | None = None) -> None:
         self.words = tuple(words)
-        quoted = ", ".join(f'"{w.text}" ({w.where})' for w in self.words)
+        quoted = ", ".join(f'"{words.text}" ({words.where})' for words in self.words)
         super().__init__(
             f"the embedded rules do not understand {quoted}",
             hint=hint or "reword it, or add a knowledge file (paths.knowledge_dirs)",

@@ -9,26 +9,26 @@ from transom.errors.base import TransomError
 
 
 class CapReached(TransomError):
-    """A conversation has used up a cap. Nothing is lost: it can go on with a higher cap.
+    """A conversation has reached a cap. Nothing is lost: it can continue with a higher cap.
 
     Attributes:
         cap: `turns`, `tokens`, `usd` or `seconds`.
         limit: the cap's value.
-        used: the amount used so far.
+        amount: turns, tokens, US dollars or seconds used so far.
     """
 
-    def __init__(self, cap: str, limit: float, used: float) -> None:
+    def __init__(self, cap: str, limit: float, amount: float) -> None:
         super().__init__(
-            f"the cap of {limit:g} {cap} is reached ({used:g} used)",
+            f"the cap of {limit:g} {cap} is reached ({amount:g} used)",
             hint=f"raise the cap on {cap} and go on",
         )
         self.cap = cap
         self.limit = limit
-        self.used = used
+        self.amount = amount
 
 
 class OutOfTurns(TransomError):
-    """A role calls tools although it was told that its turns are used up.
+    """A role calls tools although the runtime reported that its turns are used up.
 
     Attributes:
         turns: the conversation so far, `transom.llm.Turn`s, the last reply included.
@@ -39,6 +39,7 @@ class OutOfTurns(TransomError):
         self, what: str, *, turns: Sequence[object], text: str, where: str | None = None
     ) -> None:
         super().__init__(what, where=where, hint="allow it more turns, or choose another model")
+        # `Turn` is not named, since `transom.llm` imports this package.
         self.turns = tuple(turns)
         self.text = text
 
@@ -55,13 +56,17 @@ class Unanswered(RunError, TimeoutError):
     """A message of an earlier execution failed and has no answer, and another message followed it.
 
     Attributes:
-        by: the name of the error that stopped it.
+        cause: the name of the error that stopped it.
     """
 
-    def __init__(self, by: str, *, where: str | None = None) -> None:
-        what = f"the message failed in an earlier execution ({by}), and another message followed it"
-        super().__init__(what, where=where, hint="begin with resume() to go on from the end")
-        self.by = by
+    def __init__(self, cause: str, *, where: str | None = None) -> None:
+        super().__init__(
+            f"the message failed in an earlier execution ({cause}), and another message followed"
+            " it",
+            where=where,
+            hint="begin with resume() to go on from the end",
+        )
+        self.cause = cause
 
 
 class Paused(RunError):
@@ -73,6 +78,7 @@ class Paused(RunError):
         question: the question to a person as JSON (see `transom.runs.questions`), or None.
     """
 
+    # The command waits, and `transom resume` continues it.
     exit_code = 3
 
     def __init__(
@@ -86,7 +92,10 @@ class Paused(RunError):
         super().__init__(
             f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}"
         )
-        self.reason, self.run_id, self.question = reason, run_id, question
+        self.reason = reason
+        self.run_id = run_id
+        # JSON, since the class of questions is in `transom.runs`, which imports this package.
+        self.question = question
 
 
 class SandboxError(TransomError):
@@ -106,8 +115,8 @@ class RegexFailed(SandboxError):
 
 
 class AtomFailed(SandboxError):
-    """An atom crashed, exceeded its time or memory, or returned a value that does not match its
-    schema.
+    """A checker function crashed, exceeded its time or memory, or returned a value that does not
+    match its schema.
 
     Attributes:
         kind: `crash | timeout | memory | output | schema | killed`.

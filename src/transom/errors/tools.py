@@ -46,6 +46,7 @@ class InvalidArgumentsError(ToolRefused):
 class ToolExecutionError(ToolRefused):
     """A tool failed. Its message may contain text from outside."""
 
+    # The message quotes the error that the tool raised.
     trust = "untrusted"
 
 
@@ -57,9 +58,10 @@ class ToolInDoubtError(ToolRefused):
     """A tool was started, and its outcome is unknown. An equal call of a `once` tool waits for a
     person.
 
-    Raised by the runtime, and by a handler whose service stopped answering after the request.
+    The runtime raises it, and so does a handler whose service stopped answering after the request.
     """
 
+    # A handler may quote its service.
     trust = "untrusted"
 
 

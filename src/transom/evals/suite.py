@@ -88,7 +88,7 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
         if isinstance(read.data, dict) and key in read.data:
             raise InputError(
                 f"unknown key {key}",
-                where=read.where(key),
+                where=read.place_of(key),
                 hint="remove it; the folder's name is the id",
             )
     scenario = validate_yaml(Scenario, read)
@@ -100,7 +100,7 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
             near = nearest_key(name, SCORERS)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(SCORERS)}"
             raise InputError(
-                f"least: unknown scorer {name!r}", where=read.where("least", name), hint=hint
+                f"least: unknown scorer {name!r}", where=read.place_of("least", name), hint=hint
             )
     update = {key: value for key, value in defaults.items() if key not in own}
     update |= {"least": least, "id": path.parent.name, "folder": path.parent}
@@ -110,7 +110,7 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
     # A path is relative to the file that names it.
     base, place = suite, str(suite / SUITE_FILE)
     if "data" in own:
-        base, place = path.parent, read.where("data")
+        base, place = path.parent, read.place_of("data")
     data = (base / merged.data).resolve()
     if not data.is_dir():
         problem = f"the data folder {merged.data} does not exist"

@@ -40,9 +40,9 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
             word = str(first["loc"][-1])
             near = nearest_key(word, _known_keys(model))
             hint = f"did you mean {near}?" if near else "remove it"
-            raise InputError(f"unknown key {name}", where=file.where(*at), hint=hint) from error
+            raise InputError(f"unknown key {name}", where=file.place_of(*at), hint=hint) from error
         message = first["msg"][:1].lower() + first["msg"][1:]
-        raise InputError(f"{name}: {message}", where=file.where(*at)) from error
+        raise InputError(f"{name}: {message}", where=file.place_of(*at)) from error
 
 
 def _location(file: YamlFile, loc: tuple[int | str, ...]) -> tuple[Key, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -75,6 +76,16 @@ class Kept(Shape):
     above: str = ""
 
 
+_ANSWER_STAGE = "answer"
+_ANSWER = model_file("investigation.json", Kept)
+
+
+def kept_answer(folder: Path) -> Kept | None:
+    """Return the answer in the folder of a run; None if it has none yet."""
+    path = folder / _ANSWER_STAGE / _ANSWER.name
+    return _ANSWER.read(path) if path.is_file() else None
+
+
 async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept:
     """Have the case judged, no better than the rules judge it, and assemble the answer."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
@@ -106,7 +117,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     kept = Kept(
         investigation=result, shown=list(case.shown), thread=thread, named=named, above=above
     )
-    await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
+    await run.stage(_ANSWER_STAGE, keep, kept, out=_ANSWER)
     return kept
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from transom.canonical import digest
 from transom.errors import Paused
 from transom.formats.measurements import Shape
-from transom.investigator.concluding import Kept, case_blocks, held_text
+from transom.investigator.concluding import case_blocks, held_text, kept_answer
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread
 from transom.investigator.replies import read_plain
@@ -90,10 +90,9 @@ async def follow_up(
     Raises:
         Paused: the run has no answer yet.
     """
-    place = run.folder / "answer" / "investigation.json"
-    if not place.is_file():
+    kept = kept_answer(run.folder)
+    if kept is None:
         raise Paused("it has no answer yet that a question could be about", run_id=run.id)
-    kept = Kept.model_validate_json(place.read_bytes())
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
     blocks = [
         *case_blocks(result.model_copy(update={"question": question}), kept.shown, ledger),

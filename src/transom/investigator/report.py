@@ -246,16 +246,21 @@ def _printable(text: str) -> str:
 
 def html_report(result: Investigation) -> str:
     """Format a self-contained HTML page: verdict, criteria, evidence in context, sources, cost."""
-    functions = {"place": _place, "called": _called}
-    parts = {
+    page: str = _template().render(result=result, **page_parts(result))
+    return page
+
+
+def page_parts(result: Investigation) -> dict[str, Any]:
+    """Return what a page shows of an investigation beside its own fields, by name."""
+    return {
+        "place": _place,
+        "called": _called,
         "ordered": _ordered(result),
         "risks": _further_risks(result),
         "words": _in_words(result),
         "memory": _MEMORY_BROKEN if result.memory_status == "broken" else "",
         "rules_line": _rules_line(result.rules_verdict) if result.rules_verdict else "",
     }
-    page: str = _template().render(result=result, **parts, **functions)
-    return page
 
 
 @cache

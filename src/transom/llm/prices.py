@@ -99,7 +99,7 @@ class Prices(BaseModel):
             first = error.errors(include_url=False)[0]
             raise InputError(
                 f"{'.'.join(map(str, first['loc']))}: {first['msg']}",
-                where=file.where(*first["loc"]),
+                where=file.place_of(*first["loc"]),
                 hint="see prices in docs/providers.md",
             ) from error
 

@@ -15,12 +15,34 @@ from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.door import Door
 from transom.server.live import Feed
-from transom.server.pages import checklist, now, runs, traces, waiting, windows
+from transom.server.pages import (
+    checklist,
+    insights,
+    now,
+    releases,
+    runs,
+    stories,
+    studies,
+    traces,
+    waiting,
+    windows,
+)
 from transom.server.problems import add_handlers, documented
 from transom.server.rendering import STATIC, STATIC_FOLDER
 from transom.server.site import Site
 
-_PAGES = (now, waiting, runs, windows, traces, checklist)
+_PAGES = (
+    now,
+    waiting,
+    runs,
+    windows,
+    traces,
+    checklist,
+    releases,
+    stories,
+    studies,
+    insights,
+)
 
 
 def build_app(
@@ -39,11 +61,13 @@ def build_app(
         host: the name or address that the server listens on, see `Door`.
         prices: the prices of models [the published ones].
     """
+    # No `docs_url`: the viewers of FastAPI load scripts from elsewhere, which `POLICY` forbids.
     app = FastAPI(
         title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    site = Site(history, prices or Prices.load())
+    site = Site(history, prices or Prices.load(), playbook)
     feed = Feed(history.store, partial(now.draw_now, site))
+    # Endpoints read these by `Depends`: modules of endpoints keep no state of their own.
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
     app.state.site, app.state.feed = site, feed
     app.include_router(context.router)
@@ -54,4 +78,5 @@ def build_app(
         app.include_router(page.api, dependencies=checked, responses=documented(401, 403, 422, 503))
     app.mount(STATIC, StaticFiles(directory=STATIC_FOLDER))
     add_handlers(app)
+    # Outside of the application, so that no request reaches it unchecked.
     return Door(app, token, host, on_stop=feed.close)

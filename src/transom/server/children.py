@@ -26,6 +26,8 @@ def resume(runs: RunHistory, run: RunView) -> None:
         raise RunError(problem, where=run.row.id, hint=hint)
     workspace = runs.workspace
     arguments = ["resume", run.row.id, "--workspace", str(workspace.root)]
+    # Keys of providers reach the process as they reach any command. The place of the database may
+    # come from an option of `transom serve`, so it is passed on.
     environment = dict(os.environ)
     if workspace.server is not None:
         environment["TRANSOM_STORE"] = workspace.server.url
@@ -34,6 +36,7 @@ def resume(runs: RunHistory, run: RunView) -> None:
     folder = workspace.run_folder(run.row.name, run.row.id)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Opened anew: an earlier failure would look as if this process had reported it.
         with (folder / LOG).open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "transom", *arguments],

@@ -56,8 +56,8 @@ class BoundedConnection(H11Protocol):
     up its place; one whose request is being answered never does.
     """
 
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.opened = time.monotonic()
         self._phase: object = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -65,9 +65,12 @@ class BoundedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._set_deadline()
-        others = [other for other in self._open_connections() if other is not self]
-        if len(others) >= most_connections():
-            self._make_room(others)
+        # uvicorn's `limit_concurrency` would refuse requests while idle connections keep their
+        # places.
+        connections = self._open_connections()
+        other_connections = [connection for connection in connections if connection is not self]
+        if len(other_connections) >= most_connections():
+            self._make_room(other_connections)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline:
@@ -76,6 +79,7 @@ class BoundedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        # The phase may have changed: a head is complete, or a body.
         self._set_deadline()
 
     @property
@@ -87,11 +91,13 @@ class BoundedConnection(H11Protocol):
     def _set_deadline(self) -> None:
         """Set the deadline for what the client has to send next; each piece of it moves none."""
         phase = self.conn.their_state
+        # A client that sends a byte now and then must not keep its place in that way.
         if phase is self._phase:
             return
         self._phase = phase
         if self._deadline:
             self._deadline.cancel()
+        # In other phases the server works on the answer, and the client has to send nothing.
         seconds = {h11.IDLE: HEAD_SECONDS, h11.SEND_BODY: BODY_SECONDS}.get(phase)
         self._deadline = self.loop.call_later(seconds, self._time_is_up) if seconds else None
 
@@ -102,12 +108,13 @@ class BoundedConnection(H11Protocol):
     def _open_connections(self) -> list[BoundedConnection]:
         living: list[BoundedConnection] = []
         for connection in self.connections:
+            # A closing connection stays in the set until its last bytes are sent.
             if isinstance(connection, BoundedConnection) and not connection.transport.is_closing():
                 living.append(connection)
         return living
 
-    def _make_room(self, others: list[BoundedConnection]) -> None:
-        waiting = [other for other in others if other.is_waiting]
+    def _make_room(self, connections: list[BoundedConnection]) -> None:
+        waiting = [connection for connection in connections if connection.is_waiting]
         if not waiting:
             _log.warning("a connection was refused: the others are all at work")
             self.refuse(b"503 Service Unavailable")
@@ -118,6 +125,7 @@ class BoundedConnection(H11Protocol):
 
     def refuse(self, status: bytes) -> None:
         """Close the connection, with a status if no response has begun."""
+        # After the first bytes of a response, a status would be a part of its body.
         if self.is_waiting or not self.cycle.response_started:
             head = b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
             self.transport.write(head)
@@ -135,13 +143,15 @@ class OncePerMinute(logging.Filter):
         self._kinds: dict[object, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        kind, now = record.msg, time.monotonic()
+        kind = record.msg
+        current_time = time.monotonic()
         logged_at, held_back = self._kinds.get(kind, (-_MINUTE, 0))
-        if now - logged_at < _MINUTE:
+        if current_time - logged_at < _MINUTE:
             self._kinds[kind] = logged_at, held_back + 1
             return False
-        self._kinds[kind] = now, 0
+        self._kinds[kind] = current_time, 0
         if held_back:
+            # Behind the text, so that the arguments still fit it.
             record.msg = f"{record.msg} (and {held_back} times since this was last said)"
         return True
 
@@ -156,6 +166,7 @@ def quiet_log() -> Iterator[None]:
     try:
         yield
     finally:
+        # A test, or a program that serves for a while, goes on with these loggers.
         for logger in loggers:
             logger.removeFilter(once)
 
@@ -163,6 +174,7 @@ def quiet_log() -> Iterator[None]:
 def log_trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log in one line what went wrong outside of any request, e.g. when accepting a connection."""
     del loop
+    # asyncio adds lines with the objects involved, which tell an operator nothing.
     message, _, _ = str(context.get("message", "")).partition("\n")
     error = context.get("exception")
     _log.error(

@@ -48,7 +48,7 @@ Root = Annotated[Path, Depends(_workspace)]
 
 router = APIRouter(
     prefix="/api/context",
-    # for the OpenAPI document; `Door` checks the token
+    # For the OpenAPI document: `Door` checks the token.
     dependencies=[Depends(HTTPBearer(auto_error=False))],
     responses=documented(401, 403, 413, 422, 503),
 )
@@ -63,16 +63,20 @@ def summary(book: Book) -> PlaybookStats:
 @router.get("/playbook/items")
 def list_items(book: Book, query: Annotated[ItemQuery, Query()], response: Response) -> list[Item]:
     """List insights; the header `X-Total-Count` has their number on all pages."""
-    found = [
-        one
-        for one in book.items.values()
-        if query.category in (None, one.category)
-        and (query.min_score is None or one.net_score >= query.min_score)
-        and (query.min_confidence is None or one.confidence >= query.min_confidence)
-    ]
-    found.sort(key=lambda one: (-getattr(one, query.sort), one.id))
-    response.headers["X-Total-Count"] = str(len(found))
-    return [Item.of(one) for one in found[query.offset : query.offset + query.limit]]
+    insights = [insight for insight in book.items.values() if _matches(insight, query)]
+    # By id at last, so that the pages of a list neither overlap nor leave anything out.
+    insights.sort(key=lambda insight: (-getattr(insight, query.sort), insight.id))
+    response.headers["X-Total-Count"] = str(len(insights))
+    page = insights[query.offset : query.offset + query.limit]
+    return [Item.of(insight) for insight in page]
+
+
+def _matches(insight: Insight, query: ItemQuery) -> bool:
+    if query.category not in (None, insight.category):
+        return False
+    if query.min_score is not None and insight.net_score < query.min_score:
+        return False
+    return query.min_confidence is None or insight.confidence >= query.min_confidence
 
 
 @router.get("/playbook/items/{item_id}", responses=documented(404))
@@ -83,22 +87,23 @@ def get_item(book: Book, item_id: str) -> Item:
 
 @router.delete("/playbook/items/{item_id}", responses=documented(404))
 def delete_item(book: Book, item_id: str) -> Deleted:
-    """Retire an insight. It stays as a tombstone; `transom playbook retire --undo` restores it."""
+    """Retire an insight. `transom playbook retire --undo` restores it."""
     return Deleted(deleted=Curator(book).retire(_living(book, item_id).id, "deleted", by=BY).id)
 
 
 @router.post("/playbook/feedback", responses=documented(400, 404))
-def record_feedback(book: Book, given: FeedbackIn) -> Feedback:
+def record_feedback(book: Book, feedback: FeedbackIn) -> Feedback:
     """Count one outcome for or against an insight."""
-    key = _living(book, given.item_id).id
-    book.record_outcome(key, given.helpful, followed=True, source=Source(by=BY))
-    one = book.require(key)
+    key = _living(book, feedback.item_id).id
+    # A client that reports an outcome has followed the insight.
+    book.record_outcome(key, feedback.helpful, followed=True, source=Source(by=BY))
+    insight = book.require(key)
     return Feedback(
-        item_id=one.id,
-        new_score=one.net_score,
-        new_confidence=one.confidence,
-        helpful_count=one.helpful_count,
-        harmful_count=one.harmful_count,
+        item_id=insight.id,
+        new_score=insight.net_score,
+        new_confidence=insight.confidence,
+        helpful_count=insight.helpful_count,
+        harmful_count=insight.harmful_count,
     )
 
 
@@ -110,20 +115,22 @@ def record_feedback(book: Book, given: FeedbackIn) -> Feedback:
         **documented(400, 409),
     },
 )
-def add_insight(book: Book, given: InsightIn, response: Response) -> Item:
+def add_insight(book: Book, draft: InsightIn, response: Response) -> Item:
     """Add an insight; an equal one gets its tags and its source instead."""
     epoch = book.epoch
-    source = Source(trial=given.source_trial, by=BY)
-    one = book.add_insight(given.category, given.content, tags=given.tags, source=source)
-    if one.retired:
+    source = Source(trial=draft.source_trial, by=BY)
+    insight = book.add_insight(draft.category, draft.content, tags=draft.tags, source=source)
+    # It was retired for a reason, and a program must not bring it back unnoticed.
+    if insight.retired:
         detail = (
-            f"{one.id} says the same and is retired ({one.retired}); transom playbook retire"
-            f" {one.id} --undo"
+            f"{insight.id} says the same and is retired ({insight.retired}); transom playbook"
+            f" retire {insight.id} --undo"
         )
         raise HTTPException(409, detail)
-    if not any(event.kind == "added" for event in book.ledger.events(one.id, epoch)):
+    # The events since the call tell whether the insight is new or was there before.
+    if not any(event.kind == "added" for event in book.ledger.events(insight.id, epoch)):
         response.status_code = 200
-    return Item.of(one)
+    return Item.of(insight)
 
 
 @router.post("/playbook/prune")
@@ -138,6 +145,7 @@ def playbook_context(book: Book, query: Annotated[ContextQuery, Query()]) -> Con
     text = book.get_context_for_task(
         query.task_type, query.max_items, query.min_confidence, query.tags
     )
+    # One heading, and then a line for each insight.
     return Context(context=text, items_included=text.count("\n"))
 
 
@@ -169,11 +177,11 @@ def report(book: Book) -> LearningReport:
 
 def _living(book: Playbook, item_id: str) -> Insight:
     """Return a visible insight that is not retired, or answer 404."""
-    where, values = book.view.visible
-    found = book.ledger.insights(f"id = ? AND {where}", [item_id, *values])
-    if not found or found[0].retired:
-        why = (
-            f"{item_id} is retired ({found[0].retired})" if found else f"unknown insight {item_id}"
-        )
-        raise HTTPException(404, f"{why}; see /api/context/playbook/items")
-    return found[0]
+    condition, values = book.view.visible
+    insights = book.ledger.insights(f"id = ? AND {condition}", [item_id, *values])
+    hint = "see /api/context/playbook/items"
+    if not insights:
+        raise HTTPException(404, f"unknown insight {item_id}; {hint}")
+    if insights[0].retired:
+        raise HTTPException(404, f"{item_id} is retired ({insights[0].retired}); {hint}")
+    return insights[0]

@@ -40,7 +40,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-# read of a too large body, since a client reads the answer only after it has sent all
+# So much of a body that is too large is read all the same: most clients read the answer only after
+# they have sent everything.
 _MOST_READ = 32 * MOST_BYTES
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
@@ -78,6 +79,7 @@ class Door:
         self._app = app
         self._token = token.encode()
         self._names = _LOOPBACK | {host.lower()}
+        # A server for a network has the addresses of all its interfaces, and its users type any.
         self._open = host.lower() not in _LOOPBACK
         # Cookies of one name are shared by all servers of a machine, whatever their port.
         self._cookie = f"transom-{hashlib.sha256(self._token).hexdigest()[:8]}"
@@ -86,14 +88,17 @@ class Door:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         send = _with_headers(send, scope["path"])
+        # First of all: another site must not learn whether the token of a browser is valid.
         if refusal := self._foreign(scope):
             return await refusal(scope, receive, send)
+        # The page that asks for the token needs its style.
         if scope["path"].startswith(f"{STATIC}/"):
             return await self._app(scope, receive, send)
         try:
             body = await _read(receive)
+        # Half a body is not a request.
         except ClientDisconnect:
-            return None  # half a body is no request
+            return None
         if body is None:
             detail = f"the body has more than {MOST_BYTES:,} bytes; send less"
             return await _error(scope, 413, detail)(scope, receive, send)
@@ -101,7 +106,8 @@ class Door:
             return await response(scope, receive, send)
         try:
             await self._app(scope, _once(body, receive), send)
-        except Exception:  # noqa: BLE001 - the client has its answer; the log is for the operator
+        # The client has its answer (see `problems`). The log is for the operator.
+        except Exception:  # noqa: BLE001
             _log.exception("a request failed: %s", scope["method"])
 
     def _foreign(self, scope: Scope) -> Response | None:
@@ -123,15 +129,16 @@ class Door:
         The address that follows is without the token, so that no history and no link keeps it.
         """
         if scope["path"] == "/" and scope["method"] == "GET":
-            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+            tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         elif scope["path"] == LOGIN and scope["method"] == "POST":
-            given = [form_of(body).get("token", "")]
+            tokens = [form_of(body).get("token", "")]
         else:
             return None
-        if not given:
+        if not tokens:
             return None
-        if len(given) != 1 or not self._is_token(given[0]):
+        if len(tokens) != 1 or not self._is_token(tokens[0]):
             return login_page("That is not the token of this server.")
+        # The cookie proves the token and does not contain it: it is of no use with another server.
         session = secrets.token_urlsafe(16)
         response = RedirectResponse("/", 303)
         # `Strict` would keep the cookie back where the address was opened from a mail or a chat.
@@ -148,13 +155,16 @@ class Door:
         """Return the refusal of a request without the token; None if the request may pass."""
         credentials = _values(scope, b"authorization")
         if credentials:
+            # A cookie does not count beside a header: a program says what it means.
             kind, _, token = credentials[0].partition(" ")
             if len(credentials) == 1 and kind.lower() == "bearer" and self._is_token(token.strip()):
                 return None
         elif session := self._session(scope):
+            # Templates put it into each form.
             own = self._signed("page", session)
             scope["csrf"] = own
-            if scope["method"] in _SAFE_METHODS or hmac.compare_digest(_given(scope, body), own):
+            sent = _page_token(scope, body)
+            if scope["method"] in _SAFE_METHODS or hmac.compare_digest(sent, own):
                 return None
             detail = (
                 "the form was not sent by a page of this server; reload the page, and try again"
@@ -175,6 +185,7 @@ class Door:
                 morsel = SimpleCookie(header).get(self._cookie)
             except CookieError:
                 continue
+            # Signed, so that the server need not remember sessions.
             session, _, signature = (morsel.value if morsel else "").partition(".")
             if session and hmac.compare_digest(
                 signature.encode(), self._signed("session", session).encode()
@@ -183,6 +194,7 @@ class Door:
         return ""
 
     def _signed(self, purpose: str, session: str) -> str:
+        # With a purpose: the token of a page must not serve as a cookie, nor the other way round.
         return hmac.new(self._token, f"{purpose} {session}".encode(), "sha256").hexdigest()
 
     def _is_token(self, text: str) -> bool:
@@ -198,7 +210,7 @@ def _error(scope: Scope, status: int, detail: str) -> Response:
     return error_page(status, detail) if wants_page(scope) else problem(status, detail)
 
 
-def _given(scope: Scope, body: bytes) -> str:
+def _page_token(scope: Scope, body: bytes) -> str:
     """Return the token of the page that sent a form, or a script of the page."""
     if headers := _values(scope, b"x-csrf-token"):
         return headers[0]
@@ -214,6 +226,7 @@ def _with_headers(send: Send, path: str) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(_HEADERS)
+            # Pages show the present, and may show what is not for others on this machine.
             if not path.startswith(f"{STATIC}/"):
                 headers.setdefault("Cache-Control", "no-store")
         await send(message)
@@ -239,8 +252,10 @@ async def _read(receive: Receive) -> bytes | None:
     Raises:
         ClientDisconnect: the connection was closed before the whole body was there.
     """
-    parts, size, more = [], 0, True
-    while more and size <= _MOST_READ:
+    parts = []
+    size = 0
+    is_incomplete = True
+    while is_incomplete and size <= _MOST_READ:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
@@ -248,15 +263,15 @@ async def _read(receive: Receive) -> bytes | None:
         size += len(chunk)
         if size <= MOST_BYTES:
             parts.append(chunk)
-        more = message.get("more_body", False)
+        is_incomplete = message.get("more_body", False)
     return b"".join(parts) if size <= MOST_BYTES else None
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives the body as one message, then the client's further messages."""
-    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:
-        return whole.pop() if whole else await receive()
+        return messages.pop() if messages else await receive()
 
     return next_message

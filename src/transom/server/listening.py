@@ -20,6 +20,7 @@ from transom.server.connections import (
     raise_file_limit,
 )
 
+# Connections that the kernel lets wait to be accepted.
 _WAITING_CLIENTS = 2048
 _LAST_SECONDS = 10
 """Seconds in which requests in progress are answered after Ctrl-C."""
@@ -51,8 +52,9 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
         raise InputError(
             f"cannot listen ({error.strerror})", where=f"{host}:{port}", hint=hint
         ) from error
-    shown = f"[{host}]" if ":" in host else host
-    return listener, f"http://{shown}:{listener.getsockname()[1]}"
+    # The port of the socket: 0 stands for any.
+    url_host = f"[{host}]" if ":" in host else host
+    return listener, f"http://{url_host}:{listener.getsockname()[1]}"
 
 
 class _Server(uvicorn.Server):
@@ -66,10 +68,12 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # asyncio takes `backlog` for both: how many may wait, and how many it accepts at once.
         for listener in sockets or ():
             listener.listen(_WAITING_CLIENTS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams have no end: uvicorn would wait for them until its timeout.
         self._on_stop()
         await super().shutdown(sockets)
 
@@ -94,7 +98,7 @@ def serve(
         ws="none",
         lifespan="off",
         timeout_graceful_shutdown=_LAST_SECONDS,
-        # asyncio accepts so many at once, some rounds before the first of them can be closed
+        # asyncio accepts so many at once, some rounds before the first of them can be closed.
         backlog=max(1, most_connections() // 8),
     )
 

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Callable
 
 from transom.store import Store
 
+# A change is seen at once by a person, and a look is one query.
 LOOKS_PER_SECOND = 5
 _LONGEST = 2.0
 """Seconds after which a page is sent again though nothing was written: times go on, and processes
 die in silence.
 """
+# Seconds without a change after which a comment is sent: it reveals a viewer that has gone.
 _HEARTBEAT = 15.0
 
 
@@ -38,6 +40,7 @@ class Feed:
         try:
             if self._watcher is None:
                 self._watcher = asyncio.create_task(self._watch())
+            # Drawing reads the database, which may take a while on a slow disk.
             yield _event(await asyncio.to_thread(self._draw))
             while not self._closed:
                 try:
@@ -49,6 +52,7 @@ class Feed:
                 yield event
         finally:
             self._viewers.discard(queue)
+            # Nobody looks: the database has rest.
             if not self._viewers and self._watcher is not None:
                 self._watcher.cancel()
                 self._watcher = None
@@ -69,6 +73,7 @@ class Feed:
                 continue
             last_changes, waited = changes, 0.0
             fragment = await asyncio.to_thread(self._draw)
+            # Most changes of the store are of no interest to this page.
             if fragment == drawn:
                 continue
             drawn = fragment
@@ -85,5 +90,6 @@ def _put(queue: asyncio.Queue[bytes | None], event: bytes | None) -> None:
 
 def _event(fragment: str) -> bytes:
     """Return a server-sent event."""
+    # The format ends an event at an empty line, so each line has its prefix.
     lines = [f"data: {line}" for line in fragment.splitlines()]
     return ("\n".join(lines) + "\n\n").encode("utf-8", "replace")

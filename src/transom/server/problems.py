@@ -74,10 +74,10 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _unusable(request: Request, error: Exception) -> Response:
     """Answer a validation error without the given values, which may be long or not printable."""
     assert isinstance(error, RequestValidationError)
-    errors = [
-        {"where": ".".join(map(str, found["loc"])), "what": str(found["msg"])}
-        for found in error.errors()
-    ]
+    errors = []
+    for finding in error.errors():
+        place = ".".join(map(str, finding["loc"]))
+        errors.append({"where": place, "what": str(finding["msg"])})
     if wants_page(request.scope):
         return error_page(422, "the address of this page has a value that cannot be used")
     return problem(
@@ -86,11 +86,13 @@ async def _unusable(request: Request, error: Exception) -> Response:
 
 
 async def _ours(request: Request, error: Exception) -> Response:
+    # An input is the client's fault. Any other error, such as a full disk, may pass.
     return answer_error(request, 422 if isinstance(error, InputError) else 503, str(error))
 
 
 async def _defect(request: Request, error: Exception) -> Response:
-    del error  # its text may hold anything; the log has it
+    # Its text may contain anything, also paths and keys. The log has it.
+    del error
     return answer_error(request, 500, "internal error of transom; see its log")
 
 
@@ -104,7 +106,11 @@ def answer_error(
 
 
 def _printable(errors: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [
-        {key: text.encode("utf-8", "backslashreplace").decode() for key, text in one.items()}
-        for one in errors
-    ]
+    """Return errors without lone surrogates, which JSON may hold and UTF-8 may not."""
+    printable = []
+    for error in errors:
+        texts = {}
+        for key, text in error.items():
+            texts[key] = text.encode("utf-8", "backslashreplace").decode()
+        printable.append(texts)
+    return printable

@@ -23,6 +23,7 @@ LOGIN = "/login"
 CSRF_FIELD = "csrf"
 _HERE = Path(__file__).parent
 STATIC_FOLDER = _HERE / "static"
+# Colours alone tell nothing to many readers.
 _SIGNS = {
     "passed": "✓",
     "failed": "✕",
@@ -52,6 +53,7 @@ def environment() -> Environment:
     templates = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
+        # A misspelt name is an error, and not an empty place on the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -59,7 +61,9 @@ def environment() -> Environment:
     templates.filters |= {
         "duration": duration,
         "moment": moment,
+        "figure": figure,
         "usd": usd,
+        # A slash in a name would begin another segment of the path.
         "segment": lambda text: quote(str(text), safe=""),
     }
     templates.globals |= {"colour": colour, "sign": sign, "static": STATIC, "login": LOGIN}
@@ -96,6 +100,7 @@ def login_page(problem: str = "") -> HTMLResponse:
 
 def wants_page(scope: Scope) -> bool:
     """Return whether a request asks for a page, and not for a document of the REST API."""
+    # A browser also asks for HTML where a person follows a link to the REST API.
     if scope["path"].startswith(("/api/", "/openapi.json")):
         return False
     return "text/html" in Headers(scope=scope).get("accept", "")
@@ -137,6 +142,11 @@ def moment(time: str) -> str:
     if not time:
         return "–"
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def figure(value: float | str | bool) -> str:
+    """Return a value of a design with the digits that matter."""
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def usd(amount: float) -> str:

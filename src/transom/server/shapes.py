@@ -10,6 +10,7 @@ from transom.learning import ExposedState, Insight, InsightCategory
 from transom.learning.curator import Report
 
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+# Larger numbers are mistakes, and some would not fit the database.
 _MANY = 1_000_000
 
 
@@ -23,6 +24,7 @@ def _no_bool(value: object) -> object:
 class _Given(BaseModel):
     """Base of requests; unknown fields are errors."""
 
+    # A misspelt filter would list everything.
     model_config = ConfigDict(extra="forbid")
 
 
@@ -71,6 +73,7 @@ class FeedbackIn(_Given):
     """The outcome of using an insight."""
 
     item_id: str = Field(max_length=100)
+    # Strict: pydantic would also read texts such as "yes" and "off".
     helpful: bool = Field(strict=True)
 
 
@@ -86,8 +89,10 @@ class InsightIn(_Given):
 
 
 class Item(BaseModel):
-    """An insight. `lower_bound` is the 95 % lower bound of its confidence: 8 of 9 counts more
-    than 1 of 1.
+    """An insight.
+
+    Attributes:
+        lower_bound: 95 % lower bound of its confidence: 8 of 9 is worth more than 1 of 1.
     """
 
     id: str
@@ -103,25 +108,25 @@ class Item(BaseModel):
     last_used: str | None
 
     @classmethod
-    def of(cls, one: Insight) -> Item:
+    def of(cls, insight: Insight) -> Item:
         """Convert an insight."""
         return cls(
-            id=one.id,
-            category=one.category,
-            content=one.content,
-            helpful_count=one.helpful_count,
-            harmful_count=one.harmful_count,
-            net_score=one.net_score,
-            confidence=one.confidence,
-            lower_bound=one.lower_bound,
-            tags=[*one.tags],
-            created_at=one.created_at,
-            last_used=one.last_used or None,
+            id=insight.id,
+            category=insight.category,
+            content=insight.content,
+            helpful_count=insight.helpful_count,
+            harmful_count=insight.harmful_count,
+            net_score=insight.net_score,
+            confidence=insight.confidence,
+            lower_bound=insight.lower_bound,
+            tags=[*insight.tags],
+            created_at=insight.created_at,
+            last_used=insight.last_used or None,
         )
 
 
 class Feedback(BaseModel):
-    """The standing of an insight after feedback."""
+    """The score of an insight after feedback."""
 
     item_id: str
     new_score: int
@@ -131,7 +136,7 @@ class Feedback(BaseModel):
 
 
 class Deleted(BaseModel):
-    """The id of a retired insight, which stays as a tombstone and is not learned again."""
+    """The id of a retired insight, which stays as a retired entry and is not learned again."""
 
     deleted: str
 
@@ -204,7 +209,7 @@ class LearningReport(BaseModel):
     Attributes:
         generated_at: time of the report, UTC.
         playbook_stats: counts.
-        top_performers: tested insights with the best standing.
+        top_performers: tested insights with the best score.
         worst_performers: insights with more outcomes against than for them.
         questions: questions to ask a person first.
     """
@@ -216,12 +221,12 @@ class LearningReport(BaseModel):
     questions: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, found: Report) -> LearningReport:
+    def of(cls, report: Report) -> LearningReport:
         """Convert a report."""
         return cls(
-            generated_at=found.at,
-            playbook_stats=PlaybookStats(**found.stats),
-            top_performers=[Item.of(one) for one in found.best],
-            worst_performers=[Item.of(one) for one in found.worst],
-            questions=[one.to_json() for one in found.questions],
+            generated_at=report.at,
+            playbook_stats=PlaybookStats(**report.stats),
+            top_performers=[Item.of(insight) for insight in report.best],
+            worst_performers=[Item.of(insight) for insight in report.worst],
+            questions=[question.to_json() for question in report.questions],
         )

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from transom.learning import Playbook
 from transom.llm.prices import Prices
+from transom.llm.rules import RULES
 from transom.runs.history import RUNNING, RunHistory
-from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunSummary
+from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunRow, RunSummary
 from transom.store import SummaryFilter
 
 PAGE_ROWS = 50
@@ -27,10 +29,12 @@ class Cost:
     Attributes:
         usd: of the calls whose price is known.
         unpriced: who answered calls whose price is not known.
+        models: who answered, without the rules.
     """
 
     usd: float
     unpriced: tuple[str, ...]
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,20 @@ class Forecast:
 
 @dataclass(frozen=True)
 class RunRowView:
-    """A run in a list of a page."""
+    """A run in a list of a page; `title` is what a person calls it."""
 
     run: RunSummary
+    title: str
     cost: Cost
     seconds: float
     forecast: Forecast | None
 
     @property
-    def left(self) -> float | None:
-        """Seconds that are left if it takes as long as the earlier ones; None if nobody knows."""
+    def seconds_left(self) -> float | None:
+        """Return the seconds to its end if it takes as long as the earlier runs; None if that is
+        unknown.
+        """
+        # A run that takes longer than the others says nothing about its end.
         if self.forecast is None or self.seconds > self.forecast.seconds:
             return None
         return self.forecast.seconds - self.seconds
@@ -69,13 +77,14 @@ class RunRowView:
             "run_id": run.id,
             "kind": run.kind,
             "name": run.name,
+            "title": self.title,
             "status": run.status,
             "judgement": run.judgement or None,
             "reason": run.reason or run.waits_for or None,
             "started_at": run.started_at,
             "last_at": run.last_at,
             "seconds": round(self.seconds, 3),
-            "seconds_left": None if self.left is None else round(self.left, 1),
+            "seconds_left": None if self.seconds_left is None else round(self.seconds_left, 1),
             "stage": run.stage,
             "steps": run.steps,
             "calls": run.calls,
@@ -86,7 +95,7 @@ class RunRowView:
 
 @dataclass(frozen=True)
 class Now:
-    """What happens now, in the order in which it matters to who looks."""
+    """The runs of a workspace, the group first that matters most to a person who looks."""
 
     waiting: Sequence[RunRowView]
     waiting_count: int
@@ -96,9 +105,10 @@ class Now:
     total: int
 
     def to_json(self) -> dict[str, Any]:
-        rows = {name: getattr(self, name) for name in ("waiting", "running", "stopped", "finished")}
         document: dict[str, Any] = {"schema": "transom.now/1", "runs": self.total}
-        return document | {name: [row.to_json() for row in listed] for name, listed in rows.items()}
+        for name in ("waiting", "running", "stopped", "finished"):
+            document[name] = [row.to_json() for row in getattr(self, name)]
+        return document
 
 
 class Site:
@@ -107,11 +117,13 @@ class Site:
     Attributes:
         runs: the runs.
         prices: the prices of models.
+        playbook: the playbook.
     """
 
-    def __init__(self, runs: RunHistory, prices: Prices) -> None:
+    def __init__(self, runs: RunHistory, prices: Prices, playbook: Playbook) -> None:
         self.runs = runs
         self.prices = prices
+        self.playbook = playbook
 
     def waiting_count(self) -> int:
         """Return how many runs wait for a person or a model."""
@@ -121,22 +133,21 @@ class Site:
         """Return what waits, runs, was cut off, and ended last."""
         counts = self.runs.store.count_summaries()
         ended = {group.status for group in counts if group.status != RUNNING and not group.waits}
+        # A killed run is stored as running. The page of runs looks for its process, and calls it
+        # interrupted.
         open_runs = self.runs.page(SummaryFilter(statuses=(RUNNING,)), limit=_MOST_RUNNING)
         forecasts: dict[str, Forecast | None] = {}
+        finished_runs: Sequence[RunSummary] = ()
+        # A filter without a status means all of them.
+        if ended:
+            only_ended = SummaryFilter(statuses=tuple(sorted(ended)), waits=("",))
+            finished_runs = self.runs.page(only_ended, limit=finished, by_start=False)
         return Now(
             waiting=self.rows(self.runs.page(_WAITING, limit=10)),
             waiting_count=sum(group.count for group in counts if group.waits),
             running=self.rows([run for run in open_runs if run.status == RUNNING], forecasts),
             stopped=self.rows([run for run in open_runs if run.status == "interrupted"][:10]),
-            finished=self.rows(
-                self.runs.page(
-                    SummaryFilter(statuses=tuple(sorted(ended)), waits=("",)),
-                    limit=finished,
-                    by_start=False,
-                )
-                if ended
-                else []
-            ),
+            finished=self.rows(finished_runs),
             total=sum(group.count for group in counts),
         )
 
@@ -149,23 +160,32 @@ class Site:
         rows: list[RunRowView] = []
         for run in runs:
             forecast = None
+            # Runs of one kind share a forecast, which costs a query.
             if forecasts is not None:
                 if run.kind not in forecasts:
                     forecasts[run.kind] = self._forecast(run.kind)
                 forecast = forecasts[run.kind]
-            rows.append(RunRowView(run, self._cost(run), _seconds_of(run), forecast))
+            rows.append(
+                RunRowView(run, self.title(run), self._cost(run), _seconds_of(run), forecast)
+            )
         return rows
+
+    def title(self, run: RunSummary) -> str:
+        """Return what a person calls a run."""
+        return title_of(self.runs.row(run))
 
     def _cost(self, run: RunSummary) -> Cost:
         total = 0.0
         unpriced: list[str] = []
+        models = tuple(name for name in run.usage if name != RULES)
         for name, usage in run.usage.items():
+            # A sum without them would look complete, so they are listed.
             dollars = self.prices.of(usage, name)
             if dollars is None:
                 unpriced.append(name)
             else:
                 total += dollars
-        return Cost(total, tuple(unpriced))
+        return Cost(total, tuple(unpriced), models)
 
     def _forecast(self, kind: str) -> Forecast | None:
         """Return how long the newest runs of a kind took that came to their end."""
@@ -173,13 +193,21 @@ class Site:
         ended = [run for run in earlier if run.is_closed]
         if not ended:
             return None
+        # The median: a single run that waited for a night says nothing about the next one.
         seconds = median(run.seconds for run in ended)
         return Forecast(seconds, round(median(run.steps for run in ended)), len(ended))
+
+
+def title_of(row: RunRow) -> str:
+    """Return what a person calls a run: the question that it answers, else its name."""
+    question = row.inputs.get("question")
+    return question if isinstance(question, str) and question.strip() else row.name
 
 
 def _seconds_of(run: RunSummary) -> float:
     """Return how long processes worked on a run, up to now if one still does."""
     if run.status != RUNNING or not run.last_at:
         return run.seconds
+    # The stored seconds end with the last record.
     since = datetime.now(UTC) - datetime.fromisoformat(run.last_at)
     return run.seconds + max(0.0, since.total_seconds())

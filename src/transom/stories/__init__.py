@@ -1,7 +1,7 @@
 """Stories: SM, PO, Dev and QA on a real repository, with evidence instead of claims."""
 
 from transom.stories.backlog import Backlog, find_backlog
-from transom.stories.epic import plan, run_epic
+from transom.stories.epic import kept_results, plan, run_epic
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.shared import Epic, StorySettings
@@ -17,6 +17,7 @@ __all__ = [
     "StoryResult",
     "StorySettings",
     "find_backlog",
+    "kept_results",
     "plan",
     "run_epic",
 ]

@@ -32,6 +32,12 @@ def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
     return found
 
 
+def kept_results(folder: Path) -> list[StoryResult]:
+    """Return the results of stories in the folder of an epic's run, by the stories' folders."""
+    paths = sorted(folder.glob(f"*/{_RESULT.name}"))
+    return [*map(_RESULT.read, paths)]
+
+
 async def open_project(path: Path) -> Path:
     """Return the resolved folder of a git repository with a commit. InputError: it is not one."""
     if not path.is_dir():

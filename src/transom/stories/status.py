@@ -154,7 +154,7 @@ def read_gate(file: YamlFile) -> QaGate:
     data = file.data if isinstance(file.data, dict) else {}
     if "template" in data or placeholders(str(data.get("gate"))):
         hint = "name a gate that was made from it"
-        raise InputError("is a template of a QA gate", where=file.where("gate"), hint=hint)
+        raise InputError("is a template of a QA gate", where=file.place_of("gate"), hint=hint)
     return validate_yaml(QaGate, file)
 
 

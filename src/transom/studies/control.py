@@ -28,7 +28,7 @@ _ASKED_IF_NAMED = 10  # the same, if the taxonomy names a cause that lies in the
 
 # Attributes of the study in the storage: trials that tell nothing about their designs, and the
 # trial whose repetition failed, which the next run repeats first.
-_FORGOTTEN, _WAITING = "forgotten", "waiting"
+FORGOTTEN, _WAITING = "forgotten", "waiting"
 
 _VARYING = re.compile(r"[-+]?\d[\w.+-]*")  # numbers, and names with a number in front
 
@@ -112,11 +112,11 @@ class MachineCheck:
     @property
     def forgotten(self) -> frozenset[int]:
         """Numbers of the trials that tell nothing about their designs."""
-        return frozenset(self.study.user_attrs.get(_FORGOTTEN, ()))
+        return frozenset(self.study.user_attrs.get(FORGOTTEN, ()))
 
     def forget(self, numbers: Iterable[int]) -> None:
         """Keep trials from samplers, from rules and from the budget."""
-        self.study.set_user_attr(_FORGOTTEN, sorted(self.forgotten.union(numbers)))
+        self.study.set_user_attr(FORGOTTEN, sorted(self.forgotten.union(numbers)))
 
     def before_run(self, trials: Sequence[Trial]) -> None:
         """Repeat the control that stopped the last run.

@@ -75,11 +75,16 @@ def runner_of(
 
 def standing(runner: StudyRunner) -> StudyResult:
     """Return the current result of a study; verification and advice come from its last end."""
-    result_file = runner.folder / RESULT
-    last = End(verification=Verification(asked=runner.study.verify is not None))
-    if result_file.is_file():
-        last = End.model_validate_json(result_file.read_bytes())
-    return result_of(runner.study, runner.trials(), last, runner.solver.by)
+    end = ended(runner.folder, runner.study)
+    return result_of(runner.study, runner.trials(), end, runner.solver.by)
+
+
+def ended(folder: Path, study: Study) -> End:
+    """Return the data of a study's last end; of one that did not end, nothing is verified yet."""
+    path = folder / RESULT
+    if path.is_file():
+        return End.model_validate_json(path.read_bytes())
+    return End(verification=Verification(asked=study.verify is not None))
 
 
 def forget(runner: StudyRunner, numbers: Collection[int]) -> int:

@@ -199,7 +199,7 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     config = validate_yaml(CheckerConfig, file)
     # An invalid expression must be an error before anything runs; it must not look like no match.
     for problem, *keys in config_problems(config):
-        raise InputError(problem, where=file.where(*keys))
+        raise InputError(problem, where=file.place_of(*keys))
     if (folder / ITEM).exists():
         item: Item | None = load_item(folder / ITEM, strict=strict)
     else:

@@ -90,7 +90,7 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
         if domain.domain in domains:
             raise InputError(
                 f"the domain {domain.domain} stands in {files[domain.domain]} already",
-                where=file.where("domain"),
+                where=file.place_of("domain"),
                 hint=(
                     "name this file like that one to take its place, or give the domain another"
                     " name"
@@ -153,7 +153,7 @@ def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
             language.grammar.compile(template)
     except FormError as error:
         at = next((at for at, text in file.written.items() if text == error.template), ())
-        raise InputError(f"{error}: {error.template}", where=file.where(*at)) from error
+        raise InputError(f"{error}: {error.template}", where=file.place_of(*at)) from error
 
 
 def _merged(old: Common, new: Common) -> Common:

@@ -38,7 +38,7 @@ def check_reads_as(item: Item, knowledge: Knowledge) -> None:
             name.
     """
     if item.reads_as and (slip := find_slip(item.reads_as, knowledge)):
-        where = parse_yaml(item.text, item.path).where(KEY, *slip.at)
+        where = parse_yaml(item.text, item.path).place_of(KEY, *slip.at)
         raise InputError(slip.what, where=where, hint=slip.hint)
 
 

@@ -14,7 +14,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-def now(request: Request) -> Response:
+def show_now(request: Request) -> Response:
     """Show the runs as they are; the page goes on by itself."""
     site: Site = request.app.state.site
     return page(request, "now.html", {"now": site.now()})
@@ -23,6 +23,7 @@ def now(request: Request) -> Response:
 @router.get("/now/events")
 async def now_events(request: Request) -> StreamingResponse:
     """Stream the middle of the page, whole, whenever it changes."""
+    # The whole fragment, since a viewer may have missed earlier changes.
     events = request.app.state.feed.events()
     return StreamingResponse(events, media_type="text/event-stream")
 

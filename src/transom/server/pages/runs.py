@@ -10,11 +10,14 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from transom.errors import InputError
+from transom.runs.history import RunView
 from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
 from transom.runs.summarising import RunSummary
 from transom.server.children import resume
 from transom.server.rendering import page
+from transom.server.results import result_of
 from transom.server.site import PAGE_ROWS, RunRowView, Site
 from transom.store import SummaryCount, SummaryFilter
 
@@ -49,6 +52,7 @@ def list_page(request: Request, path: str, kind: str, status: str, offset: int) 
     """Return a list of runs, filtered by links that count."""
     site: Site = request.app.state.site
     offset = max(0, offset)
+    # Counts come from summaries, so that a list of many thousand runs reads no journal.
     counts = site.runs.store.count_summaries()
     chosen = {"kind": kind, "status": status}
     facets = {"status": _facets(path, counts, chosen, "status", "kind")}
@@ -82,6 +86,7 @@ def _facets(
 
 
 def _address(path: str, chosen: Mapping[str, str], name: str, value: str) -> str:
+    # Without the offset: another filter has other pages.
     filters = {key: text for key, text in chosen.items() if text and key != name}
     if path != "/runs":
         filters.pop("kind", None)
@@ -92,22 +97,35 @@ def _address(path: str, chosen: Mapping[str, str], name: str, value: str) -> str
 
 @router.get("/runs/{run_id}")
 def show_run(request: Request, run_id: str) -> Response:
-    """Show a run: its stages, its findings, and how it goes on."""
+    """Show the result of a run; while it has none, its stages."""
     site: Site = request.app.state.site
     run = site.runs.run(run_id)
-    row = _row(site, run_id)
-    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
-    values = {
+    result = result_of(site, run)
+    values = _head_of(site, run)
+    if result is None:
+        return page(request, "stages.html", values)
+    return page(request, "run.html", values | {"result": result} | result.values)
+
+
+@router.get("/runs/{run_id}/stages")
+def show_stages(request: Request, run_id: str) -> Response:
+    """Show how a run came to its result: its stages, its inputs, and where its files are."""
+    site: Site = request.app.state.site
+    return page(request, "stages.html", _head_of(site, site.runs.run(run_id)))
+
+
+def _head_of(site: Site, run: RunView) -> dict[str, Any]:
+    """Return what every view of a run shows."""
+    row = _row(site, run.row.id)
+    return {
         "row": row,
         "stages": stages_of(run),
         "questions": [*questions_of(run)],
-        "folder": str(folder),
-        "has_verdict": (folder / "run" / "verdict" / "verdict.json").is_file(),
+        "folder": str(site.runs.workspace.run_folder(run.row.name, run.row.id)),
         "inputs": run.row.inputs,
         "is_resumable": row.run.is_resumable and (bool(row.run.waits) or run.status in _STOPPED),
         "status": run.status,
     }
-    return page(request, "run.html", values)
 
 
 @router.post("/runs/{run_id}/resume")
@@ -115,6 +133,7 @@ def resume_run(request: Request, run_id: str) -> Response:
     """Go on with a run in a process of its own."""
     site: Site = request.app.state.site
     resume(site.runs, site.runs.run(run_id))
+    # 303 makes the browser load the page with GET, so that a reload does not resume again.
     return RedirectResponse(f"/runs/{run_id}", 303)
 
 
@@ -137,6 +156,16 @@ def get_run(request: Request, run_id: str) -> dict[str, Any]:
     document = {"schema": "transom.run/1", **_row(site, run_id).to_json(), "status": run.status}
     document["stages"] = [stage.to_json() for stage in stages_of(run)]
     return document | {"questions": [question.to_json() for question in questions_of(run)]}
+
+
+@api.get("/runs/{run_id}/result")
+def get_result(request: Request, run_id: str) -> dict[str, Any]:
+    """Get the result of a run: the document that its command prints with `--format json`."""
+    site: Site = request.app.state.site
+    result = result_of(site, site.runs.run(run_id))
+    if result is None:
+        raise InputError(f"run {run_id} has no result", hint=f"see: transom runs show {run_id}")
+    return result.document | {"run_id": run_id}
 
 
 def _row(site: Site, run_id: str) -> RunRowView:

@@ -48,6 +48,7 @@ def spans_of(site: Site, run_id: str) -> list[SpanRow]:
     path = site.runs.workspace.traces / f"{trace_id(run.id)}.jsonl"
     try:
         return read_trace(path)
+    # Old traces may have been removed.
     except InputError:
         return []
 
@@ -61,6 +62,7 @@ def bars_of(spans: list[SpanRow]) -> list[SpanBar]:
     scale = WATERFALL_WIDTH / max(1, last - begin)
     bars: list[SpanBar] = []
     for span, depth in span_tree(spans):
+        # A span that never ended reaches to the right end.
         end = last if span.end is None else span.end
         seconds = None if span.end is None else (span.end - span.start) / 1e9
         # Also a span of no length has to be seen.
@@ -77,8 +79,10 @@ def show_trace(request: Request, run_id: str) -> Response:
     site: Site = request.app.state.site
     spans = spans_of(site, run_id)
     bars = bars_of(spans)
+    run = site.runs.summary(run_id)
     values = {
-        "run": site.runs.summary(run_id),
+        "run": run,
+        "title": site.title(run),
         "problems": failures(spans),
         "bars": bars[:MOST_SPANS],
         "total": len(bars),

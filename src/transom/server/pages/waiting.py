@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -24,15 +23,15 @@ from transom.runs.questions import in_full, short_name
 from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK
 from transom.server.children import resume
 from transom.server.forms import form_of
+from transom.server.names import keep_name, name_of
 from transom.server.rendering import page
-from transom.server.site import PAGE_ROWS, Site
+from transom.server.results import investigation_of
+from transom.server.site import PAGE_ROWS, Site, title_of
 from transom.store import SummaryFilter
 
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
-NAME_COOKIE = "transom-name"
-_YEAR = 365 * 24 * 3600
 _SHOWN_CHARACTERS = 2_000
 
 
@@ -71,6 +70,11 @@ class AskedQuestion:
     evidence: QuestionEvidence
 
     @property
+    def title(self) -> str:
+        """What a person calls the run."""
+        return title_of(self.run.row)
+
+    @property
     def action(self) -> str:
         """The address that takes the answer."""
         return f"/waiting/{quote(self.run.row.id, safe='')}"
@@ -87,7 +91,7 @@ class WaitingList:
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": "transom.waiting/1",
-            "questions": [asked.question.to_json() for asked in self.questions],
+            "questions": [entry.question.to_json() for entry in self.questions],
             "runs": [asdict(run) for run in self.runs],
         }
 
@@ -99,6 +103,7 @@ def waiting_of(site: Site, offset: int = 0) -> WaitingList:
     only = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
     for summary in runs.page(only, limit=PAGE_ROWS, offset=offset):
         views.append(view(runs.workspace, store, runs.row(summary)))
+    # A question that several runs ask is shown once, with the first of them.
     by_id = {run.row.id: run for run in views}
     questions: list[AskedQuestion] = []
     for question in open_questions(views):
@@ -111,7 +116,7 @@ def waiting_of(site: Site, offset: int = 0) -> WaitingList:
 def show_waiting(request: Request, offset: int = 0, answered: str = "") -> Response:
     """Show the open questions, and the runs that wait without one."""
     site: Site = request.app.state.site
-    name = unquote(request.cookies.get(NAME_COOKIE, ""))
+    name = name_of(request)
     waiting = waiting_of(site, max(0, offset))
     values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS}
     return page(request, "waiting.html", values | {"name": name, "answered": answered})
@@ -120,6 +125,7 @@ def show_waiting(request: Request, offset: int = 0, answered: str = "") -> Respo
 @router.post("/waiting/{run_id}")
 async def answer(request: Request, run_id: str) -> Response:
     """Take an answer, and go on with the run in a process of its own."""
+    # htmx replaces the question by the note; a browser without scripts loads the page again.
     is_fragment = request.headers.get("hx-request") == "true"
     site: Site = request.app.state.site
     form = form_of(await request.body())
@@ -140,11 +146,8 @@ async def answer(request: Request, run_id: str) -> Response:
         response: Response = page(request, "_answered.html", {"note": note, "run_id": run_id})
     else:
         response = RedirectResponse(f"/waiting?answered={quote(note)}", 303)
-    if reply.person:
-        response.set_cookie(
-            NAME_COOKIE, quote(reply.person), max_age=_YEAR, httponly=True, samesite="lax"
-        )
-    return response
+    # The next answer need not repeat the name.
+    return keep_name(response, reply.person)
 
 
 async def _give(site: Site, run: RunView, reply: GivenAnswer) -> str:
@@ -155,10 +158,12 @@ async def _give(site: Site, run: RunView, reply: GivenAnswer) -> str:
         )
     workspace, store = site.runs.workspace, site.runs.store
     recorded = await give_answer(workspace, store, run, reply)
+    # A stage may wait for the answers to several questions.
     if recorded.remaining:
         return f"Run {run.row.name} waits for another answer."
     try:
         resume(site.runs, site.runs.run(run.row.id))
+    # The answer is kept all the same, and `transom resume` goes on with it.
     except TransomError as error:
         return f"Run {run.row.name} does not go on by itself: {error}"
     return f"Run {run.row.name} continues."
@@ -185,21 +190,16 @@ def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvide
 
 def _criteria(site: Site, run: RunView) -> QuestionEvidence:
     """Return the criteria of an investigation, the unclear ones first."""
-    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
-    try:
-        document = json.loads((folder / "answer" / "investigation.json").read_bytes())
-    except (OSError, ValueError):
+    investigation = investigation_of(site, run.row)
+    if investigation is None:
         return QuestionEvidence()
-    investigation = document["investigation"]
-    sources = {entry["id"]: entry for entry in investigation["evidence"]}
+    sources = {entry.id: entry for entry in investigation.evidence}
     open_rows: list[EvidenceRow] = []
     met: list[EvidenceRow] = []
-    for criterion in investigation["criteria"]:
-        entries = [sources[key] for key in criterion["evidence"] if key in sources]
-        lines = tuple(
-            f"{entry['source']} {entry['locator']}: {entry['value']}" for entry in entries
-        )
-        row = EvidenceRow(criterion["status"], criterion["name"], lines)
+    for criterion in investigation.criteria:
+        entries = [sources[key] for key in criterion.evidence if key in sources]
+        lines = tuple(f"{entry.source} {entry.locator}: {entry.value}" for entry in entries)
+        row = EvidenceRow(criterion.status, criterion.name, lines)
         (met if row.status in ("pass", "waived") else open_rows).append(row)
     open_rows.sort(key=lambda row: row.status != "unknown")
     return QuestionEvidence(tuple(open_rows), tuple(met))

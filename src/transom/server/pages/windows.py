@@ -91,8 +91,13 @@ def call_view(call: JournaledCall, longest: int | None = None) -> CallView:
 
 def _tier(name: str) -> str:
     """Return the colour class of a tier."""
-    known = {"stable": "stable", "semi_stable": "session", "session": "session"}
-    return "turns" if name == "turns" else known.get(name.lower(), "volatile")
+    classes = {
+        "stable": "stable",
+        "semi_stable": "session",
+        "session": "session",
+        "turns": "turns",
+    }
+    return classes.get(name.lower(), "volatile")
 
 
 @router.get("/runs/{run_id}/calls")
@@ -102,10 +107,19 @@ def show_calls(request: Request, run_id: str, offset: int = 0) -> Response:
     calls = calls_of(site, run_id)
     offset = max(0, offset)
     sizes = [call_view(call).tokens for call in calls]
+    # The longest call of all pages, so that bars can be compared from page to page.
     longest = max(sizes, default=1)
     views = [call_view(call, longest) for call in calls[offset : offset + PAGE_ROWS]]
     run = site.runs.summary(run_id)
-    values = {"run": run, "calls": views, "offset": offset, "rows": PAGE_ROWS, "total": len(calls)}
+    title = site.title(run)
+    values = {
+        "run": run,
+        "title": title,
+        "calls": views,
+        "offset": offset,
+        "rows": PAGE_ROWS,
+        "total": len(calls),
+    }
     return page(request, "calls.html", values | {"width": BAR_WIDTH})
 
 
@@ -118,7 +132,8 @@ def show_call(request: Request, run_id: str, number: int) -> Response:
         problem = f"run {run_id} has no call {number}"
         raise InputError(problem, hint=f"it has calls 1 to {len(calls)}")
     view = call_view(calls[number - 1])
-    values = {"run": site.runs.summary(run_id), "call": view, "total": len(calls)}
+    run = site.runs.summary(run_id)
+    values = {"run": run, "title": site.title(run), "call": view, "total": len(calls)}
     reply_text = json.dumps(view.call.reply["reply"], indent=2, ensure_ascii=False)
     values |= {"width": BAR_WIDTH, "reply_text": reply_text}
     return page(request, "call.html", values | {"sent": render(view.call.request).as_text()})

@@ -1,0 +1,152 @@
+"""The result of a run as its page shows it: a verdict, an investigation, a study, or an epic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from transom.errors import InputError, SettingsError, install_hint
+from transom.investigator.concluding import kept_answer
+from transom.investigator.report import page_parts
+from transom.investigator.result import CriterionResult, Investigation
+from transom.runs.history import RunView
+from transom.runs.summarising import RunRow
+from transom.server.charts import study_charts
+from transom.server.site import Site
+from transom.server.verdicts import groups_of, inputs_of, verdict_of
+from transom.stories import StoryResult, kept_results
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The result of a run.
+
+    Attributes:
+        template: the template of the part of the page that shows it.
+        document: the result as JSON, as the product's own command prints it.
+        values: what the template shows.
+    """
+
+    template: str
+    document: dict[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def result_of(site: Site, run: RunView) -> RunResult | None:
+    """Return the result of a run; None if it has none yet, or is no run of a product."""
+    reader = _READERS.get(run.row.kind)
+    return reader(site, run) if reader else None
+
+
+def investigation_of(site: Site, row: RunRow) -> Investigation | None:
+    """Return the investigation of a run; None if it has no answer yet."""
+    answer = kept_answer(site.runs.workspace.run_folder(row.name, row.id))
+    return answer.investigation if answer else None
+
+
+def actions_of(investigation: Investigation) -> dict[str, list[CriterionResult]]:
+    """Return the criteria that are not met by the owner who has to act, the required ones first."""
+    actions: dict[str, list[CriterionResult]] = {}
+    for criterion in sorted(investigation.criteria, key=lambda entry: not entry.required):
+        if criterion.status in ("fail", "unknown"):
+            # It is shown all the same: somebody has to act.
+            owner = criterion.owner or "no owner is named"
+            actions.setdefault(owner, []).append(criterion)
+    return actions
+
+
+def _check(site: Site, run: RunView) -> RunResult | None:
+    verdict = verdict_of(site, run.row)
+    if verdict is None:
+        return None
+    values = {"verdict": verdict, "groups": groups_of(verdict, inputs_of(run, verdict))}
+    return RunResult("_result_check.html", _document(verdict), values)
+
+
+def _investigation(site: Site, run: RunView) -> RunResult | None:
+    investigation = investigation_of(site, run.row)
+    if investigation is None:
+        return None
+    values = page_parts(investigation)
+    values |= {"investigation": investigation, "actions": actions_of(investigation)}
+    values["evidence"] = {entry.id: entry for entry in investigation.evidence}
+    return RunResult("_result_investigation.html", _document(investigation), values)
+
+
+def _study(site: Site, run: RunView) -> RunResult | None:
+    try:
+        return study_result(site, run.row.name)
+    except (InputError, SettingsError):
+        # The folder of a study is made when its first design is drawn, and goes with the study.
+        return None
+
+
+def study_result(site: Site, name: str) -> RunResult:
+    """Return a study by its name.
+
+    Raises:
+        InputError: it did not run in this workspace.
+        SettingsError: the extra `studies` is not installed.
+    """
+    record = _reading().read_study(name, _folder_of(site), site.playbook)
+    charts = study_charts(record.study, record.trials)
+    values = {"kept": record, "study": record.study, "charts": charts}
+    return RunResult("_result_study.html", _document(record.result), values)
+
+
+def studies_of(site: Site) -> list[str]:
+    """Return the names of the studies; SettingsError if the extra `studies` is not installed."""
+    # Without the extra, an empty list would be a lie only if a study ran here.
+    if not _folder_of(site).is_dir():
+        return []
+    names: list[str] = _reading().kept_studies(_folder_of(site))
+    return names
+
+
+def _folder_of(site: Site) -> Path:
+    return site.runs.workspace.root / "studies"
+
+
+def _reading() -> Any:
+    """Return the module that reads studies, which needs an extra."""
+    try:
+        return import_module("transom.studies.reading")
+    except ImportError as error:
+        problem = "the extra `studies` is not installed"
+        raise SettingsError(problem, hint=install_hint("studies")) from error
+
+
+def _epic(site: Site, run: RunView) -> RunResult | None:
+    stories = kept_results(site.runs.workspace.run_folder(run.row.name, run.row.id))
+    if not stories:
+        return None
+    lanes = {story.id: lane_of(story) for story in stories}
+    document = {"stories": [_document(story) for story in stories]}
+    return RunResult("_result_epic.html", document, {"stories": stories, "lanes": lanes})
+
+
+def lane_of(story: StoryResult) -> Mapping[str, list[Any]]:
+    """Return the attempts of a story by its roles."""
+    # All four roles, in their order, so that the lanes of stories stand below each other.
+    lane: dict[str, list[Any]] = {role: [] for role in ("sm", "po", "dev", "qa")}
+    for row in story.stages:
+        lane[row.stage].append(row)
+    return lane
+
+
+def _document(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", by_alias=True)
+
+
+# Runs of programs that use `transom` as a library have other kinds, and no result to show.
+_READERS: Mapping[str, Callable[[Site, RunView], RunResult | None]] = {
+    "check": _check,
+    "investigate": _investigation,
+    "study": _study,
+    "story": _epic,
+}

@@ -1,0 +1,69 @@
+"""Studies that ran in a workspace, read without a solver: their trials, results and insights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transom.learning import Playbook
+from transom.studies.advice import Advice
+from transom.studies.control import FORGOTTEN
+from transom.studies.pipeline import STUDY, ended, find_study
+from transom.studies.report import insight_rows
+from transom.studies.result import StudyResult, result_of
+from transom.studies.storage import TRIALS, open_storage
+from transom.studies.study import Study
+from transom.studies.trials import Trial
+
+
+@dataclass(frozen=True)
+class KeptStudy:
+    """A study as it stands.
+
+    Attributes:
+        trials: all started trials, by number.
+        insights: the insights of its scope with what they did, see `insight_rows`.
+    """
+
+    study: Study
+    trials: Sequence[Trial]
+    result: StudyResult
+    insights: Sequence[dict[str, Any]]
+
+
+def kept_studies(root: Path) -> list[str]:
+    """Return the names of the studies in a workspace's folder for studies."""
+    folders = [path.parent for path in root.glob(f"*/{STUDY}")]
+    return sorted(folder.name for folder in folders if (folder / TRIALS).is_file())
+
+
+def read_study(name: str, root: Path, playbook: Playbook) -> KeptStudy:
+    """Return a study by its name; InputError if it did not run in this workspace."""
+    study = find_study(name, root)
+    trials = kept_trials(study, root / study.study)
+    # Of the trials, since the solver itself may be missing on this machine.
+    solver = next((trial.by for trial in reversed(trials) if trial.by), "")
+    result = result_of(study, trials, ended(root / study.study, study), solver)
+    insights = Advice(root, playbook).insights(study.scope)
+    return KeptStudy(study, trials, result, insight_rows(result, insights, trials))
+
+
+def kept_trials(study: Study, folder: Path) -> list[Trial]:
+    """Return the trials in a study's folder; none if no design was drawn yet."""
+    if not (folder / TRIALS).is_file():
+        return []
+    storage = open_storage(folder)
+    try:
+        key = storage.get_study_id_from_name(study.study)
+    except KeyError:
+        return []
+    forgotten = frozenset(storage.get_study_user_attrs(key).get(FORGOTTEN, ()))
+    trials: list[Trial] = []
+    for stored in storage.get_all_trials(key, deepcopy=False):
+        if stored.state.name == "WAITING":
+            continue
+        trial = Trial.of(stored, study)
+        trials.append(trial.forgotten() if trial.number in forgotten else trial)
+    return trials
