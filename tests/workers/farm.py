@@ -96,9 +96,9 @@ class Farm:
         self.processes.append(process)
         return process
 
-    def worker(self, places: int = 2, *more: str, **environ: str) -> subprocess.Popen[str]:
+    def worker(self, places: int = 2) -> subprocess.Popen[str]:
         """Start a worker, and wait until it is at work."""
-        process = self.start("worker", "-j", str(places), *more, **environ)
+        process = self.start("worker", "-j", str(places))
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("worker "), line
