@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import (
@@ -124,7 +125,8 @@ def command(
             if session.distributed and shares == "whole":
                 from transom.cli.distributing import give_to_workers
 
-                return session.execute(lambda: give_to_workers(session))
+                line = shlex.join(words_of(session.local_entry))
+                return session.execute(lambda: give_to_workers(session, line))
             if inspect.iscoroutinefunction(function):
                 return session.execute(lambda: function(session, **values))
             return int(function(session, **values))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import Any
 
 from transom.canonical import digest
-from transom.cli.command import words_of
 from transom.cli.output import printable, say, unread
 from transom.cli.session import Session
 from transom.errors import TransomError
@@ -15,10 +13,14 @@ from transom.store import open_jobs
 from transom.workers import ANSWERED, GROUPS, PROGRAM, Submission, follow, submit
 
 
-async def give_to_workers(session: Session) -> int:
+async def give_to_workers(session: Session, command: str) -> int:
     """Have a worker give the command of a session; returns its exit code.
 
     The same command given twice is done once, as long as the first is under way.
+
+    Args:
+        session: that of the command.
+        command: the command line, for people.
     """
     entry = session.local_entry
     place: dict[str, Any] = {
@@ -30,8 +32,7 @@ async def give_to_workers(session: Session) -> int:
     }
     name = entry["command"].partition(" ")[0]
     group = f"{GROUPS}{name}/{digest(place)[:16]}"
-    target = shlex.join(words_of(entry))
-    submission = Submission(group, name, [target], place, session.priority)
+    submission = Submission(group, name, [command], place, session.priority)
     answer: dict[str, Any] = {}
     async with (
         open_jobs(session.workspace.store_location) as jobs,
