@@ -1,4 +1,4 @@
-"""The commands that a person can start from a form, and the models that the forms are drawn from."""
+"""The commands that a person can start from a form, and the models of the forms."""
 
 from __future__ import annotations
 
