@@ -57,6 +57,7 @@ class StablePrefixBuilder:
         """Return the prefix as blocks for `Role.prompt`: identity and capabilities first, the
         others by name.
         """
+        # A cache reads up to the first byte that differs: the order must not depend on the caller.
         names = sorted(self._texts, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
         return tuple(Block(name, self._texts[name], Tier.STABLE) for name in names)
 

@@ -72,6 +72,7 @@ class CompactionManager:
         if details:
             pairs = ", ".join(f"{name}={value}" for name, value in details.items())
             detail_text = f" ({pairs})"
+        # The mark is printed on one line; the event has the whole description.
         name = " ".join(description.split())[:_LONGEST] or "milestone"
         self._add(
             f"MILESTONE: {description}{detail_text}",
@@ -102,6 +103,7 @@ class CompactionManager:
         """Return a line of exact statistics on the compacted trials; "" if there are none."""
         folded = self.history.folded
         values = folded.statistics.values if folded else {}
+        # Only errors and milestones may have been compacted.
         if "trial" not in values:
             return ""
         numbers, good = values["trial"], values["ok"]

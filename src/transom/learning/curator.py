@@ -64,6 +64,7 @@ class Curator:
         into = self._living(keep)
 
         def join(run: Connection) -> None:
+            # An error in the middle rolls all of them back.
             for key in duplicates:
                 if self._living(key).id == into.id:
                     raise InputError(
@@ -106,6 +107,7 @@ class Curator:
             raise InputError("the content is empty", where=key, hint="give a text, or retire it")
         if content is not None:
             content = playbook.ledger.tables.cleaned(content)
+        # Outside of the transaction: an embedding takes longer than other processes should wait.
         vector = playbook.index.embed(content) if content else None
 
         def change(run: Connection) -> None:
@@ -182,6 +184,7 @@ class Curator:
         stale: list[ReviewQuestion] = []
         idle_days: dict[str, float] = {}
         for insight in living.values():
+            # A new insight is not stale, and neither is one that a person has confirmed.
             last = max(insight.created_at, insight.last_used, insight.confirmed_at)
             idle_days[insight.id] = days_between(last, current_time)
             if (
@@ -207,6 +210,7 @@ class Curator:
         """Yield a question for each pair of near insights that no person has judged yet."""
         for key, other_key in self._playbook.ledger.open_pairs():
             insight, other = living.get(key), self._playbook.require(other_key)
+            # The other insight may have been merged, even into this one.
             other = self._playbook.require(other.merged_into or other.id)
             if insight is None or other.id == insight.id:
                 continue

@@ -37,6 +37,7 @@ class InsightDocument(BaseModel):
     last_used: str | None = None
     source_trials: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
+    # From here on, the fields are our own.
     against_count: int | None = Field(default=None, ge=0)
     sources: tuple[dict[str, str | int], ...] = ()
     scope: str = Field(default="global", pattern=r"^(global|(domain|study)/.+)$")
@@ -207,6 +208,7 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
                 playbook.ledger.append(run, "edited", key, change)
 
     playbook.ledger.tables.write(put)
+    # After the transaction, since a large file has thousands of texts to embed.
     playbook.embed_missing()
     return imported
 

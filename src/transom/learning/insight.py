@@ -160,6 +160,7 @@ class Insight:
         """Return the score at a time (ISO 8601): the lower bound, reduced by decay since the last
         use, and never below half of it.
         """
+        # Times in ISO 8601 and UTC sort as texts.
         recent = max(self.created_at, self.last_used, self.confirmed_at)
         days = days_between(recent, time)
         return self.lower_bound * float(FLOOR + (1 - FLOOR) * 0.5 ** (days / HALF_LIFE_DAYS))
@@ -178,6 +179,7 @@ class Insight:
     @property
     def line(self) -> str:
         """Return the insight's line in a window; a model cites its id when it relies on it."""
+        # A line break in the content would look like another insight.
         text = " ".join(self.content.split())
         return f"[{self.id}] helpful={self.helpful_count} harmful={self.harmful_count} :: {text}"
 
@@ -227,5 +229,6 @@ def _moment(text: str) -> datetime:
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
+        # A file of another tool may have any text here, and must not make the playbook unusable.
         return datetime.fromtimestamp(0, UTC)
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

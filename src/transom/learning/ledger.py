@@ -144,6 +144,7 @@ class Ledger:
             " ON CONFLICT DO NOTHING RETURNING seq"
         )
         row = run.execute(sql, (recorded_at, kind, insight, key, text)).fetchone()
+        # A resumed run reports its outcomes again, under the same keys.
         if row is None:
             return 0
         number = int(row[0])
@@ -173,6 +174,7 @@ class Ledger:
         """Make all insights again from the events. The result equals the stored insights."""
 
         def apply_all(run: Connection) -> None:
+            # The search index refers to the numbers of rows, which events keep.
             run.execute("DELETE FROM insights")
             for event in self.events():
                 _APPLY[event.kind](run, event)
@@ -303,6 +305,7 @@ def _merged(run: Connection, event: PlaybookEvent) -> None:
     )
     *counts, last_used, tags, sources, egress = run.execute(sql, (event.insight,)).fetchone()
     into = event.data["into"]
+    # The merged insight keeps its own counts: it can be shown as it was.
     _count(run, into, counts, last_used)
     _enrich(run, into, json.loads(tags), json.loads(sources), egress)
     run.execute(

@@ -84,6 +84,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
             try:
                 draft = _note(value).draft()
                 insight, is_new = playbook.add(replace(draft, scope=scope, owner=owner))
+            # One bad line must not keep the others out.
             except InputError as error:
                 imported.unreadable.append(f"{path}:{line}: {error}")
                 continue
@@ -145,6 +146,7 @@ def _elements(text: str) -> list[tuple[int, Any]]:
         start = match.end() if match else end
         if text[start] == "]":
             return elements
+        # Counted from the last element on: a large file would take long otherwise.
         line += text.count("\n", counted_to, start)
         counted_to = start
         value, end = decoder.raw_decode(text, start)
@@ -180,6 +182,7 @@ def _kind(value: Any) -> str:
     """Return the name of a JSON value's type, for a message."""
     if value is None:
         return "null"
+    # A bool is an int, too.
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, int | float):

@@ -161,6 +161,7 @@ class Playbook:
             tokens: estimated tokens at most; None for the task profile's share of 5,000.
         """
         profile = profile_of(task_type)
+        # Free words in place of a kind of task are a query.
         words = query or ("" if task_type in PROFILES else str(task_type))
         wish = Wish(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
         if tokens is None:
@@ -284,6 +285,7 @@ class Playbook:
                     self.ledger.append(run, "seen", existing, fields)
                     self.reindex(run, existing)
                 return existing, False
+            # Before the draft is indexed: it would be its own neighbour.
             neighbour = near(self.ledger, self.index, self.view, draft, vector)
             key = self.ledger.add(run, draft)
             self.index.put_vector(run, self.reindex(run, key), vector)
@@ -412,6 +414,7 @@ class Playbook:
     def _scope(self, level: Level | None) -> str:
         if level == "global" or (level is None and not self.view.domain):
             return "global"
+        # Without a level, an insight belongs to the domain, which is narrower than everything.
         name = self.view.study if level == "study" else self.view.domain
         if not name:
             raise InputError(

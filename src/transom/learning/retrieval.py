@@ -214,6 +214,7 @@ def equal_insights(
     candidates = ledger.insights(
         f"fingerprint = ? AND {condition}", [fingerprint(draft.content), *values], order
     )
+    # Texts with the same fingerprint may differ in a symbol.
     text = normalised(draft.content)
     return [
         insight
@@ -235,6 +236,7 @@ def near(
         return None
     text = draft.content
     condition, values = view.visible
+    # Words first: they find typing errors, and need no embedder.
     numbers = index.sharing(text, NEARLY)
     marks = ",".join("?" * len(numbers))
     candidates = ledger.insights(f"number IN ({marks}) AND {condition}", [*numbers, *values])
@@ -244,6 +246,7 @@ def near(
         close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
         by_number = ledger.numbered(close)
         candidates += [by_number[number] for number in close]
+    # A living insight before a retired one, which a person has judged already.
     for insight in sorted(candidates, key=lambda candidate: bool(candidate.retired)):
         if _alike(insight, draft) and not differ_in_a_number(insight.content, text):
             return insight.merged_into or insight.id

@@ -157,6 +157,7 @@ class SessionState:
         """Write the session. Its trials go to a second file, so that this one stays small."""
         document = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
         document |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
+        # The trials first: a kill in between leaves an older session, and loses no trial.
         write_atomic(history_of(path), pretty_json(self.isolated.full_trial_history).encode())
         write_atomic(path, pretty_json(document).encode())
 

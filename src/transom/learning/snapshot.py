@@ -16,6 +16,7 @@ BLOCK = "playbook"
 """Name of the block, for a role's `sees`."""
 
 _ID = re.compile(r"\[([^\[\]]{1,400})\]")
+# The code of a category, and a number that may outgrow five digits.
 _SHAPE = re.compile(r"[a-z]{2,4}-\d{5,}")
 _FIRST_ID = re.compile(rf"^\[({_SHAPE.pattern})\]", re.MULTILINE)
 _CITATION = re.compile(rf" ?\[(?:{_SHAPE.pattern}[, ]*)+\]")
