@@ -174,6 +174,7 @@ class Reflector:
         return new_insights
 
     def _commit(self, candidate: InsightCandidate) -> tuple[Insight, bool]:
+        # What fails in one domain may be right in another.
         scope = f"domain/{self.playbook.view.domain}" if self.playbook.view.domain else "global"
         tags = candidate.tags or self.patterns.tags_in(candidate.content)
         return self.playbook.add(
@@ -193,6 +194,7 @@ def _quote(message: str) -> str:
     """Return the first line of a message, shortened, without its numbers, which differ between
     trials.
     """
+    # The other lines are often a traceback, which differs between trials, too.
     lines = message.strip().splitlines() or ["no message"]
     plain = " ".join(_NUMBER.sub("N", lines[0]).split())
     if len(plain) <= _MOST_QUOTED:

@@ -246,7 +246,7 @@ def near(
         close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
         by_number = ledger.numbered(close)
         candidates += [by_number[number] for number in close]
-    # A living insight before a retired one, which a person has judged already.
+    # A question about a living insight is worth more than one about a retired one.
     for insight in sorted(candidates, key=lambda candidate: bool(candidate.retired)):
         if _alike(insight, draft) and not differ_in_a_number(insight.content, text):
             return insight.merged_into or insight.id
