@@ -52,8 +52,8 @@ class Agent(Generic[Deps, Out]):
     Args:
         role: the role that answers; a text is the prompt of a role named `agent`. Tools that the
             role declares must be in `tools`.
-        output: a pydantic model class or a JSON Schema that each answer follows, as in `Role`; see
-            `Response.value`.
+        output: a pydantic model class, a dataclass or a JSON Schema that each answer follows, as in
+            `Role`; see `Response.value`.
         deps: what the program hands to its tools: the `deps` of their `ToolContext`.
         provider: the model, as in `Setup`: a name, a provider, a chain; or a `Setup` with settings
             of its own.

@@ -5,7 +5,7 @@ one transaction.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,6 +104,30 @@ class PlaybookEvent:
     kind: str
     insight: str
     data: Mapping[str, Any]
+
+
+def scores_of(events: Iterable[PlaybookEvent]) -> list[tuple[str, int]]:
+    """Return the times at which outcomes of an insight were counted, and the net score after each.
+
+    Outcomes that came with a merged insight are not among them: its own history has them.
+    """
+    scores: list[tuple[str, int]] = []
+    score = 0
+    for event in events:
+        if event.kind == "feedback":
+            # An outcome that is good may speak against an insight, see `supports`.
+            score += 2 * int(event.data["supports"]) - 1
+        elif event.kind == "confirmed":
+            score += 1
+        elif event.kind == "raised":
+            # Counts of an imported playbook: `against` are among the first two.
+            helpful, harmful, against = event.data["counts"]
+            score += helpful + harmful - 2 * against
+        else:
+            # Other events change texts and places, not the score.
+            continue
+        scores.append((event.at, score))
+    return scores
 
 
 class Ledger:

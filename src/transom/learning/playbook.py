@@ -109,6 +109,17 @@ class Playbook:
         insights = self.ledger.insights(*self.view.living(self.clock()))
         return {insight.id: insight for insight in insights}
 
+    def everywhere(self, *, is_retired: bool = False) -> list[Insight]:
+        """Return the insights of all scopes that are everyone's or this person's, best first;
+        instead of the living ones those that are retired.
+        """
+        state = "retired = ''"
+        if is_retired:
+            state = "retired != ''"
+        # Own insights of other people stay hidden, also from whoever sees every scope.
+        insights = self.ledger.insights(f"{state} AND owner IN ('', ?)", [self.view.user])
+        return sorted(insights, key=lambda insight: (-insight.lower_bound, insight.id))
+
     @property
     def epoch(self) -> int:
         """Return the number of the newest event; 0 without events."""

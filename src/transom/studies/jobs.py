@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -85,7 +86,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
                 f"the solver {command[0]} cannot be started: {error.strerror}", hint=hint
             ) from error
         try:
-            stopped = _watch(process, folder, limits, began)
+            stopped = watch(process, folder, limits, began)
         finally:
             with suppress(ProcessLookupError):
                 # also processes that cleared their environment
@@ -103,8 +104,18 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
     return Ended(process.returncode, stopped, time.monotonic() - began)
 
 
-def _watch(
-    process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float
+class Process(Protocol):
+    """A process that can be waited for, as those of `subprocess`."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def wait(self, timeout: float | None = None) -> object:
+        """Wait for the end; raise `subprocess.TimeoutExpired` if it does not come."""
+
+
+def watch(
+    process: Process, folder: Path, limits: JobLimits, began: float
 ) -> tuple[str, str] | None:
     """Wait for the end, or for a limit, which is returned."""
     looked = began

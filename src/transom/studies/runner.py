@@ -37,6 +37,7 @@ from transom.studies.study import Number, Study
 from transom.studies.trials import (
     FAILED_BY,
     RECORD,
+    START,
     Trial,
     objective_values,
     progress_line,
@@ -55,6 +56,7 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 # designs in a row that rules may reject; the next one is solved to test the rules
 _REJECTIONS = 100
 _RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
+_STARTED = "started"  # the designs of `start` that were queued
 _SEED_STEP = 7919  # between the seeds of two runs
 
 
@@ -66,6 +68,7 @@ class StudyRunner:
         root: the workspace's folder for studies and insights; this study's folder is `folder`.
         storage: storage of the trials; None: a file in the folder.
         progress: called with one line after each trial.
+        own_solver: a solver in place of the study's.
     """
 
     study: Study
@@ -73,6 +76,7 @@ class StudyRunner:
     advice: Advice | None = None
     storage: BaseStorage | None = None
     progress: Callable[[str], None] = logging.getLogger("transom.studies").debug
+    own_solver: Solver | None = None
     solver: Solver = field(init=False)
     guide: Guide = field(init=False)
 
@@ -80,7 +84,7 @@ class StudyRunner:
         self.folder = self.root / self.study.study
         (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         self.taxonomy = load_taxonomy(*(self.study.folder / name for name in self.study.failures))
-        self.solver = make_solver(self.study, self.taxonomy)
+        self.solver = self.own_solver or make_solver(self.study, self.taxonomy)
         self.guide = Guide(self.study, self.advice or Advice(self.root))
         self.hooks = load_hooks(self.study)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
@@ -120,6 +124,9 @@ class StudyRunner:
                 stored_problem = None
             if stored_problem is None:
                 opened.set_user_attr("problem", self.study.problem)
+            for design in self._new_start_designs(opened):
+                opened.enqueue_trial(design, user_attrs={"source": START})
+            if stored_problem is None:
                 for insight_id, design in self.guide.designs():
                     opened.enqueue_trial(design, user_attrs={"source": insight_id})
         if stored_problem not in (None, self.study.problem):
@@ -130,6 +137,14 @@ class StudyRunner:
             )
             raise InputError(problem, where=str(self.folder), hint=hint)
         return opened
+
+    def _new_start_designs(self, opened: optuna.Study) -> list[dict[str, Number]]:
+        """Return the study's first designs that no earlier run has queued, and mark them."""
+        queued = opened.user_attrs.get(_STARTED, [])
+        new = [dict(design) for design in self.study.start if dict(design) not in queued]
+        if new:
+            opened.set_user_attr(_STARTED, [*queued, *new])
+        return new
 
     def _set_sampler(self) -> None:
         """Give this run a sampler of its own.

@@ -103,6 +103,13 @@ class Variable(Data):
             )
         return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
 
+    def allows(self, value: Number) -> bool:
+        """Return whether a value is within the bounds, or one of the choices."""
+        if self.choices:
+            return value in self.choices
+        low, high = self.bounds
+        return isinstance(value, int | float) and low <= value <= high
+
     def draw(self, pick: random.Random) -> Number:
         """Draw a value uniformly."""
         if self.choices:
@@ -259,7 +266,11 @@ class PlaybookSpec(Data):
 
 
 class Study(Data):
-    """A study file; paths are relative to `folder`."""
+    """A study file; paths are relative to `folder`.
+
+    Attributes:
+        start: designs that are solved first; a variable that one leaves out is the sampler's.
+    """
 
     study: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")
     description: str = ""
@@ -279,6 +290,7 @@ class Study(Data):
     playbook: PlaybookSpec | None = None
     failures: tuple[str, ...] = ()
     hooks: dict[Moment, tuple[str, ...]] = {}
+    start: tuple[dict[str, Number], ...] = ()
     folder: Path = Field(Path(), exclude=True)
 
     @property

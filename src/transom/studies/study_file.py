@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from transom.errors import InputError
 from transom.formats.yaml_files import Key, YamlFile, load_yaml
@@ -13,6 +16,7 @@ from transom.formats.yaml_models import validate_yaml
 from transom.studies.expression import Formula
 from transom.studies.study import Study, random_design
 
+_RELAX = "widen the bounds of the variables, or relax it"
 _TRIED = 4000  # random designs; if none meets the requirements, no sampler would find one either
 
 
@@ -26,9 +30,34 @@ def load_study(path: Path) -> Study:
     return study
 
 
+def check_study(data: Mapping[str, Any], where: str) -> Study:
+    """Return the study of plain data, checked as a study file is.
+
+    Args:
+        where: what a message names as the place of a mistake.
+
+    Raises:
+        InputError: something is wrong.
+    """
+    try:
+        study = Study.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{place}: {message}", where=where) from error
+    for _, problem, hint in _mistakes(study):
+        raise InputError(problem, where=where, hint=hint)
+    unmet = _unmet_everywhere(study)
+    if unmet is not None:
+        raise InputError(_infeasible(unmet), where=where, hint=_RELAX)
+    return study
+
+
 def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     """Yield mistakes across fields: the place, the problem, and what to do."""
     yield from _name_mistakes(study)
+    yield from _start_mistakes(study)
     before = {*study.variables, *study.fixed}
     # only a plug-in knows its outputs
     after = before | study.solver.outputs.keys() if study.solver.command else None
@@ -98,16 +127,36 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
 
 def _check_space(study: Study, file: YamlFile) -> None:
     """Refuse requirements that no design meets."""
+    unmet = _unmet_everywhere(study)
+    if unmet is not None:
+        where = file.place_of("require", study.require.index(unmet))
+        raise InputError(_infeasible(unmet), where=where, hint=_RELAX)
+
+
+def _start_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
+    """Yield what is wrong with the designs to begin with."""
+    for number, design in enumerate(study.start):
+        for name, value in design.items():
+            place, variable = ("start", number, name), study.variables.get(name)
+            if variable is None:
+                yield place, f"{name} is not a variable", f"known: {', '.join(study.variables)}"
+            elif not variable.allows(value):
+                yield place, f"{name} = {value} is outside its bounds or choices", "widen them"
+
+
+def _unmet_everywhere(study: Study) -> str | None:
+    """Return the requirement that most random designs fail first, if none meets all."""
     pick, unmet = random.Random(0), Counter[str]()
     for _ in range(_TRIED):
         text = study.unmet(study.values(random_design(study, pick)))
         if text is None:
-            return
+            return None
         unmet[text] += 1
-    text = unmet.most_common(1)[0][0]
-    raise InputError(
+    return unmet.most_common(1)[0][0]
+
+
+def _infeasible(unmet: str) -> str:
+    return (
         f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`,"
-        f" first of all {text!r}",
-        where=file.place_of("require", study.require.index(text)),
-        hint="widen the bounds of the variables, or relax it",
+        f" first of all {unmet!r}"
     )

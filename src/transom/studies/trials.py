@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 RECORD = "transom"
 """User attribute of a trial that has its record."""
+START, IMPORT = "start", "import"
+"""Sources of trials: a design of `start`, and a trial that was solved elsewhere."""
 FAILED_BY = 10.0
 """Violation of a failed or rejected design, larger than any of a design with results."""
 _MOST = 5.0
@@ -39,7 +41,7 @@ class Trial(Data):
         rules: ids of the rules that rejected it.
         seconds: wall time of the solve; by: the solver; attempts: number of solves.
         ended: ISO time.
-        source: `sampler`, or the id of the insight that it comes from.
+        source: `sampler`, `start`, `import`, or the id of the insight that it comes from.
         same_as: number of an earlier trial of the same design, whose result it has.
     """
 
@@ -216,7 +218,7 @@ def failures(trials: Iterable[Trial]) -> dict[str, int]:
 def used_insights(trials: Iterable[Trial]) -> tuple[str, ...]:
     """Return the ids of the insights that affected trials."""
     acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
-    return tuple(sorted(set().union(*acted) - {"sampler"}))
+    return tuple(sorted(set().union(*acted) - {"sampler", START, IMPORT}))
 
 
 def progress_line(

@@ -30,6 +30,7 @@ MOST_LOSSES = 3
 _BUSY_SECONDS = 2.0
 _ELSEWHERE_SECONDS = 5.0
 _TIDY_SECONDS = 5.0
+_PATIENCE_SECONDS = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -141,16 +142,23 @@ class QueueWorker:
     async def _answer_of(self, job: WorkerJob) -> dict[str, Any]:
         try:
             if job.data["kind"] == PROGRAM:
-
-                async def tell(line: str) -> None:
-                    await self._tell(job, LINE, {"number": job.number, "line": line})
-
-                return await run_program(job.data, self._environ, tell)
+                return await self._answer_of_program(job)
             return await self._pool.do(job.group, job.data, {"target": job.data["target"]})
         except HandEnded as ended:
             self._progress(f"{job.data['target']}: {ended}; it is done again")
             await self._note(job, "lost")
             raise JobPostponed(0.0) from ended
+
+    async def _answer_of_program(self, job: WorkerJob) -> dict[str, Any]:
+        async def tell(line: str) -> None:
+            await self._tell(job, LINE, {"number": job.number, "line": line})
+
+        environ = {**self._environ, "TRANSOM_RUN_PATIENCE": str(_PATIENCE_SECONDS)}
+        answer = await run_program(job.data, environ, tell)
+        # Only a signal ends a program without an answer: it was killed, e.g. for lack of memory.
+        if answer["code"] < 0:
+            raise HandEnded(answer["code"])
+        return answer
 
     def _check_folders(self, job: WorkerJob) -> None:
         """Leave a job to other workers if its folders are not on this machine."""

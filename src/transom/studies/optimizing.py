@@ -1,0 +1,226 @@
+"""Optimise a Python function: the door for those who have no solver and no study file."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transom.canonical import digest
+from transom.errors import InputError
+from transom.studies.advice import RULE
+from transom.studies.control import StudyStopped
+from transom.studies.expression import Formula
+from transom.studies.failures import load_taxonomy
+from transom.studies.functions import VALUE, FunctionSolver
+from transom.studies.pipeline import conclude
+from transom.studies.runner import StudyRunner
+from transom.studies.study import Number
+from transom.studies.study_file import check_study
+from transom.studies.trials import Trial, failures, ranked
+from transom.studies.verify import Verification
+
+if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+
+_LOG = logging.getLogger("transom.studies")
+_COMPARISON = re.compile(r"^\s*(?P<left>.+?)\s*(?P<sign><=|>=)\s*(?P<right>\S.*?)\s*$")
+_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The outcome of `optimize`.
+
+    Attributes:
+        params: the best design that meets the constraints; None if there is none.
+        value: its objective; `outputs`: all that the function returned for it.
+        trials: all trials, by number.
+        failures: class of failure -> number of trials.
+        rules: sentences on the designs that fail, for the next study in the same folder.
+        stopped: why it ended before all trials, if a person has to act; else "".
+    """
+
+    params: dict[str, Number] | None
+    value: float | None
+    outputs: dict[str, float]
+    trials: tuple[Trial, ...]
+    failures: dict[str, int]
+    rules: tuple[str, ...]
+    stopped: str = ""
+
+
+def optimize(
+    objective: Callable[..., object],
+    space: Mapping[str, Any],
+    *,
+    n_trials: int = 40,
+    constraints: Sequence[str] = (),
+    minimize: str | None = None,
+    maximize: str | None = None,
+    require: Sequence[str] = (),
+    start: Sequence[Mapping[str, Number]] = (),
+    name: str | None = None,
+    folder: Path | str | None = None,
+    scope: str | None = None,
+    seed: int | None = None,
+    workers: int = 1,
+    seconds: float = 600,
+    memory: float = 4e9,
+    progress: Callable[[str], None] = _LOG.info,
+) -> Optimum:
+    """Find the design that minimises or maximises a function and meets the constraints.
+
+    The function is called with one keyword argument for each variable, in a process of its own. It
+    returns a number, or a mapping of names to numbers. If it raises, or exceeds a limit, its design
+    has failed; the search goes on, and keeps away from such designs.
+
+    Args:
+        objective: the function.
+        space: variable -> its range: `(low, high)` for a number, `range(1, 9)` for an integer, a
+            list of choices, or a mapping with the keys of a variable in a study file.
+        n_trials: number of calls, all in all.
+        constraints: conditions on what the function returns, such as `stress <= 180`.
+        minimize: the name, or the formula of names, that is made small; default: the number that
+            the function returns.
+        maximize: the same, made large.
+        require: conditions on the variables, such as `hole < width`; other designs are not tried.
+        start: designs to begin with.
+        name: name of the study; default: the function's name.
+        folder: where trials and rules are kept: the same call goes on there, and other studies of
+            the scope learn from it. None: nothing is kept.
+        scope: the family of studies that share rules; default: the name.
+        seed: makes the search repeatable.
+        workers: calls at the same time.
+        seconds, memory: limits of one call: wall time, and bytes of all its processes.
+        progress: called with one line after each trial.
+
+    Raises:
+        InputError: an argument is wrong.
+    """
+    study = _study(objective, space, minimize, maximize, constraints, require)
+    name = name or _NAME.sub("-", getattr(objective, "__name__", "study")).strip("-.") or "study"
+    data = {
+        **study,
+        "study": name,
+        "playbook": {"scope": scope or name},
+        "start": [dict(design) for design in start],
+        "budget": {"trials": n_trials, "workers": workers},
+        "limits": {"seconds": seconds, "memory": int(memory)},
+        "sampler": {"seed": seed},
+    }
+    checked = check_study(data, where="optimize")
+    with _kept(folder) as (root, storage):
+        solver = FunctionSolver(objective, checked, load_taxonomy())
+        runner = StudyRunner(checked, root, storage=storage, progress=progress, own_solver=solver)
+        stopped = ""
+        try:
+            runner.run()
+        except StudyStopped as error:
+            stopped = str(error)
+        conclude(runner, runner.trials(), Verification(asked=False))
+        return _optimum(runner, stopped)
+
+
+def _study(
+    objective: Callable[..., object],
+    space: Mapping[str, Any],
+    minimize: str | None,
+    maximize: str | None,
+    constraints: Sequence[str],
+    require: Sequence[str],
+) -> dict[str, Any]:
+    """Return the problem in the form of a study file."""
+    if minimize and maximize:
+        raise InputError("both minimize and maximize are given", hint="negate one of them")
+    try:
+        inspect.signature(objective).bind(**space)
+    except TypeError as error:
+        hint = f"give it the parameters {', '.join(space)}"
+        raise InputError(f"the function cannot be called: {error}", hint=hint) from error
+    direction = "maximize" if maximize else "minimize"
+    try:
+        source = inspect.getsource(objective)
+    except (OSError, TypeError):  # it was typed in, or is an object that can be called
+        source = ""
+    variables = {}
+    for variable, values in space.items():
+        variables[variable] = _variable(variable, values)
+    return {
+        "variables": variables,
+        "objectives": [{"name": minimize or maximize or VALUE, "direction": direction}],
+        "constraints": [_constraint(text) for text in constraints],
+        "require": list(require),
+        # Trials of another function are trials of another problem.
+        "solver": {"use": "function", "options": {"source": digest(source)}},
+    }
+
+
+def _variable(name: str, values: Any) -> dict[str, Any]:
+    """Return a variable in the form of a study file."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    if isinstance(values, range):
+        if not values:
+            raise InputError(f"{name}: the range is empty", hint="write range(1, 9) for 1 to 8")
+        return {"low": values[0], "high": values[-1], "step": values.step, "integer": True}
+    if isinstance(values, list):
+        return {"choices": values}
+    if isinstance(values, tuple) and len(values) == 2:
+        return {"low": values[0], "high": values[1]}
+    hint = "write (low, high), range(1, 9), or a list of choices"
+    raise InputError(f"{name}: {values!r} is not a range", where="space", hint=hint)
+
+
+def _constraint(text: str) -> dict[str, Any]:
+    """Return a constraint in the form of a study file."""
+    match = _COMPARISON.match(text)
+    if match is None:
+        raise InputError(
+            f"{text!r} is not a constraint", where="constraints", hint="write stress <= 180"
+        )
+    left, right = match["left"], match["right"]
+    bound = "max" if match["sign"] == "<=" else "min"
+    try:
+        formula = Formula.parse(right)
+    except ValueError as error:
+        raise InputError(str(error), where="constraints", hint="write stress <= 180") from error
+    if formula.names:  # a bound that varies, such as stress <= 0.6 * strength
+        return {"name": f"{left} - ({right})", bound: 0}
+    return {"name": left, bound: formula({})}
+
+
+@contextmanager
+def _kept(folder: Path | str | None) -> Iterator[tuple[Path, BaseStorage | None]]:
+    """Yield the folder and the storage of the study; without a folder, ones that do not last."""
+    if folder is not None:
+        yield Path(folder), None
+        return
+    from optuna.storages import InMemoryStorage  # noqa: PLC0415  slow
+
+    with tempfile.TemporaryDirectory(prefix="transom-") as temporary:
+        yield Path(temporary), InMemoryStorage()
+
+
+def _optimum(runner: StudyRunner, stopped: str) -> Optimum:
+    trials = runner.trials()
+    best = next(iter(ranked(runner.study, trials)), None)
+    rules = []
+    for insight in runner.guide.advice.insights(runner.study.scope):
+        if insight.kind == RULE and insight.acts:
+            rules.append(insight.content)
+    return Optimum(
+        params=dict(best.params) if best else None,
+        value=best.values[0] if best else None,
+        outputs=dict(best.outputs) if best else {},
+        trials=tuple(trials),
+        failures=failures(trials),
+        rules=tuple(rules),
+        stopped=stopped,
+    )
