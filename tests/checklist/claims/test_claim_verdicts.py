@@ -212,3 +212,25 @@ def test_the_code_of_each_claim_is_short_enough_to_read(tmp_path: Path) -> None:
         judge(tmp_path, ClaimRow(name=name, parameters=parameters), LVS, listed)
         code = (tmp_path / "checker" / "atoms.py").read_text()
         assert len(code.splitlines()) <= 120, name
+
+
+CLOCKS = {"requirements": {"value": 1, "pattern_items": ["lamp_clk"]}}
+DEFINED = "create_clock -name lamp_clk -period 2.0 [get_ports clk]"
+
+
+@pytest.mark.parametrize(
+    ("status", "commands"),
+    [
+        ("PASS", f"{DEFINED}\n"),
+        ("PASS", f"{DEFINED};\nset_load 0.1 [all_outputs]\n"),
+        ("FAIL", f"{DEFINED}; create_clock -name own_clk -period 9.0 [get_ports tck]\n"),
+        ("FAIL", f"create_clock -name own_clk -period 9.0 [get_ports tck]; {DEFINED}\n"),
+        ("FAIL", f"{DEFINED}\ncreate_generated_clock -name half -source clk -divide_by 2 r1/Q\n"),
+        ("NEEDS_REVIEW", f"{DEFINED}; create_clock -period 3.0 [get_ports jtag]\n"),
+        ("NEEDS_REVIEW", f"{DEFINED}\ncreate_clock -name $name -period 3.0 [get_ports jtag]\n"),
+        ("NEEDS_REVIEW", f"{DEFINED}; source more.sdc\n"),
+    ],
+)
+def test_each_clock_of_a_line_counts(status: str, commands: str, tmp_path: Path) -> None:
+    verdict = judge(tmp_path, ClaimRow(name="clocks_listed"), commands, CLOCKS)
+    assert verdict.status == status, (verdict.capped_by, verdict.extra_items, verdict.errors)

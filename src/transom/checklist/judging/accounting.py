@@ -155,7 +155,10 @@ class _JudgedLines:
                 return shape.lines[-1]
         # An item that reads a part of a line explains that part only.
         rest = shape.text
-        for text in self.texts[shape.lines[0]].split("\n"):
+        texts = [text.strip() for text in self.texts[shape.lines[0]].split("\n")]
+        if not any(text in rest or rest in text for text in texts if text):
+            return shape.lines[0]
+        for text in texts:
             rest = rest.replace(text.strip(), " ; ")
         if rest != shape.text and finder.in_line(rest):
             return shape.lines[0]

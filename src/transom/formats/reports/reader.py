@@ -91,6 +91,10 @@ def read_report_pieces(
     return file_pass.finish()
 
 
+# A command of Tcl; what is quoted belongs to it as a whole.
+_COMMAND: Final = re.compile(r"(?:\{[^{}]*\}|\[[^][]*\]|\"[^\"]*\"|[^][{}\";])+")
+
+
 @dataclass(eq=False)
 class _LinePlan:
     """What may happen to lines of one shape in one state of the pass.
@@ -262,12 +266,36 @@ class FilePass:
         if self._held is not None:
             self._hold(number, line, shape)
             return
+        commands = self._commands_of(line)
+        if commands != [line]:
+            for command in commands:
+                self._take(number, command, _zeroed(command))
+            return
         plan = self._plan_of(shape)
         if not plan.has_effect:
             return
         self._take_by(plan, number, line, shape)
         if plan.may_change_state:
             self._state = self._state_now()
+
+    def _commands_of(self, line: str) -> list[str]:
+        """Return the commands on a line, if the report parts them; else the line alone.
+
+        A separator in braces, brackets or quotes parts nothing.
+        """
+        if ";" not in line:
+            return [line]
+        current = self._report or self._log
+        formats = [current.format] if current is not None else self._formats
+        parting = [each for each in formats if each.model.separator]
+        if current is None:
+            parting = [each for each in parting if _matches_begin(each, line)]
+        if not parting:
+            return [line]
+        commands = _COMMAND.findall(line)
+        if sum(map(len, commands)) + len(commands) - 1 < len(line.rstrip(";")):
+            return [line]
+        return [command.strip() for command in commands if command.strip()]
 
     def _take_by(self, plan: _LinePlan, number: int, line: str, shape: str) -> None:
         """Read a line by its plan."""

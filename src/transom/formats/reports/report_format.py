@@ -206,6 +206,7 @@ class ReportFormat(_Part):
         shares: keys of the context that hold for later reports of the file, too.
         end_is_last: behind the end of a log no line may be unknown.
         prompt: matches the prompt before a command, which is taken away.
+        separator: parts two commands on one line, such as `;`; blank if one line is one command.
         topic: words of the matter; a line of a log that has one must be known.
         identity: lines that say what the report is of: version, design, stage, corner, date.
         context: lines that say something of the rows below them, until another line does.
@@ -229,6 +230,7 @@ class ReportFormat(_Part):
     shares: tuple[str, ...] = ()
     end_is_last: bool = True
     prompt: Pattern = ""
+    separator: Literal["", ";"] = ""
     topic: tuple[str, ...] = ()
     identity: tuple[Pattern, ...] = ()
     context: tuple[Pattern, ...] = ()
