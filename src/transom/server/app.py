@@ -21,6 +21,7 @@ from transom.server.pages import (
     now,
     releases,
     runs,
+    starts,
     stories,
     studies,
     traces,
@@ -42,6 +43,7 @@ _PAGES = (
     stories,
     studies,
     insights,
+    starts,
 )
 
 
@@ -70,6 +72,7 @@ def build_app(
     # Endpoints read these by `Depends`: modules of endpoints keep no state of their own.
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
     app.state.site, app.state.feed = site, feed
+    app.state.started = {}
     app.include_router(context.router)
     for page in _PAGES:
         app.include_router(page.router)
