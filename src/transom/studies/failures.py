@@ -85,7 +85,7 @@ class FailureClass(Data):
         texts = []
         for name in self.errors:
             if number := getattr(errno, name, None):  # not every system has every number
-                texts.append(rf"(?:^|[:,(] ?){re.escape(os.strerror(number))}\b")
+                texts.append(rf"(?:^|[:,(\]] ?){re.escape(os.strerror(number))}\b")
         for name in self.exceptions:
             texts.append(rf"\b(?:{'|'.join(_exceptions_below(getattr(builtins, name)))})\b:")
         return (*self.words, *texts)
