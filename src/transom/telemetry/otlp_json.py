@@ -46,14 +46,19 @@ class SpanRow:
 
 def attribute_pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
     """Return attributes as OTLP's JSON writes them: a list of keys and wrapped values."""
-    pairs: list[dict[str, Any]] = []
+    wrapped: dict[str, dict[str, Any]] = {}
     for key, value in attributes.items():
-        # Nearly all values are texts: they are spared a call, since this runs for every span.
+        # Nearly all values are texts or whole numbers. They are spared a call each, since this runs
+        # for every span.
         if type(value) is str:
-            pairs.append({"key": key, "value": {"stringValue": value}})
+            wrapped[key] = {"stringValue": value}
+        elif type(value) is int:
+            wrapped[key] = {"intValue": str(value)}
+        elif type(value) is bool:
+            wrapped[key] = {"boolValue": value}
         else:
-            pairs.append({"key": key, "value": _wrap(value)})
-    return pairs
+            wrapped[key] = _wrap(value)
+    return [{"key": key, "value": value} for key, value in wrapped.items()]
 
 
 def row_of(span: Mapping[str, Any]) -> SpanRow:
