@@ -46,19 +46,18 @@ class SpanRow:
 
 def attribute_pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
     """Return attributes as OTLP's JSON writes them: a list of keys and wrapped values."""
-    wrapped: dict[str, dict[str, Any]] = {}
+    pairs: list[dict[str, Any]] = []
+    # This runs for every attribute of every span: `append`, `str` and `_wrap` would be calls.
     for key, value in attributes.items():
-        # Nearly all values are texts or whole numbers. They are spared a call each, since this runs
-        # for every span.
-        if type(value) is str:
-            wrapped[key] = {"stringValue": value}
-        elif type(value) is int:
-            wrapped[key] = {"intValue": str(value)}
-        elif type(value) is bool:
-            wrapped[key] = {"boolValue": value}
+        kind = type(value)
+        if kind is str:
+            wrapped: dict[str, Any] = {"stringValue": value}
+        elif kind is int:
+            wrapped = {"intValue": f"{value}"}
         else:
-            wrapped[key] = _wrap(value)
-    return [{"key": key, "value": value} for key, value in wrapped.items()]
+            wrapped = _wrap(value)
+        pairs += [{"key": key, "value": wrapped}]
+    return pairs
 
 
 def row_of(span: Mapping[str, Any]) -> SpanRow:
