@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo demo-ccx test fresh fence test-all lint format bench docs acceptance leak baddays fuzz mutants realmodel embeddings generated lock sbom wheelhouse clean
+.PHONY: help demo demo-ccx test fresh fence test-all lint format bench docs acceptance leak baddays chaos fuzz mutants realmodel embeddings generated lock sbom wheelhouse clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,6 +16,8 @@ BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
 # Files or options for pytest in place of all tests.
 TESTS ?=
+# Options of tests/workers/chaos.py, e.g. CHAOS="--seeds 4 --faults 20".
+CHAOS ?=
 # Options of scripts/fresh.py, e.g. FRESH="--only root".
 FRESH ?=
 # Some tests take minutes, most none: whoever is done takes over from the other.
@@ -77,6 +79,9 @@ leak: $(DEV) ## no word of the acceptance data in src/
 
 baddays: $(DEV) ## 1,000 conversations, 30 at a time, every fifth call failing; again with kills in between; minutes
 	@$(PYTEST) -s -m slow tests/agent/test_bad_days.py
+
+chaos: $(DEV) ## workers, their processes, the command and PostgreSQL killed and paused at random; three seeds, minutes
+	@$(BIN)/python -m tests.workers.chaos $(CHAOS)
 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`
 	@FUZZ=$${FUZZ:-20} $(PYTEST) $(TWO) $$(grep -rl "^from hypothesis" tests)

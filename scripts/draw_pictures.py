@@ -1,10 +1,10 @@
-"""Draw the picture of the README: what a terminal shows after one command.
+"""Draw the pictures of README and pages: what a terminal shows after one command.
 
-    python -m scripts.draw_pictures            run the command and write the picture
-    python -m scripts.draw_pictures --check    exit with 1 if the command prints something else
+    python -m scripts.draw_pictures            run the commands and write the pictures
+    python -m scripts.draw_pictures --check    exit with 1 if a command prints something else
 
-The command runs on a pseudo-terminal, so that it prints colours. Lines after the evidence differ
-from run to run (ids, digests, versions), so the picture ends before them.
+A command runs on a pseudo-terminal, so that it prints colours. Lines after the evidence of a check
+differ from run to run (ids, digests, versions), so that picture ends before them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,43 @@ import sys
 import tempfile
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "images" / "check.svg"
-COMMAND = "transom check all examples/checks/VER-02.yaml --var CHECKLIST_ROOT=examples/checks/data"
+IMAGES = ROOT / "docs" / "images"
+
+
+class Picture(NamedTuple):
+    """A picture of a terminal.
+
+    Attributes:
+        name: of its file.
+        command: what is typed.
+        label: what it shows, for people who do not see it.
+        folder: where the command runs, from the repository; "" for a folder with the examples.
+        end: pattern before which the output is cut; "" for all of it.
+    """
+
+    name: str
+    command: str
+    label: str
+    folder: str = ""
+    end: str = ""
+
+
+CHECK = Picture(
+    "check.svg",
+    "transom check all examples/checks/VER-02.yaml --var CHECKLIST_ROOT=examples/checks/data",
+    "A terminal: transom check all prints a verdict with the lines that decided it",
+    end=r"\n\n(?:\x1b\[\d*m)*Inputs ",
+)
+AGENT = Picture(
+    "agent.svg",
+    "transom agent show shop:clerk",
+    "A terminal: transom agent show prints an agent with its tools and its sub-agent",
+    folder="examples/agents",
+)
+PICTURES = (CHECK, AGENT)
 
 _COLUMNS = 110
 _LINE_HEIGHT = 18
@@ -36,16 +69,22 @@ _STYLE = """\
 _CODE = re.compile(r"\x1b\[(\d*)m")
 
 
-def terminal_output() -> str:
-    """Return what the command prints on a terminal, up to the list of inputs."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "examples").symlink_to(ROOT / "examples")
+def terminal_output(picture: Picture = CHECK) -> str:
+    """Return what the command of a picture prints on a terminal, as far as it is shown."""
+    with tempfile.TemporaryDirectory() as empty:
+        folder = ROOT / picture.folder if picture.folder else Path(empty)
+        if not picture.folder:
+            Path(folder, "examples").symlink_to(ROOT / "examples")
         parent, child = pty.openpty()
         environment = {**os.environ, "COLUMNS": str(_COLUMNS), "TERM": "xterm"}
         environment.pop("NO_COLOR", None)
         environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
         with subprocess.Popen(
-            COMMAND.split(), cwd=folder, env=environment, stdout=child, stderr=subprocess.DEVNULL
+            picture.command.split(),
+            cwd=folder,
+            env=environment,
+            stdout=child,
+            stderr=subprocess.DEVNULL,
         ):
             os.close(child)
             chunks = []
@@ -54,7 +93,9 @@ def terminal_output() -> str:
                 chunks.append(chunk)
         os.close(parent)
     text = b"".join(chunks).decode().replace("\r\n", "\n")
-    return re.split(r"\n\n(?:\x1b\[\d*m)*Inputs ", text)[0]
+    if picture.end:
+        text = re.split(picture.end, text)[0]
+    return text.rstrip("\n")
 
 
 def _read(terminal: int) -> bytes:
@@ -64,9 +105,9 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def draw(output: str) -> str:
+def draw(output: str, picture: Picture = CHECK) -> str:
     """Return the picture of a command and its output as SVG."""
-    lines = [f"\x1b[2m$\x1b[0m {COMMAND}", *output.split("\n")]
+    lines = [f"\x1b[2m$\x1b[0m {picture.command}", *output.split("\n")]
     width = int(_COLUMNS * _CHARACTER_WIDTH) + 2 * _MARGIN
     height = len(lines) * _LINE_HEIGHT + 2 * _MARGIN
     rows = []
@@ -76,7 +117,7 @@ def draw(output: str) -> str:
     body = "\n".join(rows)
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
-  aria-label="A terminal: transom check all prints a verdict with the lines that decided it">
+  aria-label="{picture.label}">
   <style>
 {_STYLE}
   </style>
@@ -102,19 +143,20 @@ def _spans(line: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the picture, or only compare it; return the exit code."""
+    """Write the pictures, or only compare them; return the exit code."""
     parser = argparse.ArgumentParser(prog="draw_pictures")
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args(arguments).check
-    picture = draw(terminal_output())
-    if not check:
-        PICTURE.parent.mkdir(exist_ok=True)
-        PICTURE.write_text(picture, encoding="utf-8")
-        return 0
-    if PICTURE.read_text(encoding="utf-8") == picture:
-        return 0
-    sys.stdout.write(f"{PICTURE.relative_to(ROOT)} is out of date; run: make generated\n")
-    return 1
+    code = 0
+    for picture in PICTURES:
+        path, drawing = IMAGES / picture.name, draw(terminal_output(picture), picture)
+        if not check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(drawing, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != drawing:
+            sys.stdout.write(f"{path.relative_to(ROOT)} is out of date; run: make generated\n")
+            code = 1
+    return code
 
 
 if __name__ == "__main__":

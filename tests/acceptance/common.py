@@ -17,6 +17,8 @@ from transom.formats.yaml_files import dump_yaml, load_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
+MOST_SHAPES = 5
+"""Kinds of lines that one answer may accept."""
 ITEMS = SHARED / "data" / "eda-items"
 EDA = SHARED / "data" / "eda"
 EXAMPLES = ROOT / "examples" / "checks"
@@ -64,6 +66,24 @@ def check(
     assert out, err
     document: dict[str, Any] = json.loads(out)
     return code, document
+
+
+def check_and_accept(
+    capfd: pytest.CaptureFixture[str], workspace: Path, item: Path
+) -> tuple[int, dict[str, Any]]:
+    """Check an item; if something holds its PASS back, accept that in one answer, and check again.
+
+    What holds a PASS back is a question to a person: a stage that the report does not state, or
+    trouble in a log that has nothing to do with the item.
+    """
+    code, document = check(capfd, workspace, "all", str(item))
+    caps = document.get("capped_by", ())
+    if not 1 <= len(caps) <= MOST_SHAPES:
+        return code, document
+    numbers = [part for number in range(1, len(caps) + 1) for part in ("--accept", str(number))]
+    answer = ["answer", document["run_id"], *numbers, "--by", "Ann Lee"]
+    assert main([*answer, "--workspace", str(workspace), "-q"]) == 0
+    return check(capfd, workspace, "all", str(item))
 
 
 def reworded(item: Path, description: str, folder: Path) -> Path:

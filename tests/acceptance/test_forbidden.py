@@ -17,7 +17,7 @@ LOG = """\
 Yosys 0.38 (git sha1 543faed9c8c)
 1. Executing Verilog-2005 frontend: fifo.v
 Warning: Replacing memory \\mem with list of registers.
-puts "ERROR: would be bad"
+echo on
 7.3. Executing PROC_DLATCH pass (convert process syncs to latches).
 No latch inferred for signal `\\fifo.\\full' from process `\\fifo.$proc$fifo.v:9$1'.
 {line}

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.common import EXAMPLES, ITEMS, check, comparer, needs_shared, reworded, table
+from tests.acceptance.common import (
+    EXAMPLES,
+    ITEMS,
+    check,
+    check_and_accept,
+    comparer,
+    needs_shared,
+    reworded,
+    table,
+)
 
 NUMBERS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "14", "15", "16")
 MUST_BE_RIGHT = tuple(f"EDA-S-{number}" for number in NUMBERS)
@@ -23,7 +33,9 @@ FENCE = (pytest.mark.slow, pytest.mark.fence)
 @pytest.mark.parametrize("item_id", SHARED_IDS)
 def test_shared_items(item_id: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     expected = json.loads((ITEMS / item_id / "expected.json").read_text("utf-8"))
-    code, verdict = check(capfd, tmp_path / "w", "all", str(ITEMS / item_id / "item.yaml"))
+    item = tmp_path / item_id / "item.yaml"
+    shutil.copytree(ITEMS / item_id, item.parent)
+    code, verdict = check_and_accept(capfd, tmp_path / "w", item)
     word, differences = comparer()(verdict, expected)
     assert word != "wrong", differences
     if item_id in MUST_BE_RIGHT:
@@ -68,7 +80,7 @@ def test_rewordings_are_never_wrong_and_mostly_right(
             item = reworded(
                 ITEMS / item_id / "item.yaml", row["description"], tmp_path / key / item_id
             )
-            _, verdict = check(capfd, tmp_path / key / "w", "all", str(item))
+            _, verdict = check_and_accept(capfd, tmp_path / key / "w", item)
             words[key], differences = comparer()(verdict, expected)
             assert words[key] != "wrong", (row["description"], differences)
     assert len(words) == count

@@ -69,6 +69,21 @@ def test_an_answer_of_another_form_is_an_error() -> None:
             agent.send("How many?")
 
 
+@dataclass
+class Count:
+    left: int
+    items: list[str]
+
+
+async def test_a_dataclass_can_be_the_output() -> None:
+    script = provider('{"left": "7"}', '{"left": 7, "items": ["bolts"]}')
+    async with Agent("You count.", output=Count, provider=script) as agent:
+        answer = await agent.send("How many?")
+        assert_type(answer.value, Count)
+        assert answer.value == Count(7, ["bolts"])
+    assert len(script.requests) == 2, "the first answer does not follow the class"
+
+
 async def test_a_schema_as_output_gives_data() -> None:
     schema: dict[str, Any] = {"type": "object", "required": ["n"]}
     async with Agent("You count.", output=schema, provider=provider('{"n": 7}')) as agent:

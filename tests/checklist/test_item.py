@@ -63,7 +63,7 @@ def test_a_whole_item_is_read(tmp_path: Path) -> None:
         ("{by: Ann, reason: r, until: }", "a until is empty"),
         ("{by: Ann, reason: r, until: soon}", "'soon' is not a date"),
         ("{by: Ann, reason: r, untill: 2027-01-31}", "unknown key untill; did you mean until?"),
-        ("[{by: Ann, reason: r, until: 2027-01-31}]", "accept is not a mapping"),
+        ("[{by: Ann, reason: r, until: 2027-01-31}]", "unknown key reason"),
         ("yes", "accept is not a mapping"),
         ("", "accept is not a mapping"),
     ],

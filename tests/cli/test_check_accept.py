@@ -24,6 +24,33 @@ def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
     return Desk.at(here, capfd)
 
 
+def test_a_command_accepts_what_holds_a_pass_back(desk: Desk) -> None:
+    item = desk.here / "VER-01.yaml"
+    log = desk.here / "data" / "updown" / "sta_signoff.log"
+    original = log.read_text()
+    log.write_text(original.replace("exit", "Note: 3 arcs skipped\nNote: loop broken\nexit", 1))
+    held = desk.check("all", "VER-01.yaml", "-q", "--format", "json")
+    assert (held.code, held.document["would_be"]) == (3, "PASS")
+    commands = [cap["accept"] for cap in held.document["capped_by"]]
+    run = held.document["run_id"]
+    assert commands[0] == f"transom answer {run} --accept 1 --by NAME"
+    text = desk.check("all", "VER-01.yaml", "-q").out
+    assert "NEEDS_REVIEW, would be PASS" in text
+    assert "--by is missing" in desk("answer", run, "--accept", "1").line()
+    assert (
+        "there is no 9 among the 2 things"
+        in desk("answer", run, "--accept", "9", "--by", "Ann").line()
+    )
+    before = item.read_text()
+    for _ in commands:
+        desk("answer", run, "--accept", "1", "--by", "Ann")
+        again = desk.check("all", "VER-01.yaml", "-q", "--format", "json")
+        run = again.document["run_id"]
+    assert item.read_text().startswith(before)
+    assert (again.code, again.document["status"]) == (0, "PASS")
+    assert [row["by"] for row in again.document["accepted_caps"]] == ["Ann"] * len(commands)
+
+
 def test_a_command_accepts_and_the_batch_succeeds_without_a_pass(desk: Desk) -> None:
     batch = ("batch", "MOON.yaml", "VER-01.yaml", "-q")
     assert desk.check(*batch).code == 3

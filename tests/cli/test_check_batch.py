@@ -103,10 +103,12 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
     (here / "flaky.py").write_text(PROVIDERS)
     (here / "A.yaml").write_text(ODD)
     monkeypatch.setenv("TRANSOM_EXECUTION__RETRY_AFTER", "0.5")
+    # The provider's own retries within one try are another matter.
+    monkeypatch.setenv("TRANSOM_LLM__RETRY__MAX_ATTEMPTS", "1")
     answer = desk("check", "batch", "A.yaml", "--model", "flaky:Flaky")
     assert (answer.code, answer.out.split()[:2]) == (2, ["ERROR", "A"])
     assert "A.yaml: a provider failed; it is asked again at " in answer.err
-    assert (here / "asked").read_text() == "........", "two rounds of four attempts"
+    assert (here / "asked").read_text() == ".."
     (held,) = desk.records("held")
     assert held["target"] == str(here / "A.yaml") and "the line is dead" in held["cause"]
     (file,) = (here / ".transom" / "runs" / "batch").glob("*/escalations.jsonl")

@@ -17,16 +17,15 @@ from tests.cli.helpers import COMMAND, clean_environment
 ITEM = """\
 # Ours; the order of the keys is ours, too.
 input_files: ['${CHECKLIST_ROOT}/updown/setup_signoff.rpt']   # of today
-description: Setup timing holds
-  at all places
+description: The static timing analysis of the design
+  is clean of negative setup slack
 requirements: {value: N/A, pattern_items: []}
 """
+ODD = ITEM.replace("The static timing analysis of the design", "The bonding diagram agrees")
+ODD = ODD.replace("  is clean of negative setup slack\n", "")
 CHOSEN = """\
 reads_as:
-  domain: timing
-  item: timing_met
-  parameters:
-    check: setup
+  claim: setup_met
 """
 
 
@@ -41,7 +40,7 @@ def test_a_person_decides_and_the_item_keeps_it(desk: Desk) -> None:
     item = desk.here / "CLEAN.yaml"
     first = desk.check("all", "CLEAN.yaml", "-q")
     assert first.code == 3, first
-    assert "1: Setup Timing Met: proves that" in first.out
+    assert "1: Setup timing is met [setup_met]; evidence" in first.out
     assert "evidence: setup_signoff.rpt:6 count_reg[7]/D" in first.out
     assert "--model" in first.out
     assert item.read_text("utf-8") == ITEM, "nothing is chosen by the program"
@@ -57,7 +56,7 @@ def test_a_person_decides_and_the_item_keeps_it(desk: Desk) -> None:
     assert desk("waiting", "--format", "json").document["questions"] == []
     assert desk.check("all", "CLEAN.yaml", "-q").code == 0
     assert desk.check("run", "CLEAN.yaml", "-q").code == 0
-    item.write_text(f"{ITEM}{CHOSEN.replace('setup', 'hold')}", "utf-8")
+    item.write_text(f"{ITEM}{CHOSEN.replace('setup', 'timing')}", "utf-8")
     assert "its description or its ItemSpec changed" in desk.check("run", "CLEAN.yaml", "-q").line()
 
 
@@ -70,16 +69,14 @@ def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
         "NEEDS_MODEL",
         None,
     )
-    assert len(again.document["readings"]) == 3
+    assert 1 <= len(again.document["readings"]) <= 3
     assert desk("waiting", "--format", "json").document["questions"] == []
     assert (desk.here / "CLEAN.yaml").read_text("utf-8") == ITEM
 
 
 def test_a_script_chooses_a_reading_from_the_json_of_several_items(desk: Desk) -> None:
     """It needs no text: the readings are a list, and the command to choose stands beside it."""
-    (desk.here / "OTHER.yaml").write_text(
-        ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8"
-    )
+    (desk.here / "OTHER.yaml").write_text(ODD, "utf-8")
     first = desk.check("batch", "CLEAN.yaml", "OTHER.yaml", "--format", "json", "-q")
     clean, other = first.document["checks"]
     assert (first.code, other["readings"], "choose" in other) == (3, [], False)
@@ -87,8 +84,7 @@ def test_a_script_chooses_a_reading_from_the_json_of_several_items(desk: Desk) -
     wanted = [
         number
         for number, reading in enumerate(clean["readings"], 1)
-        if reading["reads_as"]
-        == {"domain": "timing", "item": "timing_met", "parameters": {"check": "setup"}}
+        if reading["reads_as"] == {"claim": "setup_met"}
     ]
     assert "setup_signoff.rpt:6" in clean["readings"][wanted[0] - 1]["evidence"]
     command = clean["choose"].replace(" N ", f" {wanted[0]} ").replace("NAME", "nightly")
@@ -99,16 +95,14 @@ def test_a_script_chooses_a_reading_from_the_json_of_several_items(desk: Desk) -
 
 
 def test_nothing_comes_near_is_said(desk: Desk) -> None:
-    (desk.here / "CLEAN.yaml").write_text(
-        ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8"
-    )
+    (desk.here / "CLEAN.yaml").write_text(ODD, "utf-8")
     assert "nothing that the rules know comes near" in desk("check", "spec", "CLEAN.yaml", "-q").out
     assert desk("waiting", "--format", "json").document["questions"] == []
 
 
 def test_a_slip_in_reads_as_is_one_line(desk: Desk) -> None:
-    (desk.here / "CLEAN.yaml").write_text(f"{ITEM}{CHOSEN.replace('check: ', 'chek: ')}", "utf-8")
-    line = "CLEAN.yaml:10: there is no parameter here chek; did you mean check?"
+    (desk.here / "CLEAN.yaml").write_text(f"{ITEM}{CHOSEN.replace('met', 'mett')}", "utf-8")
+    line = "CLEAN.yaml:7: there is no claim 'setup_mett'; did you mean setup_met?"
     assert desk.check("all", "CLEAN.yaml", "-q").line() == line
     lint = desk("check", "lint", "CLEAN.yaml")
     assert (lint.code, lint.out) == (1, f"{line} [readable]\n")

@@ -27,7 +27,11 @@ def _lint(folder: Path) -> str:
     ("module", "line", "broken"),
     [
         ("errors/base", "import transom.canonical", "Rooms use only the rooms below them"),
-        ("gates/finding", "import transom.checklist.item", "Rooms use only the rooms below them"),
+        (
+            "evidence/findings",
+            "import transom.checklist.item",
+            "Rooms use only the rooms below them",
+        ),
         ("checklist/judging/verdict", "import transom.cli", "Rooms use only the rooms below them"),
         (
             "checklist/judging/verdict",

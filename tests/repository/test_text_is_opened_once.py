@@ -13,6 +13,7 @@ from tests.repository.tracked import ROOT
 SOURCE = ROOT / "src" / "transom"
 OPENER = "formats/text_files.py"
 NOT_FILES_OF_USERS = {
+    "cli/mcp_server.py": "decodes the output of Transom's own commands",
     "canonical.py": "repairs a text in memory",
     "sandbox/commands.py": "decodes a command's output",
     "sandbox/levels.py": "decodes a command's output",

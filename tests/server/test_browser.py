@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -80,4 +81,78 @@ def test_every_page_fits_a_phone_and_reads_without_scripts(folder: Path) -> None
             page.get_by_role("link", name="Runs", exact=True).click()
             page.get_by_role("link", name="Is Group Reservations").click()
             page.get_by_role("heading", name="Criteria").wait_for()
+        assert watched.trouble == []
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PAGES = ("/", "/waiting", "/start", "/runs", "/checks", "/releases", "/stories", "/studies")
+LARGEST = 80_000
+"""Bytes of a picture in the documentation, at most."""
+
+
+def keep_picture(page: object, name: str, folder: Path) -> None:
+    """Keep a picture of a page for the documentation, in `PICTURES` if that is set."""
+    from PIL import Image
+
+    path = Path(os.environ.get("PICTURES") or folder) / f"{name}.png"
+    page.screenshot(path=path)  # type: ignore[attr-defined]
+    # Text on a plain ground needs few colours.
+    with Image.open(path) as picture:
+        picture.convert("RGB").quantize(32).save(path, optimize=True)
+    assert path.stat().st_size < LARGEST
+
+
+def test_a_person_starts_a_check_reads_its_verdict_and_judges_an_insight(folder: Path) -> None:
+    study = str(EXAMPLES / "studies" / "bracket.yaml")
+    command = [sys.executable, "-m", "transom", "study", "run", study, "-q"]
+    subprocess.run(command, cwd=folder, env=clean_environment(), check=True, capture_output=True)
+    with served(folder) as server, chromium(server) as watched, watched.window() as page:
+        page.set_viewport_size({"width": 1280, "height": 760})
+        page.get_by_role("link", name="Start", exact=True).click()
+        form = page.locator('form[action="/start/check"]')
+        form.get_by_label("Item").fill(str(EXAMPLES / "checks" / "VER-02.yaml"))
+        data = EXAMPLES / "checks" / "data"
+        form.get_by_label("Variables").fill(f"CHECKLIST_ROOT={data}")
+        form.get_by_role("button").click()
+        until = time.monotonic() + 120
+        while not page.get_by_text("exit code 1").count() and time.monotonic() < until:
+            page.wait_for_timeout(1_000)
+            page.reload()
+        page.get_by_role("link", name="Checks").click()
+        page.get_by_role("link", name="VER-02").click()
+        page.get_by_role("heading", name="Missing").wait_for()
+        assert "updown_eco.v:1" in page.content()
+        # The line stands in its file, with its neighbours.
+        assert page.locator("pre.source .hit").first.is_visible()
+        keep_picture(page, "browser-verdict", folder)
+
+        page.get_by_role("link", name="Releases").click()
+        page.get_by_role("heading", name="Features and criteria").wait_for()
+        page.get_by_role("link", name="Studies").click()
+        page.get_by_role("link", name="bracket").click()
+        for mark in page.locator("circle, polyline").all()[:5]:
+            mark.hover(force=True)
+        page.get_by_role("heading", name="Best design").scroll_into_view_if_needed()
+        keep_picture(page, "browser-study", folder)
+
+        page.get_by_role("link", name="Playbook").click()
+        page.locator("main table a").first.click()
+        page.get_by_label("Your name").fill("Ann Lee")
+        page.get_by_role("button", name="Harmful").click()
+        page.get_by_text("1 against it").wait_for()
+        insight = page.url.partition("?")[0].removeprefix(server.url)
+        page.get_by_role("link", name="Waiting").click()
+        keep_picture(page, "browser-waiting", folder)
+
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size({"width": 390, "height": 844})
+        runs = page.request.get(f"{server.url}/api/runs").json()["runs"]
+        for path in (
+            *PAGES,
+            "/studies/bracket",
+            insight,
+            *(f"/runs/{run['run_id']}" for run in runs),
+        ):
+            page.goto(f"{server.url}{path}")
+            assert not is_too_wide(page), path
         assert watched.trouble == []

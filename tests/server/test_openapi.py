@@ -19,6 +19,8 @@ ENDPOINTS = {
 PAGES = {
     ("/api/now", "get"), ("/api/waiting", "get"), ("/api/runs", "get"), ("/api/runs/{run_id}", "get"),
     ("/api/runs/{run_id}/calls", "get"), ("/api/runs/{run_id}/trace", "get"), ("/api/runs/{run_id}/result", "get"),
+    ("/api/releases", "get"), ("/api/stories", "get"), ("/api/studies", "get"), ("/api/studies/{name}", "get"),
+    ("/api/playbook", "get"), ("/api/playbook/{item_id}", "get"),
 }  # fmt: skip
 
 

@@ -99,6 +99,12 @@ class Server:
                     raise AssertionError(f"PostgreSQL did not start:\n{text[-2000:]}") from None
                 time.sleep(0.05)
 
+    @property
+    def pid(self) -> int:
+        """Number of the server's process."""
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """End the server at once, as a crash does."""
         assert self._process is not None

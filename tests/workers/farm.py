@@ -6,17 +6,18 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import IO, Any, LiteralString
 
 import psycopg
 
-from tests.cli.helpers import COMMAND, clean_environment
+from tests.cli.helpers import clean_environment
 from transom.store import PostgresAddress
 
 PROVIDERS = """\
@@ -37,7 +38,7 @@ class Slow(RulesProvider):
     async def complete(self, request, *, on_delta=None):
         with open("asked", "a") as file:
             file.write("x")
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(float(os.environ.get("SLOW_SECONDS", "0.4")))
         return await super().complete(request, on_delta=on_delta)
 
 
@@ -53,6 +54,7 @@ ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
 """An item whose ItemSpec is written, and whose checker is not built: there is no log."""
 REPLIES = 5
 """How often a model is asked for an item."""
+ROOT = Path(__file__).resolve().parents[2]
 WAIT_SECONDS = 60.0
 
 
@@ -74,31 +76,40 @@ class Farm:
             (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
         return ids
 
-    def start(self, *words: str, **environ: str) -> subprocess.Popen[str]:
+    def start(
+        self,
+        *words: str,
+        module: str = "transom",
+        output: IO[str] | int = subprocess.PIPE,
+        **environ: str,
+    ) -> subprocess.Popen[str]:
         """Start a command in the folder."""
         process = subprocess.Popen(
-            [*COMMAND, *words],
+            [sys.executable, "-m", module, *words],
             cwd=self.folder,
-            env=clean_environment(TRANSOM_STORE=self.address.url, **environ),
+            env=clean_environment(TRANSOM_STORE=self.address.url, PYTHONPATH=str(ROOT), **environ),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             text=True,
         )
         self.processes.append(process)
         return process
 
-    def worker(self, places: int = 2, *more: str, **environ: str) -> subprocess.Popen[str]:
+    def worker(self, places: int = 2) -> subprocess.Popen[str]:
         """Start a worker, and wait until it is at work."""
-        process = self.start("worker", "-j", str(places), *more, **environ)
+        process = self.start("worker", "-j", str(places))
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("worker "), line
         return process
 
-    def batch(self, name: str, *more: str, model: str = "slow:Slow") -> subprocess.Popen[str]:
+    def batch(
+        self, name: str, *more: str, model: str = "slow:Slow", module: str = "transom"
+    ) -> subprocess.Popen[str]:
         """Start a distributed batch of the items in a folder."""
-        return self.start("check", "batch", name, "--distributed", "--model", model, *more)
+        command = ["check", "batch", name, "--distributed", "--model", model]
+        return self.start(*command, *more, module=module)
 
     def workers(self) -> dict[str, Any]:
         """Return the document of `transom workers`."""

@@ -97,9 +97,7 @@ def test_a_command_that_was_killed_and_a_worker_that_stops_lose_nothing(farm: Fa
     assert len(enqueued) == len({*enqueued}), (
         "the second command goes on with the jobs of the first"
     )
-    overview = farm.workers()
-    assert [worker["queues"] for worker in overview["workers"]] == [["check"]]
-    assert overview["jobs"] == []
+    assert len(farm.workers()["workers"]) == 1, "the one that ended has left the list"
 
 
 def test_an_item_that_kills_its_process_again_and_again_is_given_up(farm: Farm) -> None:
@@ -110,3 +108,34 @@ def test_an_item_that_kills_its_process_again_and_again_is_given_up(farm: Farm) 
     assert check["status"] == "ERROR"
     assert "its process ended 3 times" in check["errors"][0]["message"]
     assert (farm.folder / "deaths").read_text() == "xxx"
+
+
+def test_a_whole_command_is_done_by_a_worker_and_prints_what_it_prints_here(
+    farm: Farm, root: Path
+) -> None:
+    question = "Is Group Reservations ready for production?"
+    data = str(root / "examples" / "incoming_data")
+    command = ["investigate", question, "--data", data, "--as-of", "2026-09-20"]
+    code, there = ended(farm.start(*command, "--distributed", "--format", "json", "-q"))
+    assert '"transom.investigation/1"' in there
+    # The lines of both streams; a worker tells those of stderr first.
+    code_here, here = ended(farm.start(*command, "--format", "json", "-q"))
+    assert (code, sorted(there.splitlines())) == (code_here, sorted(here.splitlines()))
+    queues = [row["queue"] for row in farm.workers()["jobs"]]
+    assert not [queue for queue in queues if queue.startswith("investigate")]
+
+
+def test_a_job_of_another_version_of_the_code_is_told_and_done_by_the_next_command(
+    farm: Farm,
+) -> None:
+    ids = farm.items("versions", 2)
+    batch = farm.batch("versions", module="tests.workers.other_version")
+    assert batch.stdout is not None
+    for line in batch.stdout:
+        if "no worker has version 0.0.9" in line:
+            break
+    (row,) = farm.workers()["jobs"]
+    assert (row["waiting"], "0.0.9" in row["unserved"]) == (2, True)
+    batch.kill()
+    code, output = ended(farm.batch("versions"))
+    assert (code, answered_items(output)) == (3, ids), output

@@ -93,7 +93,7 @@ class Response(Generic[Out]):
 
     @property
     def value(self) -> Out:
-        """The answer of an agent with an `output`: an instance of its model class, or the JSON
+        """The answer of an agent with an `output`: an instance of its class, or the JSON
         data of a schema. None without an output.
 
         Raises:

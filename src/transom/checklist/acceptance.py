@@ -1,13 +1,14 @@
-"""Acceptances: a person accepts that an item stays unchecked until a day."""
+"""Acceptances: a person accepts a cap of a verdict, or that an item stays unchecked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 from transom.canonical import Json
 from transom.checklist.item import AcceptEntry, Item, load_item
-from transom.checklist.item_writer import add_to_item
+from transom.checklist.item_writer import add_entry_to_item, add_to_item
 from transom.checklist.results import Acceptance
 from transom.errors import InputError
 from transom.runs.summarising import RunRow
@@ -57,6 +58,35 @@ def write_acceptance(item: Item, entry: dict[str, Json]) -> None:
         problem = f"the item is accepted by {item.accept.by} until {item.accept.until} already"
         raise InputError(problem, where=item.where(item.accept.line), hint=f"change `{KEY}` there")
     add_to_item(item, KEY, entry)
+
+
+def write_cap_acceptances(
+    item: Item, texts: Sequence[str], by: str, until: str | None
+) -> list[dict[str, Json]]:
+    """Add the acceptance of caps to the item's file, and return the entries.
+
+    Args:
+        texts: the texts of the caps.
+        by: who accepts them.
+        until: the last day on which it counts, or None for no end.
+
+    Raises:
+        InputError: nobody is named, the day is over, or the item stays unchecked as a whole.
+    """
+    if not by.strip():
+        raise InputError("--by is missing", where=str(item.path), hint="pass --by NAME")
+    if item.accept:
+        problem = "`accept` says already that the item stays unchecked"
+        where = item.where(item.accept.line)
+        raise InputError(problem, where=where, hint="remove it there first")
+    entries = list[dict[str, Json]]()
+    for text in texts:
+        entry: dict[str, Json] = {"text": text, "by": by.strip()}
+        if until is not None:
+            entry["until"] = _last_day(until).isoformat()
+        add_entry_to_item(item, KEY, entry)
+        entries.append(entry)
+    return entries
 
 
 def acceptance_on(accept: AcceptEntry, day: str) -> Acceptance:

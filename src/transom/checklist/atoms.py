@@ -68,8 +68,9 @@ Rank = Literal["primary", "secondary", "fallback"]
 # piece after piece of whole lines and then `finish()`. Each gives the results that are certain by
 # then, with their lines counted from the head of the file; together they are those of
 # `extract_context`, which only begins, feeds and finishes. One that does more, by a person's hand,
-# is given its files whole.
-Unit = Literal["file", "line", "record"]
+# is given its files whole. Atoms of "report" get what the report formats measured in the file
+# instead of its text: one JSON object a line, as `measured_lines` of the runner writes them.
+Unit = Literal["file", "line", "record", "report"]
 DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 
 
@@ -183,7 +184,8 @@ class ValidationItem(Shape):
             category.
         condition: what an entry must fulfil beside its required fields.
         required: fields that must be there and not blank.
-        mode: `forbid` turns each match into a violation.
+        mode: `forbid` turns each match into a violation; with `allow`, patterns name what may
+            appear, and one that nothing matches is satisfied.
         quantifier: one entry suffices, each entry is judged, or each file is, by all of its
             entries.
         take: with `per_file`, judge a file by its first or its last entry alone.
@@ -204,7 +206,7 @@ class ValidationItem(Shape):
     select: DottedField
     condition: Condition | None = None
     required: tuple[DottedField, ...] = ()
-    mode: Literal["require", "forbid"] = "require"
+    mode: Literal["require", "forbid", "allow"] = "require"
     quantifier: Literal["exists", "each", "per_file"] = "per_file"
     take: Literal["first", "last"] | None = None
     count: Count | None = None
@@ -300,6 +302,19 @@ class Waivers(Shape):
         return data
 
 
+class ClaimRow(Shape):
+    """The claim that a checker was written from.
+
+    Attributes:
+        parameters: what the description narrows: check, severity, limit, ...
+        left_out: words of the description that the claim does not check.
+    """
+
+    name: str
+    parameters: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
+
+
 class CheckerConfig(Shape):
     """`checker.yaml`. Requirements and waivers here are inferred defaults; the item's own win at
     run time.
@@ -314,6 +329,7 @@ class CheckerConfig(Shape):
     atoms: Literal["standard", "own"] = "standard"
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     keyword_waivers: bool = True
+    claim: ClaimRow | None = None
     items: Annotated[tuple[ValidationItem, ...], Field(min_length=1, max_length=6)]
 
 

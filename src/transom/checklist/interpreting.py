@@ -5,12 +5,16 @@ person chooses, and how the choice is written into the item's file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
+from transom.checklist.claiming import has_patterns, require_known
+from transom.checklist.claims.ranking import MOST_CANDIDATES, candidates
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_writer import add_to_item
+from transom.checklist.judging.claim_account import evidence_of_claim
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.checklist.rules import load_knowledge
@@ -19,9 +23,17 @@ from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
 from transom.errors import InputError, Paused
+from transom.formats.reports import FileReading, read_report, shipped_formats
 from transom.runs import Run
 
 NONE: Final = "none of these"
+# Domains of the earlier knowledge whose matter the claims say.
+_COVERED_BY_CLAIMS: Final = frozenset(
+    {
+        *("timing", "worst_slack", "slack_sums", "sta_endpoints", "equivalence", "flow_metrics"),
+        *("inferred_latches", "physical_verification", "log_messages", "utilization", "drv"),
+    }
+)
 
 AskNow: TypeAlias = Callable[[str, Sequence[str]], tuple[str, str]]
 """Asks a person who is present: question and options in, the option and the person's name out; the
@@ -36,6 +48,8 @@ def load_understood(path: Path, knowledge_folders: Sequence[Path], *, strict: bo
         InputError: the file is no item, or its `reads_as` names something unknown.
     """
     item = load_item(path, strict=strict)
+    if item.claim:
+        require_known(item, item.claim)
     if item.reads_as:
         check_reads_as(item, load_knowledge(knowledge_folders))
     return item
@@ -64,7 +78,7 @@ async def interpret(
         file, and the run can go on.
     """
     is_understood = not any(row.where.startswith(WHERE) for row in result.needs_model)
-    if item.reads_as or is_understood:
+    if item.reads_as or item.claim or is_understood:
         return result
     rows = _interpretations(item, places, run.folder, knowledge_folders)
     if rows:
@@ -97,8 +111,10 @@ def _interpretations(
         values["requirements"] = item.requirements.value
     if item.waivers:
         values["waivers"] = item.waivers.value
-    rows = []
+    rows = _claims(item, files)
     for reading in near_readings(item.description, knowledge, **values):
+        if len(rows) == MOST_CANDIDATES or reading.domain in _COVERED_BY_CLAIMS:
+            continue
         row = ReadingRow(
             says=said(reading, knowledge),
             reads_as=reading.to_json(),
@@ -106,6 +122,26 @@ def _interpretations(
         )
         rows.append(row)
     return tuple(rows)
+
+
+def _claims(item: Item, files: Sequence[Path]) -> list[ReadingRow]:
+    """Return the claims that come close, each with what the current files give for it."""
+    found = candidates(item.description, has_patterns=has_patterns(item))
+    readings = list[FileReading]()
+    if found:
+        for path in files:
+            with suppress(InputError):  # a file that cannot be read is an error of the check
+                readings.append(read_report(path, shipped_formats()))
+    rows = list[ReadingRow]()
+    for candidate in found:
+        reads_as: dict[str, Json] = {"claim": candidate.row.name}
+        if candidate.row.parameters:
+            reads_as["parameters"] = dict(candidate.row.parameters)
+        if candidate.row.left_out:
+            reads_as["left_out"] = list(candidate.row.left_out)
+        evidence = evidence_of_claim(candidate.row, readings)
+        rows.append(ReadingRow(says=candidate.sentence, reads_as=reads_as, evidence=evidence))
+    return rows
 
 
 async def _choose(

@@ -7,8 +7,9 @@
 
 `value` decides the type of the check, the list beside it the contents. `reads_as` says what a
 description means that `rules` do not understand. `accept` says who accepts until when that the
-item is not checked. Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a
-warning that says what to write; whatever could change a verdict is an error.
+item is not checked; as a list, which caps of its verdict a person accepts: `{text, by, until}`.
+Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a warning that says what
+to write; whatever could change a verdict is an error.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom.canonical import Json, canonical_json, digest
-from transom.checklist.atoms import Requirements, Waivers
+from transom.checklist.atoms import ClaimRow, Requirements, Waivers
 from transom.checklist.item_reader import Notice, SectionReader
 from transom.errors import InputError
+from transom.evidence.caps import CapAcceptance, read_acceptances
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
 _TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
 _SUFFIXES = (".yaml", ".yml")
 _READS_AS = ("domain", "item", "parameters")
+_READS_AS_CLAIM = ("claim", "parameters", "left_out")
 _ACCEPT = ("by", "reason", "until")
+_ACCEPT_CAP = ("text", "by", "until")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -76,7 +80,9 @@ class Item:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
         reads_as: what its description means, where a person had to say so.
+        claim: the claim that its description means, where a person chose one.
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
+        accepted_caps: the caps of its verdict that a person accepts.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
@@ -93,7 +99,9 @@ class Item:
     text: str
     sha256: str
     reads_as: ReadsAs | None = None
+    claim: ClaimRow | None = None
     accept: AcceptEntry | None = None
+    accepted_caps: tuple[CapAcceptance, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -101,7 +109,10 @@ class Item:
         """Meaning that an ItemSpec and a checker are made for: the description, and a person's
         word on it.
         """
-        return self.description + (canonical_json(self.reads_as.to_json()) if self.reads_as else "")
+        chosen = self.claim.model_dump(mode="json") if self.claim else None
+        if self.reads_as:
+            chosen = self.reads_as.to_json()
+        return self.description + (canonical_json(chosen) if chosen else "")
 
     def where(self, line: int) -> str:
         return f"{self.path}:{line}"
@@ -155,7 +166,9 @@ class _ItemReader(SectionReader):
             text=self.file.text,
             sha256=digest(self.file.text),
             reads_as=self.reads_as(data),
+            claim=self.claim(data),
             accept=self.accept(data),
+            accepted_caps=self.accepted_caps(data),
         )
         return replace(item, warnings=tuple(self.warnings))
 
@@ -197,7 +210,8 @@ class _ItemReader(SectionReader):
     def reads_as(self, data: dict[str, Json]) -> ReadsAs | None:
         """Only its shape; whether there are such names is known where the knowledge is."""
         at = ("reads_as",)
-        if data.get("reads_as") is None:
+        told = data.get("reads_as")
+        if told is None or (isinstance(told, dict) and "claim" in told):
             return None
         section = self.mapping(data["reads_as"], _READS_AS, at)
         parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
@@ -207,9 +221,22 @@ class _ItemReader(SectionReader):
         values = {name: self.name((*at, "parameters", name)) for name in parameters}
         return ReadsAs(self.name((*at, "domain")), tuple(items), values)
 
+    def claim(self, data: dict[str, Json]) -> ClaimRow | None:
+        """Return the claim of `reads_as`; whether there is such a claim is known to the claims."""
+        told = data.get("reads_as")
+        if not isinstance(told, dict) or "claim" not in told:
+            return None
+        at = ("reads_as",)
+        section = self.mapping(told, _READS_AS_CLAIM, at)
+        parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
+        values = {name: self.name((*at, "parameters", name)) for name in parameters}
+        left_out = self.texts(section.get("left_out"), (*at, "left_out"), "text")
+        name = self.name((*at, "claim"))
+        return ClaimRow(name=name, parameters=values, left_out=tuple(left_out))
+
     def accept(self, data: dict[str, Json]) -> AcceptEntry | None:
         """Return the entry `accept`, which needs a person, a reason and a last day."""
-        if "accept" not in data:
+        if "accept" not in data or isinstance(data["accept"], list):
             return None
         section = self.mapping(data["accept"], _ACCEPT, ("accept",))
         texts: dict[str, str] = {}
@@ -222,6 +249,25 @@ class _ItemReader(SectionReader):
         until = self.day(texts["until"], ("accept", "until"))
         reason = self.without_secrets(texts["reason"], ("accept", "reason"))
         return AcceptEntry(texts["by"], reason, until, self.file.line_of("accept"))
+
+    def accepted_caps(self, data: dict[str, Json]) -> tuple[CapAcceptance, ...]:
+        """Return the entries of a list `accept`: the text of a cap, who accepts it, and until when.
+
+        No last day means that it holds without an end.
+        """
+        entries = data.get("accept")
+        if not isinstance(entries, list):
+            return ()
+        acceptances = list[CapAcceptance]()
+        for index, entry in enumerate(entries):
+            at = ("accept", index)
+            section = self.mapping(entry, _ACCEPT_CAP, at)
+            try:
+                acceptances += read_acceptances([section])
+            except ValueError as error:
+                hint = "write the cap's text as the verdict has it, and who accepts it"
+                self.fail(at, str(error).removeprefix("acceptance 1: "), hint)
+        return tuple(acceptances)
 
     def name(self, at: tuple[Key, ...]) -> str:
         """A key or a value of `reads_as`, as it is written."""

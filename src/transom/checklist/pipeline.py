@@ -8,8 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transom.checklist.atoms import ClaimRow
 from transom.checklist.building.flow import BuiltChecker, build_checker
 from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.claiming import (
+    claim_of,
+    config_of_claim,
+    write_claim_checker,
+    write_claim_spec,
+)
 from transom.checklist.copies import export
 from transom.checklist.item import Item
 from transom.checklist.judging import (
@@ -83,7 +90,17 @@ class Manner:
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
-    """Write the ItemSpec; a result alone where the rules abstain."""
+    """Write the ItemSpec; a result alone where the rules abstain, and for a claim."""
+    claim = claim_of(item, run.chain)
+    if claim is not None:
+        path = await write_claim_spec(run, item, claim, places.out)
+        return SpecResult(
+            status="READY",
+            item_id=item.item_id,
+            itemspec_path=str(path),
+            capability_type=config_of_claim(item, claim).capability_type,
+            run_id=run.id,
+        )
     try:
         sizes = _sizes(item, places.roots(item, run.folder))
         return await write_spec(
@@ -109,6 +126,13 @@ async def checker_of(
     Raises:
         InputError: the ItemSpec lacks a section, a variable is not defined.
     """
+    claim = claim_of(item, run.chain) if item else None
+    if item is not None and claim is not None:
+        made = await write_claim_checker(run, item, claim, folder)
+        result = BuildResult(
+            status="done", item_id=item.item_id, checker_path=str(folder or made), run_id=run.id
+        )
+        return BuiltChecker(made, result)
     roots = places.roots(item, run.folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
     inputs = BuildInputs(
@@ -183,6 +207,9 @@ async def check_all(
     """
     # an undefined variable is said before anybody is asked
     own_files(item, places.roots(item, run.folder))
+    claim = claim_of(item, run.chain)
+    if claim is not None:
+        return await _judge_claim(run, item, claim, places, manner)
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
@@ -204,6 +231,19 @@ async def check_all(
         return built.result
     checker = load_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner), built.folder)
+
+
+async def _judge_claim(
+    run: Run, item: Item, claim: ClaimRow, places: Places, manner: Manner
+) -> BuildResult | Judged:
+    """Write the checker of a claim, and judge the current files by it."""
+    if unusable := _unusable(item, places.roots(item, run.folder)):
+        row = GateRow(gate="inputs", passed=False, findings=unusable)
+        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+    target = places.out / checker_folder(item.item_id) if places.out else None
+    folder = await write_claim_checker(run, item, claim, target)
+    checker = load_checker(folder)
+    return Judged(await verdict_of(run, checker, item, places, manner), folder)
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:

@@ -13,8 +13,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from glob import glob
@@ -33,11 +32,11 @@ from transom.cli.output import counted, table, toned
 from transom.cli.registry import place
 from transom.cli.session import Session
 from transom.config import FILE_NAMES
-from transom.errors import InputError, RunBusy, TransomError
+from transom.errors import InputError, TransomError
 from transom.runs import Run, write_file
 from transom.runs.recognising import glob_root, lies_in_workspace
 from transom.runs.silence import SilenceWatch, Waiting
-from transom.store import Store, open_jobs
+from transom.store import open_jobs
 from transom.workers import (
     ENQUEUED,
     HELD,
@@ -64,7 +63,7 @@ _WAITS = 3
     "batch",
     example=f"transom check batch examples/checks -j 8 {VAR} -o out",
     asks=True,
-    shares=True,
+    shares="items",
 )
 async def batch(
     session: Session,
@@ -86,7 +85,7 @@ async def batch(
     named: list[Json] = [place(Path(text)) for text in targets]
     async with (
         session.open_store() as store,
-        _run_of(session, store, {"targets": named}) as run,
+        session.open_run("check-batch", {"targets": named}, name="batch", store=store) as run,
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
@@ -103,29 +102,6 @@ async def batch(
             f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}"
         )
     return document.exit_code
-
-
-@asynccontextmanager
-async def _run_of(session: Session, store: Store, inputs: dict[str, Json]) -> AsyncIterator[Run]:
-    """Open the run of a batch; a distributed one waits for a command that has it open.
-
-    The lease of a command that was killed lasts for some seconds, while the workers go on.
-    """
-    has_told = False
-    async with AsyncExitStack() as stack:
-        while True:
-            opening = session.open_run("check-batch", inputs, name="batch", store=store)
-            try:
-                run = await stack.enter_async_context(opening)
-                break
-            except RunBusy as busy:
-                if not session.distributed:
-                    raise
-                if not has_told:
-                    session.progress(f"{busy.what}; waiting for it (progress: transom workers)")
-                has_told = True
-                await asyncio.sleep(1.0)
-        yield run
 
 
 def found(texts: Sequence[str]) -> list[Path]:
@@ -222,8 +198,8 @@ class _Batch:
     def _place(self) -> dict[str, Any]:
         """Return what a hand has to know of this command; see `transom.cli.hand`."""
         session = self.session
-        entry = {key: value for key, value in session.entry.items() if key != "distributed"}
-        return {"kind": ITEM, "entry": entry, "workspace": str(session.workspace_root)}
+        entry = session.local_entry
+        return {"kind": ITEM, "entry": entry, "workspace": str(session.workspace.root)}
 
     async def _answer(self, hand: Hand, places: asyncio.Semaphore, target: Path) -> None:
         """Take a target's answer, after a provider that failed was asked again."""
@@ -256,6 +232,12 @@ class _Batch:
     async def _ask_workers(self) -> None:
         """Have workers on any machine answer the targets."""
         session, store = self.session, self.run.store
+        if session.settings.execution.max_cost is not None:
+            raise InputError(
+                "workers do not share a cost limit",
+                where="--max-cost",
+                hint="give it without --distributed, or --distributed without it",
+            )
         targets = [place(target) for target in self.targets]
         wanted = {"targets": targets, **self._place()}
         known = submission_open_in(self.run.records())

@@ -166,7 +166,7 @@ def _read_line(prompt: str = "> ") -> str | None:
     """Return a line of the terminal, or None at its end."""
     if not sys.stdin.isatty():
         line = sys.stdin.readline()
-        return line or None
+        return line.rstrip("\n") if line else None
     # Imported for its effect: lines can be edited, and earlier ones called back.
     import readline  # noqa: F401
 

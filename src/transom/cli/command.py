@@ -6,9 +6,20 @@ from __future__ import annotations
 
 import gc
 import inspect
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from pydantic_core import to_jsonable_python
@@ -26,6 +37,9 @@ MoreRepairs = Annotated[
     bool, typer.Option("--reset-iterations", help="Allow the full number of repairs again.")
 ]
 
+
+Shares: TypeAlias = Literal["", "whole", "items"]
+"""What a command can give to workers: nothing, all of it, or its items."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,7 +78,7 @@ session.
 
 
 def command(
-    app: typer.Typer, name: str, *, example: str, asks: bool = False, shares: bool = False
+    app: typer.Typer, name: str, *, example: str, asks: bool = False, shares: Shares = ""
 ) -> Callable[[F], F]:
     """Add a function as the command `name` of `app`, with the common options.
 
@@ -78,7 +92,8 @@ def command(
     Args:
         example: a whole command line, shown in the help.
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
-        shares: workers may do its work, so `--distributed` and `--priority` act.
+        shares: what workers may do, so that `--distributed` and `--priority` act: the `whole`
+            command, or `items` that the command gives them itself.
     """
 
     def declare(function: F) -> F:
@@ -107,6 +122,11 @@ def command(
             if isinstance(context.obj, list):
                 context.obj.append(session)
             values = _gather(own, given)
+            if session.distributed and shares == "whole":
+                from transom.cli.distributing import give_to_workers
+
+                line = shlex.join(words_of(session.local_entry))
+                return session.execute(lambda: give_to_workers(session, line))
             if inspect.iscoroutinefunction(function):
                 return session.execute(lambda: function(session, **values))
             return int(function(session, **values))

@@ -79,7 +79,11 @@ class EvalOptions:
 
 
 @command(
-    eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True
+    eval_app,
+    "run",
+    example="transom eval run examples/evals/checklist --save main",
+    asks=True,
+    shares="whole",
 )
 async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> int:
     """Run and score a suite's scenarios, and compare them with the baseline.

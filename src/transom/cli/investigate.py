@@ -85,7 +85,7 @@ class InvestigateOptions:
     ] = ()
 
 
-@command(root, KIND, example=_EXAMPLE, asks=True)
+@command(root, KIND, example=_EXAMPLE, asks=True, shares="whole")
 async def investigate(
     session: Session, question: Question, options: InvestigateOptions, go_on: GoOn = None
 ) -> int:

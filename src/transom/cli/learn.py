@@ -210,7 +210,10 @@ def report(session: Session, scope: Scope) -> int:
     with opened(session, scope, shown=True) as playbook:
         found = learning_report(playbook)
     stats = dict(found.stats)
-    document: dict[str, Any] = {"schema": "transom.learning-report/1", "generated_at": found.at}
+    document: dict[str, Any] = {
+        "schema": "transom.learning-report/1",
+        "generated_at": found.created_at,
+    }
     lines = [
         f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested,"
         f" {stats['retired']} retired"

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import shlex
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -22,7 +24,7 @@ from transom.canonical import Json
 from transom.cli.output import Live, print_json, print_text, printable, say
 from transom.config import Settings, load_settings
 from transom.context import WindowBudget
-from transom.errors import InputError, SettingsError
+from transom.errors import InputError, RunBusy, SettingsError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
@@ -38,6 +40,12 @@ FAILPOINT = "TRANSOM_FAILPOINT"
 """`append:N`: kill this process without warning after its store's N-th journal append. A seam
 for tests of resuming.
 """
+
+PATIENCE = "TRANSOM_RUN_PATIENCE"
+"""Seconds that a command waits for a run that another process has open. A worker sets it: the lease
+of a worker that died lasts for some seconds.
+"""
+_BUSY_SECONDS = 1.0
 
 _SEATS = {
     **{
@@ -102,6 +110,7 @@ class Session:
     Attributes:
         verbosity: -1 quiet, 0 as usual, 1 and more verbose.
         failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
+        patience: seconds that runs of other processes are waited for.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, each beside what from.
         answers: who answers in place of the `model` setting.
@@ -119,6 +128,7 @@ class Session:
     verbosity: int = 0
     base_url: str | None = None
     failpoint: int = 0
+    patience: float = 0.0
     open_runs: list[str] = field(default_factory=list)
     live: Live = field(default_factory=Live)
     chains: list[tuple[tuple[str, Surroundings, Any], Chain]] = field(default_factory=list)
@@ -157,7 +167,9 @@ class Session:
         configure(levels.get(verbosity, "DEBUG"), settings.logging.log_file, redact)
         failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
         session = Session(settings, cwd, options.format, verbosity, options.base_url, failpoint)
-        session = replace(session, redact=redact, given=given)
+        # Workers go on while a command that was killed still has its lease.
+        patience = math.inf if options.distributed else float(environ.get(PATIENCE, 0.0))
+        session = replace(session, redact=redact, given=given, patience=patience)
         return replace(session, distributed=options.distributed, priority=options.priority)
 
     @property
@@ -240,7 +252,14 @@ class Session:
             self.base_url or entry.get("base_url"),
         )
         again = replace(self, settings=settings, cwd=Path(cwd), base_url=base_url)
-        return replace(again, entry=dict(entry), distributed=entry.get("distributed", False))
+        is_distributed = entry.get("distributed", False)
+        patience = math.inf if is_distributed else self.patience
+        return replace(again, entry=dict(entry), distributed=is_distributed, patience=patience)
+
+    @property
+    def local_entry(self) -> dict[str, Any]:
+        """The command as a worker gives it again: without giving it to workers."""
+        return {key: value for key, value in self.entry.items() if key != "distributed"}
 
     def next_command(self, run_id: str) -> str:
         """Return the command that goes on with a run; "" if no command began it."""
@@ -336,9 +355,18 @@ class Session:
         """
         chain, place, log = chain or self.chain(store), self.workspace, logging.getLogger(__name__)
         purse, entry = self.purse(chain), self.entry or None
-        run = await Run.open(
-            kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
-        )
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                run = await Run.open(
+                    kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
+                )
+                break
+            except RunBusy as busy:
+                if time.monotonic() >= until:
+                    raise
+                log.info("%s; waiting for it", busy.what)
+            await asyncio.sleep(_BUSY_SECONDS)
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.next_command = self.next_command(run.id)
         run.progress = self.progress

@@ -72,7 +72,11 @@ class StoryOptions:
 
 
 @command(
-    story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True
+    story_app,
+    "run",
+    example="transom story run --project ./myproject --epic epic-1",
+    asks=True,
+    shares="whole",
 )
 async def run(session: Session, options: StoryOptions) -> int:
     """Run an epic's stories: SM, PO, Dev, tests and git, QA.

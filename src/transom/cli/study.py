@@ -48,7 +48,13 @@ Forgotten = Annotated[
 ]
 
 
-@command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
+@command(
+    study_app,
+    "run",
+    example="transom study run examples/studies/bracket.yaml",
+    asks=True,
+    shares="whole",
+)
 async def run(session: Session, study: _Study, trials: Trials = None) -> int:
     """Run a study, or continue an interrupted one.
 

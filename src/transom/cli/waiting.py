@@ -13,7 +13,7 @@ import typer
 
 from transom.checklist.acceptance import is_accepted
 from transom.checklist.judging.audit import user_name
-from transom.cli.accepting import accept_unchecked
+from transom.cli.accepting import accept_caps, accept_unchecked
 from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import found_run, next_step, run_history
@@ -109,6 +109,10 @@ class Answer:
         str | None,
         typer.Option(metavar="DATE", help="Accept an item without a verdict until this day."),
     ] = None
+    accept: Annotated[
+        tuple[int, ...],
+        typer.Option(metavar="N", min=1, help="Accept what holds a PASS back, by its number."),
+    ] = ()
     edit: Annotated[
         tuple[Path, ...],
         typer.Option(metavar="FILE", help="File that replaces atoms.py or checker.yaml."),
@@ -124,7 +128,8 @@ async def answer(
 
     keep: use the file that you edited. redo: make it again. approve, refuse: a tool call. Any other
     words answer a question, or advise a build that gave up. See `transom waiting`.
-    --until, --by and --reason accept that an item without a verdict stays unchecked.
+    --until, --by and --reason accept that an item without a verdict stays unchecked. --accept and
+    --by accept one thing that holds a PASS back; the item's file keeps it.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
@@ -185,14 +190,22 @@ async def _waiting_views(session: Session) -> list[RunView]:
         ]
 
 
+async def _accept(session: Session, name: str, given: Answer) -> int:
+    """Write an acceptance into the file of a run's item."""
+    if given.words or given.choose:
+        where = "--accept" if given.accept else "--until"
+        raise InputError(
+            "an acceptance is no answer to a question", where=where, hint="leave one out"
+        )
+    if given.accept:
+        return await accept_caps(session, name, given.accept, given.by, given.until)
+    return await accept_unchecked(session, name, given.by, given.reason, given.until or "")
+
+
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
-    if given.until is not None:
-        if given.words or given.choose:
-            raise InputError(
-                "an acceptance is no answer to a question", where="--until", hint="leave one out"
-            )
-        return await accept_unchecked(session, name, given.by, given.reason, given.until)
+    if given.accept or given.until is not None:
+        return await _accept(session, name, given)
     said = GivenAnswer(
         words=given.words or "",
         question=given.question,

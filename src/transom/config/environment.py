@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from transom.config.model import PREFIX, Settings, known_keys, unknown_key, variable_of
 
-RESERVED = frozenset({"TRANSOM_FAILPOINT"})
+RESERVED = frozenset({"TRANSOM_FAILPOINT", "TRANSOM_RUN_PATIENCE"})
 """Variables with the prefix that are not settings."""
 # The model is strict: it takes no text for a bool.
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}

@@ -199,6 +199,12 @@ def factor_between(unit: str, other: str) -> Decimal | None:
     return _UNITS[unit][1] / _UNITS[other][1]
 
 
+def factor_to_base(unit: str) -> Decimal | None:
+    """Return the factor from a unit to the base unit of its quantity, or None for a count."""
+    listed = _UNITS.get(unit)
+    return listed[1] if listed else None
+
+
 def unit_of_key(key: str) -> UnitSource | None:
     """Return the unit that the suffix of a key states: `p95_ms`, `durationSeconds`, `covered_pct`.
 

@@ -12,6 +12,7 @@ __all__ = [
     "MAX_BYTES",
     "Key",
     "YamlFile",
+    "add_entry",
     "add_key",
     "dump_yaml",
     "load_yaml",
@@ -103,6 +104,44 @@ def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
             f"{key} cannot be added",
             where=str(file.path),
             hint=f"write it yourself: {' '.join(added.split())}",
+        )
+    return text
+
+
+def add_entry(file: YamlFile, key: str, value: Json) -> str:
+    """Return the text of a mapping with one more entry at the end of a list; the other characters
+    stay unchanged.
+
+    Args:
+        file: the YAML file.
+        key: the key of the list, at the left edge; it is added if there is none.
+        value: the entry.
+
+    Raises:
+        InputError: the list is not written as a block.
+    """
+    if not isinstance(file.data, dict) or key not in file.data:
+        return add_key(file, key, [value])
+    entries = file.data[key]
+    end = "\r\n" if "\r\n" in file.text else "\n"
+    lines = file.text.split(end)
+    first = file.line_of(key)
+    later_keys = [file.line_of(other) for other in file.data if file.line_of(other) > first]
+    position = min(later_keys, default=len(lines) + 1) - 1
+    # Comments and blank lines before the next key belong to that key.
+    while position > first and not lines[position - 1].split("#")[0].strip():
+        position -= 1
+    new_lines = dump_yaml([value]).rstrip("\n").split("\n")
+    text = end.join([*lines[:position], *new_lines, *lines[position:]])
+    try:
+        now = parse_yaml(text, file.path).data
+    except InputError:
+        now = None
+    if not isinstance(entries, list) or now != {**file.data, key: [*entries, value]}:
+        raise InputError(
+            f"{key} cannot take one more entry",
+            where=file.place_of(key),
+            hint=f"write it yourself: {' '.join(' '.join(new_lines).split())}",
         )
     return text
 

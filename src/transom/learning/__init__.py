@@ -1,5 +1,5 @@
 """Learning: a playbook of insights; outcomes of the runs that used an insight raise or lower its
-standing.
+score.
 """
 
 from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder

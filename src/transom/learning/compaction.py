@@ -1,5 +1,5 @@
-"""The log of a long task: trials fold into exact statistics, errors and milestones stay word for
-word.
+"""The log of a long task: trials are compacted into exact statistics, errors and milestones stay
+word for word.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from transom.context.compaction import compact
 from transom.errors import InputError
 from transom.llm import AssistantMessage, Text, estimate_tokens
 
-_ALL = 10**12  # tokens: no limit, so that compaction drops nothing for want of room
+# Tokens: no limit, so that compaction drops nothing for lack of space.
+_ALL = 10**12
 _LONGEST = 200  # characters of a milestone's name in its mark
 
 
 class CompactionManager:
-    """Collects events and folds the older ones, with the history that conversations use.
+    """A log of events whose older part is compacted, as that of a conversation is.
 
     Args:
-        compaction_threshold: the log is folded once it has more unfolded events.
-        keep_recent: number of the newest events that stay as they are.
-        keep_errors: errors survive folding, word for word and in order; milestones always do.
-        maximise: whether the best objective is the largest.
+        compaction_threshold: the log is compacted when it has more events than this.
+        keep_recent: number of the newest events that are never compacted.
+        keep_errors: whether errors survive, word for word and in order; milestones always do.
+        maximise: whether the best objective is the largest one.
     """
 
     def __init__(
@@ -53,14 +54,12 @@ class CompactionManager:
         objective: float | None = None,
         duration: float | None = None,
     ) -> None:
-        """Add the end of a trial; its objective and its duration in seconds count in the
-        statistics.
-        """
+        """Add the end of a trial. Its objective and its duration (seconds) enter the statistics."""
         measured = {"objective": objective, "seconds": duration}
         values = {name: value for name, value in measured.items() if value is not None}
-        shown = "".join(f", {name} {value:g}" for name, value in values.items())
+        value_text = "".join(f", {name} {value:g}" for name, value in values.items())
         mark = Mark(values={"trial": trial_number, **values, "ok": int(success)})
-        self._add(f"Trial {trial_number} {'complete' if success else 'failed'}{shown}", mark)
+        self._add(f"Trial {trial_number} {'complete' if success else 'failed'}{value_text}", mark)
 
     def add_error_event(self, message: str, error_type: str = "") -> None:
         """Add an error."""
@@ -69,20 +68,20 @@ class CompactionManager:
 
     def add_milestone(self, description: str, details: Mapping[str, Any] | None = None) -> None:
         """Add a milestone."""
-        shown = (
-            f" ({', '.join(f'{name}={value}' for name, value in details.items())})"
-            if details
-            else ""
-        )
+        detail_text = ""
+        if details:
+            pairs = ", ".join(f"{name}={value}" for name, value in details.items())
+            detail_text = f" ({pairs})"
+        # The mark is printed on one line; the event has the whole description.
         name = " ".join(description.split())[:_LONGEST] or "milestone"
         self._add(
-            f"MILESTONE: {description}{shown}",
+            f"MILESTONE: {description}{detail_text}",
             Mark(milestone="".join(filter(str.isprintable, name))),
         )
 
     @property
     def events(self) -> list[str]:
-        """The texts of the events that are not folded, in order."""
+        """Return the texts of the events that are not compacted, in order."""
         folded = self.history.folded
         return [
             _text(event)
@@ -90,7 +89,7 @@ class CompactionManager:
         ]
 
     def get_stats(self) -> dict[str, Any]:
-        """Count the events: all, unfolded, folded; and how often the log was folded."""
+        """Return the numbers of events and of compactions."""
         total, standing = self.history.count, len(self.events)
         stats = {
             "total_events": total,
@@ -101,9 +100,10 @@ class CompactionManager:
 
     @property
     def summary(self) -> str:
-        """One line of exact statistics on the folded trials, "" where none was folded."""
+        """Return a line of exact statistics on the compacted trials; "" if there are none."""
         folded = self.history.folded
         values = folded.statistics.values if folded else {}
+        # Only errors and milestones may have been compacted.
         if "trial" not in values:
             return ""
         numbers, good = values["trial"], values["ok"]
@@ -118,24 +118,21 @@ class CompactionManager:
     def get_context_string(self, tokens: int | None = None) -> str:
         """Return the log as text of at most `tokens` estimated tokens.
 
-        Beyond the limit equal events become one line with a count; then the oldest are left out and
-        counted in a line.
+        If it is longer, equal events become one line with a count, and the oldest events are left
+        out and counted in a line.
         """
         head = [self.summary] if self.summary else []
-        whole = "\n".join([*head, *self.events])
-        if tokens is None or estimate_tokens(whole) <= tokens:
-            return whole
-        counts, lines = Counter(reversed(self.events)), list[str]()
-        for text, count in counts.items():  # the newest first
+        complete_text = "\n".join([*head, *self.events])
+        if tokens is None or estimate_tokens(complete_text) <= tokens:
+            return complete_text
+        lines: list[str] = []
+        counts = Counter(reversed(self.events))
+        # The newest events come first, since they are the last to be left out.
+        for text, count in counts.items():
             line = text if count == 1 else f"{text} ({count} times)"
-            left = len(counts) - len(lines)
-            if (
-                estimate_tokens(
-                    "\n".join([*head, f"{left} older events are left out", line, *lines])
-                )
-                > tokens
-            ):
-                return "\n".join([*head, f"{left} older events are left out", *lines])
+            omission = f"{len(counts) - len(lines)} older events are left out"
+            if estimate_tokens("\n".join([*head, omission, line, *lines])) > tokens:
+                return "\n".join([*head, omission, *lines])
             lines.insert(0, line)
         return "\n".join([*head, *lines])
 
@@ -146,24 +143,25 @@ class CompactionManager:
 
 
 class ContextBudgetManager:
-    """Divides the tokens of a window into parts, and tracks how much of each part is used.
+    """The division of a window's tokens into parts, and the usage of each part.
 
     Args:
-        budget: tokens by part, and `total`; None: the parts of `transom.context`, 100,000 together.
+        budget: tokens of each part, and `total`; None for the parts of `transom.context`, with
+            100,000 tokens together.
     """
 
     def __init__(self, budget: Mapping[str, int] | None = None) -> None:
-        chosen = (
-            dict(budget)
-            if budget is not None
-            else {str(name): size for name, size in DEFAULT_SHARES.items()}
-        )
-        self.budget = {**chosen, "total": chosen.get("total", sum(chosen.values()))}
-        self.usage: dict[str, int] = dict.fromkeys((name for name in chosen if name != "total"), 0)
+        if budget is None:
+            budget = {str(name): size for name, size in DEFAULT_SHARES.items()}
+        self.budget = {**budget, "total": budget.get("total", sum(budget.values()))}
+        self.usage: dict[str, int] = dict.fromkeys(budget, 0)
+        self.usage.pop("total", None)
 
     def update_usage(self, section: str, tokens: int | str) -> None:
-        """Set the usage of a part: a number of tokens, or the text itself. InputError: the part
-        is unknown.
+        """Set the usage of a part: a number of tokens, or the text itself.
+
+        Raises:
+            InputError: the part is unknown.
         """
         if section not in self.usage:
             raise InputError(
@@ -172,29 +170,25 @@ class ContextBudgetManager:
         self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens
 
     def get_available(self, section: str) -> int:
-        """Return the tokens that are left of a part; negative where its usage is over its
-        budget.
-        """
+        """Return the tokens that are left of a part; negative if it is over its budget."""
         return self.budget[section] - self.usage.get(section, 0)
 
     @property
     def total_used(self) -> int:
-        """Tokens used by all parts together."""
+        """Return the tokens that all parts use together."""
         return sum(self.usage.values())
 
     def is_over_budget(self, section: str | None = None) -> bool:
-        """Whether a part, or the whole window where no part is named, is over its budget."""
-        return (
-            self.total_used > self.budget["total"]
-            if section is None
-            else self.get_available(section) < 0
-        )
+        """Return whether a part is over its budget; None for the whole window."""
+        if section is None:
+            return self.total_used > self.budget["total"]
+        return self.get_available(section) < 0
 
 
 def _text(event: Event) -> str:
-    return "".join(
-        part.text
-        for turn in event.turns
-        for part in getattr(turn, "parts", ())
-        if isinstance(part, Text)
-    )
+    texts = []
+    for turn in event.turns:
+        for part in getattr(turn, "parts", ()):
+            if isinstance(part, Text):
+                texts.append(part.text)
+    return "".join(texts)

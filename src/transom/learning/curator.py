@@ -15,20 +15,20 @@ from transom.learning.retrieval import equal_insights
 from transom.store import Connection
 
 _BEST = 5  # insights in each list of a report
-_TRIED = 4  # outcomes from which mixed evidence is worth a question
+_FEWEST_OUTCOMES = 4  # outcomes from which mixed evidence is worth a question
 _UNSURE = (0.35, 0.65)  # confidence of an insight with mixed evidence
 
 
 @dataclass(frozen=True)
 class ReviewQuestion:
-    """A question for a person on an insight.
+    """A question to a person about an insight.
 
     Attributes:
-        kind: `uncertain`: its evidence is mixed; `near`: its text is close to another one's;
-            `stale`: it was not used for a long time.
+        kind: `uncertain`: its evidence is mixed; `near`: its text is close to that of
+            `other`; `stale`: it was not used for a long time.
         insight: the insight.
         text: the question.
-        other: the insight that it is near to.
+        other: the insight with the close text; None for the other kinds.
     """
 
     kind: Literal["uncertain", "near", "stale"]
@@ -49,22 +49,23 @@ class ReviewQuestion:
 
 
 class Curator:
-    """Changes single insights; each change is an event, and no event is ever rewritten.
+    """An editor of single insights. Each change is an event, and events are never rewritten.
 
-    InputError: an id is unknown, or its insight is retired.
+    Its methods raise InputError if an id is unknown, or its insight is retired.
     """
 
     def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
 
-    def merge(self, keep: str, *others: str, by: str = "") -> Insight:
-        """Merge others into one insight: it gets their counts, tags and sources, and later
+    def merge(self, keep: str, *duplicates: str, by: str = "") -> Insight:
+        """Merge duplicates into one insight: it gets their counts, tags and sources, and later
         feedback on them.
         """
         into = self._living(keep)
 
         def join(run: Connection) -> None:
-            for key in others:
+            # An error in the middle rolls all of them back.
+            for key in duplicates:
                 if self._living(key).id == into.id:
                     raise InputError(
                         f"{key} cannot be merged into itself",
@@ -87,23 +88,26 @@ class Curator:
         valid_until: str | None = None,
         by: str = "",
     ) -> Insight:
-        """Change fields of an insight; its id and counts stay. InputError: another insight has
-        that text.
+        """Change fields of an insight; its id and counts stay.
+
+        Raises:
+            InputError: the text is empty, or another insight has it.
         """
         playbook, insight = self._playbook, self._living(key)
-        given: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "tags": None if tags is None else [*tags],
             "valid_from": None if valid_from is None else bound(valid_from),
             "valid_until": None if valid_until is None else bound(valid_until),
         }
         changes: dict[str, Json] = {
             "by": by,
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in fields.items() if value is not None},
         }
         if content is not None and not content.strip():
             raise InputError("the content is empty", where=key, hint="give a text, or retire it")
         if content is not None:
             content = playbook.ledger.tables.cleaned(content)
+        # Outside of the transaction: an embedding takes longer than other processes should wait.
         vector = playbook.index.embed(content) if content else None
 
         def change(run: Connection) -> None:
@@ -131,8 +135,10 @@ class Curator:
         return playbook.require(key)
 
     def retire(self, key: str, why: str, *, by: str = "") -> Insight:
-        """Hide an insight. It stays as a tombstone and is not learned again. InputError: no
-        reason is given.
+        """Hide an insight. It stays as a retired entry, and is not learned again.
+
+        Raises:
+            InputError: no reason is given.
         """
         self._living(key)
         if not why.strip():
@@ -142,40 +148,49 @@ class Curator:
         return self._append("retired", key, {"why": why, "by": by})
 
     def restore(self, key: str, *, by: str = "") -> Insight:
-        """Show a retired insight again. InputError: it is not retired, or it was merged."""
+        """Use a retired insight again.
+
+        Raises:
+            InputError: it is not retired, or it was merged.
+        """
         insight = self._playbook.require(key)
         if insight.merged_into or not insight.retired:
-            what = (
-                f"it was merged into {insight.merged_into}"
-                if insight.merged_into
-                else "it is not retired"
-            )
-            raise InputError(what, where=key, hint="see: transom playbook show")
+            problem = "it is not retired"
+            if insight.merged_into:
+                problem = f"it was merged into {insight.merged_into}"
+            raise InputError(problem, where=key, hint="see: transom playbook show")
         return self._append("restored", key, {"by": by})
 
     def confirm(self, key: str, *, by: str) -> Insight:
-        """Record that a person confirms an insight: one outcome for it, and it is no longer
-        stale.
-        """
+        """Record that a person confirms an insight: one outcome for it, and one use."""
         self._living(key)
         return self._append("confirmed", key, {"by": by})
 
     def distinguish(self, key: str, *, by: str) -> Insight:
-        """Record that an insight and the ones it is near to are different, and keep them all."""
+        """Record that an insight differs from those that it is near to, and keep them all."""
         self._living(key)
         return self._append("distinct", key, {"by": by})
 
     def questions(self, limit: int | None = 10) -> list[ReviewQuestion]:
         """Return the questions to ask first: mixed evidence, then near insights, then insights
-        that were longest not used. `limit` None: all of them.
+        that were not used for the longest time.
+
+        Args:
+            limit: number of questions at most; None for all of them.
         """
-        now, living = self._playbook.clock(), self._playbook.items
-        uncertain, stale = list[tuple[int, str, ReviewQuestion]](), list[ReviewQuestion]()
+        current_time = self._playbook.clock()
+        living = self._playbook.items
+        uncertain: list[tuple[int, str, ReviewQuestion]] = []
+        stale: list[ReviewQuestion] = []
         idle_days: dict[str, float] = {}
         for insight in living.values():
+            # A new insight is not stale, and neither is one that a person has confirmed.
             last = max(insight.created_at, insight.last_used, insight.confirmed_at)
-            idle_days[insight.id] = days_between(last, now)
-            if insight.tested >= _TRIED and _UNSURE[0] <= insight.confidence <= _UNSURE[1]:
+            idle_days[insight.id] = days_between(last, current_time)
+            if (
+                insight.tested >= _FEWEST_OUTCOMES
+                and _UNSURE[0] <= insight.confidence <= _UNSURE[1]
+            ):
                 text = (
                     f"{insight.for_count} outcomes speak for it, {insight.against_count} against"
                     " it. When does it hold?"
@@ -195,6 +210,7 @@ class Curator:
         """Yield a question for each pair of near insights that no person has judged yet."""
         for key, other_key in self._playbook.ledger.open_pairs():
             insight, other = living.get(key), self._playbook.require(other_key)
+            # The other insight may have been merged, even into this one.
             other = self._playbook.require(other.merged_into or other.id)
             if insight is None or other.id == insight.id:
                 continue
@@ -223,11 +239,17 @@ class Curator:
 
 @dataclass(frozen=True)
 class Report:
-    """The state of a playbook at a time, UTC: its best and worst insights, and questions for a
-    person.
+    """The state of a playbook.
+
+    Attributes:
+        created_at: time of the report; UTC, ISO 8601.
+        stats: see `Playbook.get_stats`.
+        best, worst: the insights with the highest scores, and those with more outcomes against than
+            for them.
+        questions: the questions to ask a person first.
     """
 
-    at: str
+    created_at: str
     stats: Mapping[str, Any]
     best: list[Insight]
     worst: list[Insight]
@@ -235,23 +257,23 @@ class Report:
 
 
 def elsewhere(playbook: Playbook) -> dict[str, int]:
-    """Count the living insights by scope, for scopes that this playbook's view does not include."""
-    seen = playbook.view.scopes
+    """Return the number of living insights by scope, for scopes outside of the playbook's view."""
+    visible_scopes = playbook.view.scopes
     sql = (
         "SELECT scope, count(*) FROM insights WHERE retired = '' AND scope NOT IN"
-        f" ({','.join('?' * len(seen))})"
+        f" ({','.join('?' * len(visible_scopes))})"
     )
-    return dict(playbook.ledger.tables.query(f"{sql} GROUP BY scope ORDER BY scope", seen))
+    return dict(
+        playbook.ledger.tables.query(f"{sql} GROUP BY scope ORDER BY scope", visible_scopes)
+    )
 
 
 def learning_report(playbook: Playbook) -> Report:
     """Return the report of a playbook."""
-    ordered = sorted(
-        (one for one in playbook.items.values() if one.tested),
-        key=lambda one: (-one.lower_bound, one.id),
-    )
-    best = [one for one in ordered if one.net_score > 0][:_BEST]
-    worst = [one for one in reversed(ordered) if one.net_score < 0][:_BEST]
+    tested = [insight for insight in playbook.items.values() if insight.tested]
+    tested.sort(key=lambda insight: (-insight.lower_bound, insight.id))
+    best = [insight for insight in tested if insight.net_score > 0][:_BEST]
+    worst = [insight for insight in reversed(tested) if insight.net_score < 0][:_BEST]
     return Report(
         playbook.clock(), playbook.get_stats(), best, worst, Curator(playbook).questions()
     )

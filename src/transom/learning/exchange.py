@@ -37,6 +37,7 @@ class InsightDocument(BaseModel):
     last_used: str | None = None
     source_trials: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
+    # From here on, the fields are our own.
     against_count: int | None = Field(default=None, ge=0)
     sources: tuple[dict[str, str | int], ...] = ()
     scope: str = Field(default="global", pattern=r"^(global|(domain|study)/.+)$")
@@ -49,25 +50,23 @@ class InsightDocument(BaseModel):
     egress: Egress = "any"
 
     def insight(self) -> Insight:
-        """Return the insight as a playbook holds it."""
-        usual, tested = (
-            _usual_against(self.category, self.harmful_count),
-            self.helpful_count + self.harmful_count,
-        )
+        """Return the insight as a playbook has it."""
+        usual = _usual_against(self.category, self.harmful_count)
+        tested = self.helpful_count + self.harmful_count
         against = usual if self.against_count is None else min(self.against_count, tested)
-        known = [Source.from_json(one) for one in self.sources]
-        trials = [
-            Source(trial=one)
-            for one in self.source_trials
-            if one not in {source.trial for source in known}
-        ]
+        sources = [Source.from_json(source) for source in self.sources]
+        # Other tools write only the numbers of trials.
+        trials_with_source = {source.trial for source in sources}
+        for trial in self.source_trials:
+            if trial not in trials_with_source:
+                sources.append(Source(trial=trial))
         return Insight(
             **self.model_dump(
                 exclude={"content", "last_used", "source_trials", "sources", "against_count"}
             ),
             content=self.content.strip(),
             against_count=against,
-            sources=(*known, *trials),
+            sources=tuple(sources),
             last_used=self.last_used or "",
         )
 
@@ -85,10 +84,13 @@ class PlaybookDocument(BaseModel):
 
 @dataclass
 class Imported:
-    """The result of an import: new ids, ids that were known, and file ids that became other ids
-    here.
+    """The result of an import.
 
-    `unreadable` has the lines that cannot be read: `file:line: what is wrong`.
+    Attributes:
+        added: ids of new insights.
+        known: ids of insights that the playbook has already.
+        renamed: id in the file -> another id in the playbook.
+        unreadable: `file:line: problem` of each line that cannot be read.
     """
 
     added: list[str] = field(default_factory=list)
@@ -102,8 +104,8 @@ def load_playbook(path: Path, *, kept: bool = False) -> Playbook:
 
     Args:
         path: the file.
-        kept: the playbook lives in a database beside the file, which may be missing; else in
-            memory.
+        kept: whether the playbook is in a database in the same folder; the file may then be
+            missing. Otherwise it is in memory.
 
     Raises:
         InputError: the file cannot be read as a playbook.
@@ -115,42 +117,53 @@ def load_playbook(path: Path, *, kept: bool = False) -> Playbook:
 
 
 def save_playbook(playbook: Playbook, path: Path) -> None:
-    """Write the insights that are seen from here to a JSON file, the same bytes for the same
-    insights.
-    """
+    """Write the visible insights to a JSON file, with the same bytes for the same insights."""
     write_atomic(path, export_json(playbook).encode())
 
 
 def export_json(playbook: Playbook) -> str:
-    """Return the visible insights as JSON, by id; tombstones apart, merged insights left out."""
-    where, values = playbook.view.visible
-    insights = playbook.ledger.insights(f"merged_into = '' AND {where}", values, order="serial, id")
-    newest = max(
-        (max(one.created_at, one.last_used, one.confirmed_at) for one in insights), default=""
+    """Return the visible insights as JSON, by id. Retired entries have a list of their own; merged
+    insights are left out.
+    """
+    condition, values = playbook.view.visible
+    insights = playbook.ledger.insights(
+        f"merged_into = '' AND {condition}", values, order="serial, id"
     )
-    living = {one.id: insight_json(one) for one in insights if not one.retired}
-    dead = {one.id: insight_json(one) for one in insights if one.retired}
-    document = {"version": VERSION, "last_updated": newest, "items": living}
-    return pretty_json({**document, "retired": dead} if dead else document)
+    newest = ""
+    living: dict[str, Json] = {}
+    retired: dict[str, Json] = {}
+    for insight in insights:
+        newest = max(newest, insight.created_at, insight.last_used, insight.confirmed_at)
+        (retired if insight.retired else living)[insight.id] = insight_json(insight)
+    document: dict[str, Json] = {"version": VERSION, "last_updated": newest, "items": living}
+    if retired:
+        document["retired"] = retired
+    return pretty_json(document)
 
 
-def insight_json(one: Insight) -> dict[str, Json]:
+def insight_json(insight: Insight) -> dict[str, Json]:
     """Return an insight as it is written to a file."""
     data: dict[str, Json] = {
-        "id": one.id,
-        "category": one.category.value,
-        "content": one.content,
-        "helpful_count": one.helpful_count,
-        "harmful_count": one.harmful_count,
-        "created_at": one.created_at,
-        "last_used": one.last_used or None,
-        "source_trials": [*one.source_trials],
-        "tags": [*one.tags],
+        "id": insight.id,
+        "category": insight.category.value,
+        "content": insight.content,
+        "helpful_count": insight.helpful_count,
+        "harmful_count": insight.harmful_count,
+        "created_at": insight.created_at,
+        "last_used": insight.last_used or None,
+        "source_trials": [*insight.source_trials],
+        "tags": [*insight.tags],
     }
-    if one.against_count != _usual_against(one.category, one.harmful_count):
-        data["against_count"] = one.against_count
-    if more := [source.to_json() for source in one.sources if source.to_json().keys() - {"trial"}]:
-        data["sources"] = [*more]
+    # Fields of our own are left out if they have their default, so that other tools read the file.
+    if insight.against_count != _usual_against(insight.category, insight.harmful_count):
+        data["against_count"] = insight.against_count
+    sources = []
+    for source in map(Source.to_json, insight.sources):
+        # `source_trials` has the number of a trial already.
+        if source.keys() - {"trial"}:
+            sources.append(source)
+    if sources:
+        data["sources"] = [*sources]
     names = (
         "scope",
         "egress",
@@ -161,23 +174,23 @@ def insight_json(one: Insight) -> dict[str, Json]:
         "valid_until",
         "retired",
     )
-    return {
-        **data,
-        **{
-            name: value
-            for name in names
-            if (value := getattr(one, name)) not in ("", "global", "any")
-        },
-    }
+    for name in names:
+        value = getattr(insight, name)
+        if value not in ("", "global", "any"):
+            data[name] = value
+    return data
 
 
 def import_json(playbook: Playbook, path: Path) -> Imported:
-    """Add the insights of a file. A second import changes nothing: counts are raised to the file's,
-    never summed.
+    """Add the insights of a file.
 
-    InputError: the file is not a playbook, or its version is newer than this code.
+    A second import changes nothing: counts are raised to those of the file, and never added up.
+
+    Raises:
+        InputError: the file is not a playbook, or its version is newer than this code.
     """
-    document, imported = _read(path), Imported()
+    document = _read_document(path)
+    imported = Imported()
     cleaned = playbook.ledger.tables.cleaned
     items = []
     for entry in (*document.items.values(), *document.retired.values()):
@@ -185,57 +198,72 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
         items.append(replace(insight, content=cleaned(insight.content)))
 
     def put(run: Connection) -> None:
-        for one in items:
-            _put(playbook, run, one, imported)
-        for one in items:  # its id may be another one here
-            if one.overrides in imported.renamed:
-                key = imported.renamed.get(one.id, one.id)
-                playbook.ledger.append(
-                    run, "edited", key, {"overrides": imported.renamed[one.overrides]}
-                )
+        for insight in items:
+            _put(playbook, run, insight, imported)
+        # Only now all ids are known: an overridden insight may follow in the file.
+        for insight in items:
+            if insight.overrides in imported.renamed:
+                key = imported.renamed.get(insight.id, insight.id)
+                change: dict[str, Json] = {"overrides": imported.renamed[insight.overrides]}
+                playbook.ledger.append(run, "edited", key, change)
 
     playbook.ledger.tables.write(put)
+    # After the transaction, since a large file has thousands of texts to embed.
     playbook.embed_missing()
     return imported
 
 
-def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> None:
+def _put(playbook: Playbook, run: Connection, insight: Insight, imported: Imported) -> None:
+    """Add an insight of a file, or raise the counts of the equal insight of the playbook."""
     ledger = playbook.ledger
-    order = f"id != '{one.id}', retired != ''"
-    scope = (one.scope, one.owner)
-    if same := equal_insights(ledger, one, "scope = ? AND owner = ?", scope, order):
-        here = playbook.require(same[0].merged_into or same[0].id)
-        counts = [
-            max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)
-        ]
-        to.known.append(here.id)
-        if here.id != one.id:
-            to.renamed[one.id] = here.id
-        more = any(counts) or not {*one.tags} <= {*here.tags} or one.last_used > here.last_used
-        if more or (one.egress, here.egress) == ("local", "any"):
-            raised: dict[str, Json] = {
-                "counts": [*counts],
-                "tags": [*one.tags],
-                "last_used": one.last_used,
-            }
-            raised |= {
-                "sources": [source.to_json() for source in one.sources],
-                "egress": one.egress,
-            }
-            ledger.append(run, "raised", here.id, raised)
-            playbook.reindex(run, here.id)
-        if one.retired and not same[0].retired:
-            ledger.append(run, "retired", here.id, {"why": one.retired})
+    # The insight with the same id comes first, and living ones come before retired ones.
+    order = f"id != '{insight.id}', retired != ''"
+    scope = (insight.scope, insight.owner)
+    equal = equal_insights(ledger, insight, "scope = ? AND owner = ?", scope, order)
+    if equal:
+        present = playbook.require(equal[0].merged_into or equal[0].id)
+        imported.known.append(present.id)
+        if present.id != insight.id:
+            imported.renamed[insight.id] = present.id
+        _raise_counts(playbook, run, insight, present)
+        if insight.retired and not equal[0].retired:
+            ledger.append(run, "retired", present.id, {"why": insight.retired})
         return
-    taken = playbook.get(one.id) is not None
-    neighbour = near(ledger, playbook.index, playbook.view, one, None)
-    key = ledger.add(run, replace(one, id="") if taken else one)
+    # Two playbooks number their insights independently.
+    is_id_in_use = playbook.get(insight.id) is not None
+    neighbour = near(ledger, playbook.index, playbook.view, insight, None)
+    key = ledger.add(run, replace(insight, id="") if is_id_in_use else insight)
     playbook.reindex(run, key)
-    if neighbour and not one.retired:
+    if neighbour and not insight.retired:
         ledger.append(run, "near", key, {"to": neighbour})
-    to.added.append(key)
-    if taken:
-        to.renamed[one.id] = key
+    imported.added.append(key)
+    if is_id_in_use:
+        imported.renamed[insight.id] = key
+
+
+def _raise_counts(playbook: Playbook, run: Connection, insight: Insight, present: Insight) -> None:
+    """Raise what the playbook has of an insight to what a file has of it."""
+    counts = []
+    for file_count, present_count in zip(insight.counts, present.counts, strict=True):
+        counts.append(max(0, file_count - present_count))
+    has_news = (
+        any(counts)
+        or not {*insight.tags} <= {*present.tags}
+        or insight.last_used > present.last_used
+        or (insight.egress, present.egress) == ("local", "any")
+    )
+    # An event without news would make the history grow with each import.
+    if not has_news:
+        return
+    data: dict[str, Json] = {
+        "counts": [*counts],
+        "tags": [*insight.tags],
+        "last_used": insight.last_used,
+        "sources": [source.to_json() for source in insight.sources],
+        "egress": insight.egress,
+    }
+    playbook.ledger.append(run, "raised", present.id, data)
+    playbook.reindex(run, present.id)
 
 
 def _usual_against(category: InsightCategory, harmful: int) -> int:
@@ -247,18 +275,20 @@ def _usual_against(category: InsightCategory, harmful: int) -> int:
     return harmful
 
 
-def _read(path: Path) -> PlaybookDocument:
+def _read_document(path: Path) -> PlaybookDocument:
     try:
         document = PlaybookDocument.model_validate_json(TextFile(path, limit=MOST_BYTES).whole())
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"])) or "the document"
+        place = ".".join(map(str, first["loc"])) or "the document"
         hint = "give a file that `transom playbook export` wrote, or one of that shape"
-        raise InputError(f"{at}: {first['msg']}", where=str(path), hint=hint) from error
-    for key, one in [*document.items.items(), *document.retired.items()]:
-        if key != one.id or not key.startswith(f"{one.category.value}-"):
+        raise InputError(f"{place}: {first['msg']}", where=str(path), hint=hint) from error
+    for key, entry in [*document.items.items(), *document.retired.items()]:
+        if key != entry.id or not key.startswith(f"{entry.category.value}-"):
             hint = "its key, its id and its category must agree"
             raise InputError(
-                f"{key} holds {one.id} of category {one.category.value}", where=str(path), hint=hint
+                f"{key} holds {entry.id} of category {entry.category.value}",
+                where=str(path),
+                hint=hint,
             )
     return document

@@ -1,5 +1,5 @@
-"""Feedback from trials to the playbook: outcomes count for the insights used, and errors become
-insights.
+"""Feedback from trials to the playbook: outcomes count for the insights that a trial used, and
+errors become insights.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ _SURE_ENOUGH = 0.5  # least confidence of a study's candidates that are added
 
 
 class FeedbackLoop:
-    """Processes the trials of one study.
+    """The trials of one study, and their effect on the playbook.
 
     Args:
-        playbook: an open playbook, or a JSON file: then events go to a database beside it, safe for
-            several processes, and the file is written when the study ends.
-        run: id of the study's run; given again after a restart, no trial is counted twice. None: a
-            new id.
+        playbook: an open playbook, or a JSON file. Events of a file go to a database in the same
+            folder, which is safe for several processes, and the file is written when the study
+            ends.
+        run: id of the study's run. If you pass it again after a restart, no trial counts twice.
+            None for a new id.
     """
 
     def __init__(self, playbook: Playbook | Path, *, run: str | None = None) -> None:
-        self._file = None if isinstance(playbook, Playbook) else Path(playbook)
-        self.playbook = (
-            playbook if isinstance(playbook, Playbook) else load_playbook(Path(playbook), kept=True)
-        )
+        self._file: Path | None = None
+        if not isinstance(playbook, Playbook):
+            self._file = Path(playbook)
+            playbook = load_playbook(self._file, kept=True)
+        self.playbook = playbook
         self.reflector = Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
         self._trials: list[tuple[bool, float | None]] = []
-        self._used: dict[str, None] = {}
+        # A dictionary, since it keeps the order.
+        self._cited_items: dict[str, None] = {}
 
     def process_trial_result(
         self,
@@ -50,51 +53,58 @@ class FeedbackLoop:
         ends.
 
         Args:
-            context_items_used: ids of the insights that the trial relied on, not of all that were
-                shown.
+            context_items_used: ids of the insights that the trial relied on, not of all that its
+                window had.
 
         Returns:
             `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (a number).
         """
         source = Source(self._run, f"trial-{trial_number}", trial_number, by="feedback")
-        tried, messages = dict(design_variables or {}), [*(errors or ())]
         outcome = OptimizationOutcome(
-            trial_number, success, objective_value, (), messages, tried, source
+            trial_number,
+            success,
+            objective_value,
+            solver_errors=[*(errors or ())],
+            design_variables=dict(design_variables or {}),
+            source=source,
         )
         before = len(self.reflector.pending)
         updated = self.reflector.learn(outcome, context_items_used or ())
         self._trials.append((success, objective_value))
-        self._used |= dict.fromkeys(updated)
+        self._cited_items |= dict.fromkeys(updated)
         pending = len(self.reflector.pending) - before
         result = {"trial_number": trial_number, "success": success}
         return {**result, "items_updated": updated, "new_insights_pending": pending}
 
     def process_batch(self, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Process several trials; each mapping holds the arguments of `process_trial_result`."""
+        """Process several trials; each mapping has the arguments of `process_trial_result`."""
         results = [self.process_trial_result(**trial) for trial in trials]
         return {
             "trials_processed": len(results),
-            "successes": sum(bool(one["success"]) for one in results),
-            "failures": sum(not one["success"] for one in results),
-            "items_updated": sorted({key for one in results for key in one["items_updated"]}),
+            "successes": sum(bool(result["success"]) for result in results),
+            "failures": sum(not result["success"] for result in results),
+            "items_updated": sorted(set().union(*[result["items_updated"] for result in results])),
             "new_insights_pending": len(self.reflector.pending),
         }
 
     def finalize_study(self, study_stats: Mapping[str, Any]) -> dict[str, Any]:
-        """End the study: add its candidates, retire insights that the evidence condemns, write the
-        file.
+        """End the study: add its candidates, retire insights with much evidence against them, and
+        write the file.
 
-        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`;
-        missing ones are computed.
+        Args:
+            study_stats: `name`, `total_trials`, `best_value`, `convergence_rate`, `method`. Missing
+                values are computed from the trials.
         """
-        trials, used = self._trials, [*self._used]
-        self._trials, self._used = [], {}
+        trials = self._trials
+        items_used = [*self._cited_items]
+        # Another study may follow.
+        self._trials = []
+        self._cited_items = {}
         rate = sum(good for good, _ in trials) / len(trials) if trials else 0.0
-        best = min((value for good, value in trials if good and value is not None), default=None)
-        name, total = (
-            str(study_stats.get("name") or "study"),
-            int(study_stats.get("total_trials", len(trials))),
-        )
+        values = [value for good, value in trials if good and value is not None]
+        best = min(values, default=None)
+        name = str(study_stats.get("name") or "study")
+        total = int(study_stats.get("total_trials", len(trials)))
         self.reflector.analyze_study_completion(
             study_name=name,
             total_trials=total,
@@ -112,6 +122,6 @@ class FeedbackLoop:
             "study_name": name,
             "total_trials": total,
             "success_rate": rate,
-            "items_used": used,
+            "items_used": items_used,
             "playbook_stats": self.playbook.get_stats(),
         }

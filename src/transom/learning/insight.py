@@ -1,11 +1,12 @@
-"""An insight: one piece of knowledge, its sources, and its standing by the outcomes of its use."""
+"""An insight: one piece of knowledge, its sources, and its score by the outcomes of its use."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
+from datetime import time as time_of_day
 from enum import StrEnum
 
 from transom.canonical import Json
@@ -34,21 +35,28 @@ class InsightCategory(StrEnum):
 
     @classmethod
     def named(cls, text: str) -> InsightCategory:
-        """Return the category of a code or name: `mis`, `MISTAKE`. InputError: the category is
-        unknown.
+        """Return the category with a code or a name: `mis`, `MISTAKE`.
+
+        Raises:
+            InputError: the category is unknown.
         """
-        for one in cls:
-            if text.lower() in (one.value, one.name.lower()):
-                return one
-        hint = f"choose {', '.join(f'{one.value} ({one.name.lower()})' for one in cls)}"
+        for category in cls:
+            if text.lower() in (category.value, category.name.lower()):
+                return category
+        names = [f"{category.value} ({category.name.lower()})" for category in cls]
+        hint = f"choose {', '.join(names)}"
         raise InputError(f"unknown category {text!r}", where="category", hint=hint)
 
 
 @dataclass(frozen=True)
 class Source:
-    """The origin of an insight or of feedback on it; unknown fields are empty.
+    """The origin of an insight, or of feedback on it. Unknown fields are empty.
 
-    `by` is a person, or the part of the program that recorded it.
+    Attributes:
+        run, stage: the run, and its stage.
+        trial: number of the trial.
+        study: name of the study.
+        by: the person, or the part of the program, that recorded it.
     """
 
     run: str = ""
@@ -71,21 +79,21 @@ class Source:
 
 @dataclass(frozen=True)
 class Insight:
-    """One entry of a playbook, immutable; only the playbook changes it.
+    """One entry of a playbook. A change by the playbook gives a new object.
 
     Attributes:
         id: `str-00001`; "" for an insight that is not yet added.
         helpful_count, harmful_count: good and bad outcomes of its use.
-        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X")
-            neither kind does by itself: a run that heeded it succeeded, one that did not failed.
+        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X"),
+            neither kind does so by itself: a run that avoids X succeeds, a run that does X fails.
         tags: sorted.
         sources: origins, each once.
         scope: `global`, `domain/NAME` or `study/NAME`.
-        owner: the person that it belongs to; "" for everyone.
+        owner: the only person who sees it; "" for everyone.
         overrides: id of a wider insight that this one replaces in its scope.
         created_at, last_used, confirmed_at: UTC, ISO 8601; "" for never.
         valid_from, valid_until: period of validity, the end exclusive; "" for no bound.
-        retired: reason why it is hidden; "" for a living insight.
+        retired: reason why it is hidden; "" for an insight in use.
         merged_into: id of the insight that it was merged into.
         egress: `local` if it must not reach a remote provider.
     """
@@ -112,70 +120,78 @@ class Insight:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Good outcomes, bad outcomes, and outcomes of both kinds that speak against the
+        """Return the good outcomes, the bad ones, and those of both kinds that speak against the
         insight.
         """
         return self.helpful_count, self.harmful_count, self.against_count
 
     @property
     def tested(self) -> int:
-        """Number of outcomes."""
+        """Return the number of outcomes."""
         return self.helpful_count + self.harmful_count
 
     @property
     def for_count(self) -> int:
-        """Outcomes that speak for the insight."""
+        """Return the outcomes that speak for the insight."""
         return self.tested - self.against_count
 
     @property
     def net_score(self) -> int:
-        """Outcomes for the insight minus outcomes against it."""
+        """Return the outcomes for the insight minus those against it."""
         return self.for_count - self.against_count
 
     @property
     def confidence(self) -> float:
-        """Share of the outcomes that speak for the insight; 0.5 without outcomes."""
+        """Return the share of outcomes that speak for the insight; 0.5 without outcomes."""
         return self.for_count / self.tested if self.tested else UNTESTED
 
     @property
     def lower_bound(self) -> float:
-        """Lower bound of the confidence at 95 %: 8 of 9 is worth more than 1 of 1.
+        """Return the lower bound of the confidence at 95 %: 8 of 9 is worth more than 1 of 1.
 
-        Wilson's bound, with one assumed outcome for the insight and one against it.
+        It is Wilson's bound, with one assumed outcome for the insight and one against it.
         """
         tested = self.tested + 2
         part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
         spread = (part * (1 - part) * square + square * square / 4) ** 0.5
         return float((part + square / 2 - spread) / (1 + square))
 
-    def standing(self, now: str) -> float:
-        """Return the lower bound, reduced by decay since the last use, never below half of it."""
+    def standing(self, time: str) -> float:
+        """Return the score at a time (ISO 8601): the lower bound, reduced by decay since the last
+        use, and never below half of it.
+        """
+        # Times in ISO 8601 and UTC sort as texts.
         recent = max(self.created_at, self.last_used, self.confirmed_at)
-        days = days_between(recent, now)
+        days = days_between(recent, time)
         return self.lower_bound * float(FLOOR + (1 - FLOOR) * 0.5 ** (days / HALF_LIFE_DAYS))
 
     def covers(self, draft: Insight) -> bool:
-        """Whether a draft of the same text adds no source, tag or egress to this insight."""
+        """Return whether a draft with the same text adds no source, tag or egress to it."""
         sources = {*draft.sources} <= {*self.sources, Source()}
         return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
 
     @property
     def source_trials(self) -> tuple[int, ...]:
-        """Numbers of the trials among the sources, in order."""
-        return tuple(sorted({one.trial for one in self.sources if one.trial is not None}))
+        """Return the numbers of the trials among the sources, in order."""
+        trials = {source.trial for source in self.sources if source.trial is not None}
+        return tuple(sorted(trials))
 
     @property
     def line(self) -> str:
-        """The insight's line in a window; a model cites its id when it relies on the insight."""
+        """Return the insight's line in a window; a model cites its id when it relies on it."""
+        # A line break in the content would look like another insight.
         text = " ".join(self.content.split())
         return f"[{self.id}] helpful={self.helpful_count} harmful={self.harmful_count} :: {text}"
 
 
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:
-    """Whether an outcome speaks for an insight of a category, given whether it was followed.
+    """Return whether an outcome speaks for an insight.
 
-    Where that is unknown (None), a failure after a mistake was shown counts as having made that
-    mistake.
+    Args:
+        category: its category.
+        good: whether the outcome was good.
+        followed: whether the insight was followed. If that is unknown (None), a failure for which a
+            mistake was cited counts as having made that mistake.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True
@@ -183,15 +199,17 @@ def supports(category: InsightCategory, good: bool, followed: bool | None) -> bo
 
 
 def days_between(earlier: str, later: str) -> float:
-    """Return the days from one ISO 8601 time to another; 0 where the first is "" or later."""
-    return (
-        max(0.0, (_moment(later) - _moment(earlier)).total_seconds() / 86_400) if earlier else 0.0
-    )
+    """Return the days from one ISO 8601 time to another; 0 if the first is "" or the later one."""
+    if not earlier:
+        return 0.0
+    return max(0.0, (_moment(later) - _moment(earlier)).total_seconds() / 86_400)
 
 
 def bound(text: str) -> str:
-    """Return a year, month, day or time in the form that sorts as text; "" for none. InputError:
-    not a date.
+    """Return a year, month, day or time in the form that sorts as text; "" for "".
+
+    Raises:
+        InputError: the text is not a date.
     """
     if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
         return text
@@ -203,13 +221,14 @@ def bound(text: str) -> str:
     if parsed is None:
         return ""
     written = (parsed.astimezone(UTC) if parsed.tzinfo else parsed).isoformat()
-    return f"{written[:19]}Z" if parsed.time() != time() or parsed.tzinfo else written[:10]
+    return f"{written[:19]}Z" if parsed.time() != time_of_day() or parsed.tzinfo else written[:10]
 
 
 def _moment(text: str) -> datetime:
-    """Parse a time; one without a zone is UTC."""
+    """Return the time of a text; UTC if it has no zone."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
+        # A file of another tool may have any text here, and must not make the playbook unusable.
         return datetime.fromtimestamp(0, UTC)
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

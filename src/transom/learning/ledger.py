@@ -1,11 +1,11 @@
-"""Events of a playbook and the insights they add up to: an event is stored and applied in one
-transaction.
+"""Events of a playbook, and the insights that result from them: an event is stored and applied in
+one transaction.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,8 +69,10 @@ CONTENT = RoomContent(
 )
 """The tables of the playbook, for copying them."""
 
+# Columns that an event `edited` may change.
 _EDITABLE = {"content", "fingerprint", "overrides", "valid_from", "valid_until", "tags"}
-_GIVEN = (
+# Fields of an event `added` that become columns without a change.
+_COPIED_FIELDS = (
     "category",
     "content",
     "scope",
@@ -86,10 +88,15 @@ _GIVEN = (
 
 @dataclass(frozen=True)
 class PlaybookEvent:
-    """A change of an insight, with its number in the database and its time, UTC.
+    """A change of an insight.
 
-    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored`,
-    `confirmed`, `near` or `distinct`.
+    Attributes:
+        seq: its number in the database.
+        at: its time; UTC, ISO 8601.
+        kind: `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored`,
+            `confirmed`, `near` or `distinct`.
+        insight: id of the insight.
+        data: depends on the kind.
     """
 
     seq: int
@@ -99,8 +106,38 @@ class PlaybookEvent:
     data: Mapping[str, Any]
 
 
+def scores_of(events: Iterable[PlaybookEvent]) -> list[tuple[str, int]]:
+    """Return the times at which outcomes of an insight were counted, and the net score after each.
+
+    Outcomes that came with a merged insight are not among them: its own history has them.
+    """
+    scores: list[tuple[str, int]] = []
+    score = 0
+    for event in events:
+        if event.kind == "feedback":
+            # An outcome that is good may speak against an insight, see `supports`.
+            score += 2 * int(event.data["supports"]) - 1
+        elif event.kind == "confirmed":
+            score += 1
+        elif event.kind == "raised":
+            # Counts of an imported playbook: `against` are among the first two.
+            helpful, harmful, against = event.data["counts"]
+            score += helpful + harmful - 2 * against
+        else:
+            # Other events change texts and places, not the score.
+            continue
+        scores.append((event.at, score))
+    return scores
+
+
 class Ledger:
-    """Events and insights of one database; a database in memory if `location` is None."""
+    """The events and the insights of one database.
+
+    Args:
+        location: the database; None for one in memory.
+        read_only: whether to only read.
+        redact: removes secrets from stored texts; see `open_tables`.
+    """
 
     def __init__(
         self,
@@ -119,56 +156,61 @@ class Ledger:
         data: Mapping[str, Json],
         key: str | None = None,
     ) -> int:
-        """Store and apply an event in the caller's transaction; 0 if an event with this key is
-        already stored.
+        """Store and apply an event in the caller's transaction.
+
+        Returns:
+            Its number; 0 if an event with this key is already stored.
         """
-        at, text = now(), compact_json(dict(data))
+        recorded_at = now()
+        text = compact_json(dict(data))
         sql = (
             "INSERT INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING RETURNING seq"
         )
-        row = run.execute(sql, (at, kind, insight, key, text)).fetchone()
+        row = run.execute(sql, (recorded_at, kind, insight, key, text)).fetchone()
+        # A resumed run reports its outcomes again, under the same keys.
         if row is None:
             return 0
         number = int(row[0])
-        _FOLD[kind](run, PlaybookEvent(number, at, kind, insight, data))
+        _APPLY[kind](run, PlaybookEvent(number, recorded_at, kind, insight, data))
         return number
 
-    def add(self, run: Connection, one: Insight) -> str:
-        """Add an insight in the caller's transaction. Returns its id, the next free one if it has
-        none.
+    def add(self, run: Connection, insight: Insight) -> str:
+        """Add an insight in the caller's transaction, and return its id.
 
-        The ids of all categories share one sequence of numbers; no number is used twice.
+        An insight without an id gets the next free one. The ids of all categories share one
+        sequence of numbers, and no number is used twice.
         """
         serial = run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0]
-        key = one.id or f"{one.category.value}-{serial:05}"
-        fields: dict[str, Json] = {
-            name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")
-        }
-        fields |= {
-            "tags": [*one.tags],
-            "sources": [source.to_json() for source in one.sources if source != Source()],
-        }
-        fields |= {
-            "counts": [*one.counts] if any(one.counts) else [],
-            "fingerprint": fingerprint(one.content),
-        }
+        key = insight.id or f"{insight.category.value}-{serial:05}"
+        fields: dict[str, Json] = {}
+        for name in (*_COPIED_FIELDS, "created_at", "egress"):
+            fields[name] = getattr(insight, name)
+        fields["tags"] = [*insight.tags]
+        fields["sources"] = [source.to_json() for source in insight.sources if source != Source()]
+        fields["counts"] = [*insight.counts] if any(insight.counts) else []
+        fields["fingerprint"] = fingerprint(insight.content)
+        # Empty fields are left out, which keeps the table of events small.
         self.append(run, "added", key, {name: value for name, value in fields.items() if value})
         return key
 
     def rebuild(self) -> None:
-        """Rebuild all insights from the events; the result equals the stored insights."""
+        """Make all insights again from the events. The result equals the stored insights."""
 
-        def fold(run: Connection) -> None:
+        def apply_all(run: Connection) -> None:
+            # The search index refers to the numbers of rows, which events keep.
             run.execute("DELETE FROM insights")
             for event in self.events():
-                _FOLD[event.kind](run, event)
+                _APPLY[event.kind](run, event)
 
-        self.tables.write(fold)
+        self.tables.write(apply_all)
 
     def events(self, insight: str | None = None, after: int = 0) -> list[PlaybookEvent]:
-        """Return the events of an insight, or of all insights, after event number `after`, in
-        order.
+        """Return the events of an insight, or of all insights, in order.
+
+        Args:
+            insight: its id; None for all insights.
+            after: number of an event; only later ones are returned.
         """
         sql = (
             "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL"
@@ -185,7 +227,7 @@ class Ledger:
     def open_pairs(self) -> list[tuple[str, str]]:
         """Return pairs of near insights, the later one first, that no person has judged.
 
-        A pair is judged if the later insight was called distinct or got another text.
+        A pair is judged when the later insight is called distinct, or gets another text.
         """
         sql = """SELECT insight, json_extract(data, '$.to') FROM insight_events AS event
             WHERE kind = 'near' AND NOT EXISTS (
@@ -197,10 +239,10 @@ class Ledger:
         return [(str(insight), str(other)) for insight, other in self.tables.query(sql)]
 
     def insights(
-        self, where: str = "TRUE", values: Sequence[Any] = (), order: str = "number"
+        self, condition: str = "TRUE", values: Sequence[Any] = (), order: str = "number"
     ) -> list[Insight]:
         """Return the insights that match an SQL condition, in the order of insertion by default."""
-        sql = f"SELECT {_COLUMNS} FROM insights WHERE {where} ORDER BY {order}"
+        sql = f"SELECT {_COLUMNS} FROM insights WHERE {condition} ORDER BY {order}"
         return read_rows(self.tables, _insight, sql, values, noun="an insight of the playbook")
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Insight]:
@@ -212,8 +254,8 @@ class Ledger:
 
 
 def _event(row: Sequence[Any]) -> PlaybookEvent:
-    seq, at, kind, insight, data = row
-    return PlaybookEvent(seq, at, kind, insight, json.loads(data))
+    seq, recorded_at, kind, insight, data = row
+    return PlaybookEvent(seq, recorded_at, kind, insight, json.loads(data))
 
 
 def _numbered(row: Sequence[Any]) -> tuple[int, Insight]:
@@ -222,11 +264,18 @@ def _numbered(row: Sequence[Any]) -> tuple[int, Insight]:
 
 
 def _insight(row: Sequence[Any]) -> Insight:
-    key, category, content, helpful, harmful, against, tags, sources, *rest = row
-    known = tuple(Source.from_json(one) for one in json.loads(sources))
-    counts = (helpful, harmful, against)
+    # The other columns are in the order of the fields of `Insight`.
+    key, category, content, helpful, harmful, against, tags, sources, *other_columns = row
     return Insight(
-        key, InsightCategory(category), content, *counts, tuple(json.loads(tags)), known, *rest
+        key,
+        InsightCategory(category),
+        content,
+        helpful,
+        harmful,
+        against,
+        tuple(json.loads(tags)),
+        tuple(Source.from_json(source) for source in json.loads(sources)),
+        *other_columns,
     )
 
 
@@ -237,7 +286,7 @@ def _added(run: Connection, event: PlaybookEvent) -> None:
         "id": event.insight,
         "serial": int(event.insight.rpartition("-")[2]),
     }
-    row |= {name: data.get(name, "") for name in (*_GIVEN, "fingerprint")}
+    row |= {name: data.get(name, "") for name in (*_COPIED_FIELDS, "fingerprint")}
     row |= {"created_at": data.get("created_at", event.at), "egress": data.get("egress", "any")}
     row |= {
         "tags": compact_json(sorted({*data.get("tags", ())})),
@@ -250,7 +299,7 @@ def _added(run: Connection, event: PlaybookEvent) -> None:
     )
 
 
-def _seen(run: Connection, event: PlaybookEvent) -> None:
+def _repeated(run: Connection, event: PlaybookEvent) -> None:
     data = event.data
     _enrich(
         run, event.insight, data.get("tags", ()), data.get("sources", ()), data.get("egress", "any")
@@ -263,7 +312,7 @@ def _feedback(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _raised(run: Connection, event: PlaybookEvent) -> None:
-    _seen(run, event)
+    _repeated(run, event)
     _count(run, event.insight, event.data["counts"], event.data.get("last_used", ""))
 
 
@@ -280,6 +329,7 @@ def _merged(run: Connection, event: PlaybookEvent) -> None:
     )
     *counts, last_used, tags, sources, egress = run.execute(sql, (event.insight,)).fetchone()
     into = event.data["into"]
+    # The merged insight keeps its own counts: it can be shown as it was.
     _count(run, into, counts, last_used)
     _enrich(run, into, json.loads(tags), json.loads(sources), egress)
     run.execute(
@@ -306,31 +356,35 @@ def _set(run: Connection, insight: str, column: str, value: str) -> None:
     run.execute(f"UPDATE insights SET {column} = ? WHERE id = ?", (value, insight))
 
 
-def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> None:
+def _count(run: Connection, insight: str, counts: Sequence[int], last_used: str) -> None:
     run.execute(
         "UPDATE insights SET helpful = helpful + ?, harmful = harmful + ?, against = against + ?, "
         "last_used = CASE WHEN last_used < ?4 THEN ?4 ELSE last_used END WHERE id = ?5",
-        (*counts, used, insight),
+        (*counts, last_used, insight),
     )
 
 
 def _enrich(
     run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str
 ) -> None:
-    """Add tags and sources, each once. An insight with any local source becomes local."""
+    """Add tags and sources, each once. A local source makes the insight local."""
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
-    all_tags, known = sorted({*json.loads(row[0]), *tags}), json.loads(row[1])
-    known += [one for one in sources if one and one not in known]
+    all_tags = sorted({*json.loads(row[0]), *tags})
+    all_sources = json.loads(row[1])
+    for source in sources:
+        if source and source not in all_sources:
+            all_sources.append(source)
     run.execute(
         "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE"
         " 'local' END WHERE id = ?",
-        (compact_json(all_tags), compact_json(known), egress, insight),
+        (compact_json(all_tags), compact_json(all_sources), egress, insight),
     )
 
 
-_FOLD = {
+# How an event of each kind changes the table of insights.
+_APPLY = {
     "added": _added,
-    "seen": _seen,
+    "seen": _repeated,
     "feedback": _feedback,
     "raised": _raised,
     "edited": _edited,

@@ -55,7 +55,7 @@ def normalised(content: str) -> tuple[str, ...]:
 
 
 def differ_in_a_number(first: str, second: str) -> bool:
-    """Whether two texts have different numbers, so that they state different facts."""
+    """Return whether two texts have different numbers, so that they state different facts."""
     return _numbers(first) != _numbers(second)
 
 

@@ -60,7 +60,8 @@ class SessionNote(BaseModel):
 def import_file(playbook: Playbook, path: Path) -> Imported:
     """Import a playbook, or notes: a `.jsonl` file, or a file that is a JSON list.
 
-    InputError: the file cannot be read, or is neither.
+    Raises:
+        InputError: the file cannot be read, or is neither.
     """
     if path.suffix == ".jsonl" or _begins_as_list(path):
         return import_notes(playbook, [path])
@@ -71,7 +72,10 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     """Add insights from session notes: one JSON object a line, or a JSON list of objects.
 
     Their scope is the narrowest of the playbook's view. A second import changes nothing. Notes that
-    cannot be read are listed with their lines. InputError: a file cannot be read.
+    cannot be read are listed with their lines.
+
+    Raises:
+        InputError: a file cannot be read.
     """
     imported = Imported()
     scope, owner = playbook.view.scopes[0], playbook.view.user
@@ -80,6 +84,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
             try:
                 draft = _note(value).draft()
                 insight, is_new = playbook.add(replace(draft, scope=scope, owner=owner))
+            # One bad line must not keep the others out.
             except InputError as error:
                 imported.unreadable.append(f"{path}:{line}: {error}")
                 continue
@@ -95,7 +100,7 @@ class _Broken:
 
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the JSON values of a file with their lines; what is not JSON as `_Broken`."""
+    """Yield the JSON values of a file with their lines; `_Broken` for text that is not JSON."""
     if _begins_as_list(path):
         text = TextFile(path, limit=MOST_BYTES).whole()
         try:
@@ -106,8 +111,9 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
             if path.suffix != ".jsonl":
                 place = error.lineno if isinstance(error, json.JSONDecodeError) else 1
                 hint = "give a JSON list, or one object a line"
-                where = f"{path}:{place}"
-                raise InputError("the list is not valid JSON", where=where, hint=hint) from error
+                raise InputError(
+                    "the list is not valid JSON", where=f"{path}:{place}", hint=hint
+                ) from error
     for number, line in enumerate(TextFile(path, limit=MOST_BYTES).lines(), 1):
         if not line.strip():
             continue
@@ -115,7 +121,8 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
             yield number, json.loads(line)
         except json.JSONDecodeError as error:
             yield number, _Broken(error.colno)
-        except RecursionError:  # too many brackets within brackets
+        # Too many brackets within brackets.
+        except RecursionError:
             yield number, _Broken(1)
 
 
@@ -128,7 +135,8 @@ def _begins_as_list(path: Path) -> bool:
 
 def _elements(text: str) -> list[tuple[int, Any]]:
     """Return the elements of a JSON list with their lines."""
-    json.loads(text)  # the whole is checked first: `_BETWEEN` is not strict about commas
+    # The whole text is checked first, since `_BETWEEN` is not strict about commas.
+    json.loads(text)
     decoder = json.JSONDecoder()
     elements = list[tuple[int, Any]]()
     line, counted_to = 1, 0
@@ -138,6 +146,7 @@ def _elements(text: str) -> list[tuple[int, Any]]:
         start = match.end() if match else end
         if text[start] == "]":
             return elements
+        # Counted from the last element on: a large file would take long otherwise.
         line += text.count("\n", counted_to, start)
         counted_to = start
         value, end = decoder.raw_decode(text, start)
@@ -145,7 +154,11 @@ def _elements(text: str) -> list[tuple[int, Any]]:
 
 
 def _note(value: Any) -> SessionNote:
-    """Return a JSON value as a note. InputError: it is none, in plain words."""
+    """Return a JSON value as a note.
+
+    Raises:
+        InputError: it is not a note. The message names the field for a person.
+    """
     if isinstance(value, _Broken):
         raise InputError(f"this is not valid JSON (column {value.column})")
     if not isinstance(value, dict):
@@ -166,9 +179,10 @@ def _note(value: Any) -> SessionNote:
 
 
 def _kind(value: Any) -> str:
-    """Return what a person calls a JSON value of this type."""
+    """Return the name of a JSON value's type, for a message."""
     if value is None:
         return "null"
+    # A bool is an int, too.
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, int | float):

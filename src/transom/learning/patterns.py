@@ -1,5 +1,5 @@
-"""Error patterns: kinds of errors, recognised by words of their messages; a product may add a
-file of its own.
+"""Error patterns: kinds of errors that are recognised by words of their messages. A product may add
+a file of its own.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
 SHIPPED = Path(__file__).with_name("error_patterns.yaml")
-_LONGEST = 5_000  # characters of a message that are searched
+# Characters of a message that are searched: a whole log would take long.
+_LONGEST = 5_000
 
 
-def _compiled(text: object) -> re.Pattern[str]:
+def _compile(text: object) -> re.Pattern[str]:
     try:
         return re.compile(str(text), re.IGNORECASE)
     except re.error as error:
@@ -26,20 +27,25 @@ def _compiled(text: object) -> re.Pattern[str]:
 
 
 class ErrorPattern(BaseModel):
-    """One kind of error: regular expressions for its messages, ignoring case, and the insight to
-    add for it.
+    """A kind of error.
+
+    Attributes:
+        kind: its name, which becomes a tag.
+        find: regular expressions for its messages; case is ignored.
+        tags: further tags.
+        insight: the text of the insight to add.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    find: tuple[Annotated[re.Pattern[str], BeforeValidator(_compiled)], ...] = Field(min_length=1)
+    find: tuple[Annotated[re.Pattern[str], BeforeValidator(_compile)], ...] = Field(min_length=1)
     tags: tuple[str, ...] = ()
     insight: str = Field(min_length=1)
 
     def matches(self, message: str) -> bool:
-        """Whether a message is of this kind."""
-        return any(one.search(message[:_LONGEST]) for one in self.find)
+        """Return whether a message is of this kind."""
+        return any(pattern.search(message[:_LONGEST]) for pattern in self.find)
 
 
 class _File(BaseModel):
@@ -49,34 +55,45 @@ class _File(BaseModel):
 
 
 UNKNOWN = ErrorPattern(
-    kind="unknown_error", find=(_compiled(""),), tags=("error",), insight="It failed"
+    kind="unknown_error", find=(_compile(""),), tags=("error",), insight="It failed"
 )
 
 
 class ErrorPatterns:
-    """The shipped patterns, preceded by those of other files. InputError: a file is not a list
-    of patterns.
+    """The patterns of some files, and then the shipped ones.
+
+    Raises:
+        InputError: a file is not a list of patterns.
     """
 
     def __init__(self, *files: Path) -> None:
-        read = [validate_yaml(_File, load_yaml(path)).patterns for path in (*files, SHIPPED)]
-        self.patterns: Sequence[ErrorPattern] = [one for patterns in read for one in patterns]
+        patterns: list[ErrorPattern] = []
+        # The first match counts, so a product's own patterns come first.
+        for path in (*files, SHIPPED):
+            patterns += validate_yaml(_File, load_yaml(path)).patterns
+        self.patterns: Sequence[ErrorPattern] = patterns
 
     def classify(self, message: str) -> ErrorPattern:
         """Return the first pattern that matches a message, else `unknown_error`."""
-        return next((one for one in self.patterns if one.matches(message)), UNKNOWN)
+        for pattern in self.patterns:
+            if pattern.matches(message):
+                return pattern
+        return UNKNOWN
 
     def tags_of(self, messages: Iterable[str]) -> frozenset[str]:
         """Return the tags of several messages together; messages of unknown kinds have none."""
-        kinds = [self.classify(one) for one in messages]
-        return frozenset(
-            tag for kind in kinds if kind is not UNKNOWN for tag in (kind.kind, *kind.tags)
-        )
+        tags: set[str] = set()
+        for pattern in map(self.classify, messages):
+            if pattern is not UNKNOWN:
+                tags.update((pattern.kind, *pattern.tags))
+        return frozenset(tags)
 
     def tags_in(self, text: str) -> tuple[str, ...]:
-        """Return default tags for an insight: the tags of all patterns that match its text,
+        """Return the default tags of an insight: those of all patterns that match its text,
         sorted.
         """
-        return tuple(
-            sorted({tag for one in self.patterns if one.matches(text) for tag in one.tags})
-        )
+        tags: set[str] = set()
+        for pattern in self.patterns:
+            if pattern.matches(text):
+                tags.update(pattern.tags)
+        return tuple(sorted(tags))

@@ -1,4 +1,4 @@
-"""The playbook: a store of insights whose standing follows from the outcomes of their use."""
+"""The playbook: a store of insights, whose scores follow from the outcomes of their use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from transom.learning.retrieval import (
     Wish,
     choose,
     counts_of,
+    equal_id,
     fit,
     near,
-    same,
     text_of,
 )
 from transom.learning.snapshot import Snapshot
@@ -47,10 +47,10 @@ class Playbook:
     Args:
         path: the database file, e.g. a workspace's; None for a database in memory.
         domain, study, user: see `View`.
-        embedder: see `transom.memory.find_embedder`; None: search by words only.
-        clock: returns the time, UTC, ISO 8601.
-        read_only: only read; the database may lie where nothing can be written.
-        redact: finds the secrets that are not kept; see `transom.store.open_tables`.
+        embedder: see `transom.memory.find_embedder`; None for search by words only.
+        clock: returns the time; UTC, ISO 8601.
+        read_only: whether to only read; the folder of the database need not be writable.
+        redact: removes secrets from stored texts; see `transom.store.open_tables`.
 
     Raises:
         StoreError: the database cannot be used.
@@ -74,7 +74,7 @@ class Playbook:
         self.index = Index(self.ledger.tables, INDEX, embedder)
 
     def close(self) -> None:
-        """Close the database; closing twice is allowed."""
+        """Close the database. A second call does nothing."""
         self.ledger.tables.close()
 
     def __enter__(self) -> Self:
@@ -86,30 +86,45 @@ class Playbook:
     # reading
 
     def get(self, item_id: str) -> Insight | None:
-        """Return an insight, living or retired, or None."""
-        found = self.ledger.insights("id = ?", (item_id,))
-        return found[0] if found else None
+        """Return an insight, also a retired one; None if the id is unknown."""
+        insights = self.ledger.insights("id = ?", (item_id,))
+        return insights[0] if insights else None
 
     def require(self, item_id: str) -> Insight:
-        """Return an insight. InputError: the id is unknown."""
-        found = self.get(item_id)
-        if found is None:
+        """Return an insight, also a retired one.
+
+        Raises:
+            InputError: the id is unknown.
+        """
+        insight = self.get(item_id)
+        if insight is None:
             raise InputError(
                 f"unknown insight {item_id!r}", where="playbook", hint="see: transom playbook list"
             )
-        return found
+        return insight
 
     @property
     def items(self) -> dict[str, Insight]:
-        """All living visible insights by id, in the order of insertion."""
-        return {one.id: one for one in self.ledger.insights(*self.view.living(self.clock()))}
+        """Return all living visible insights by id, in the order of insertion."""
+        insights = self.ledger.insights(*self.view.living(self.clock()))
+        return {insight.id: insight for insight in insights}
+
+    def everywhere(self, *, is_retired: bool = False) -> list[Insight]:
+        """Return the insights of all scopes that are everyone's or this person's, best first;
+        instead of the living ones those that are retired.
+        """
+        state = "retired = ''"
+        if is_retired:
+            state = "retired != ''"
+        # Own insights of other people stay hidden, also from whoever sees every scope.
+        insights = self.ledger.insights(f"{state} AND owner IN ('', ?)", [self.view.user])
+        return sorted(insights, key=lambda insight: (-insight.lower_bound, insight.id))
 
     @property
     def epoch(self) -> int:
-        """Number of the newest event; 0 without events."""
-        return int(
-            self.ledger.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0]
-        )
+        """Return the number of the newest event; 0 without events."""
+        rows = self.ledger.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")
+        return int(rows[0][0])
 
     def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
         """Return the events of an insight, or of all insights, in order."""
@@ -117,25 +132,27 @@ class Playbook:
 
     def get_stats(self) -> dict[str, Any]:
         """Return counts of the living visible insights."""
-        where, values = self.view.visible
-        retired = self.ledger.insights(f"retired != '' AND {where}", values)
+        condition, values = self.view.visible
+        retired = self.ledger.insights(f"retired != '' AND {condition}", values)
         return {**counts_of([*self.items.values()]), "retired": len(retired)}
 
     def get_by_category(self, category: InsightCategory) -> list[Insight]:
         """Return the living insights of a category, best first."""
-        found = [one for one in self.items.values() if one.category is category]
-        return sorted(found, key=lambda one: (-one.lower_bound, one.id))
+        insights = [insight for insight in self.items.values() if insight.category is category]
+        return sorted(insights, key=lambda insight: (-insight.lower_bound, insight.id))
 
     def choose(self, wish: Wish) -> list[Ranked]:
-        """Return the insights that fit a wish, best first."""
+        """Return the insights that match a wish best, best first."""
         return choose(self.ledger, self.index, self.view, wish, self.clock())
 
     def search_by_content(
         self, query: str, category: InsightCategory | None = None, limit: int = 5
     ) -> list[Insight]:
         """Return the insights whose words or meaning match a query, best first."""
-        found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
-        return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
+        # The score also counts outcomes, so more candidates are needed to find the most relevant.
+        ranked = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
+        ranked.sort(key=lambda candidate: -candidate.relevance)
+        return [candidate.insight for candidate in ranked[:limit]]
 
     def get_context_for_task(
         self,
@@ -147,21 +164,27 @@ class Playbook:
         query: str = "",
         tokens: int | None = None,
     ) -> str:
-        """Return the insights for a kind of task as text; "" for none. See `Wish`.
+        """Return the insights for a kind of task as text; "" if there are none.
 
         Args:
-            task_type: a `TaskType`, or free words, which then are the query too.
-            tokens: estimated tokens at most; None: the task profile's share of 5,000.
+            task_type: a `TaskType`, or free words, which are then the query, too.
+            max_items, min_confidence, tags, query: see `Wish`.
+            tokens: estimated tokens at most; None for the task profile's share of 5,000.
         """
         profile = profile_of(task_type)
+        # Free words in place of a kind of task are a query.
         words = query or ("" if task_type in PROFILES else str(task_type))
         wish = Wish(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
-        room = int(PLAYBOOK_TOKENS * profile.share) if tokens is None else tokens
-        return text_of(fit(self.choose(wish), profile, room))
+        if tokens is None:
+            tokens = int(PLAYBOOK_TOKENS * profile.share)
+        return text_of(fit(self.choose(wish), profile, tokens))
 
     def snapshot(self, task: TaskType | str = "", *, local: bool = True) -> Snapshot:
-        """Return a source of blocks, fixed at the current epoch; `local`: include insights with
-        egress "local".
+        """Return a source of blocks that is fixed at the current epoch.
+
+        Args:
+            task: kind of the task.
+            local: whether to include insights with egress "local".
         """
         wish = Wish(profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local)
         return Snapshot(self.choose, wish)
@@ -169,15 +192,15 @@ class Playbook:
     async def recall(
         self, run: Run, stage: str, query: str, tokens: int = PLAYBOOK_TOKENS
     ) -> Artifact[str]:
-        """Return the insights for a query as text, in a stage of the run, so that a resumed run
-        reads the same text.
+        """Return the insights for a query as text.
+
+        It is a stage of the run, so a resumed run reads the same text.
         """
 
         async def step(_: Stage, query: str) -> str:
             # The provider is not known yet, so insights with egress "local" are left out.
-            return "\n".join(
-                block.text for block in await self.snapshot(local=False).blocks(query, tokens)
-            )
+            blocks = await self.snapshot(local=False).blocks(query, tokens)
+            return "\n".join(block.text for block in blocks)
 
         return await run.stage(stage, step, query, out=text_file("playbook.txt"))
 
@@ -198,24 +221,25 @@ class Playbook:
         valid_until: str = "",
         egress: Egress = "any",
     ) -> Insight:
-        """Add an insight, unless one with an equal text exists; that one then gets the new tags
-        and the source. An insight that is only near to another is added, and a person is asked
-        whether they are one, see `Curator.questions`.
+        """Add an insight.
+
+        If an insight with an equal text exists, it gets the new tags and the source instead. An
+        insight that is only near to another one is added, and `Curator.questions` asks a person
+        whether both say the same.
 
         Args:
             category, content, tags, overrides, valid_from, valid_until, egress: see `Insight`.
             source_trial: number of the trial that it comes from.
             source: its origin; takes precedence over `source_trial`.
-            level: its scope; None: the playbook's domain, or global without a domain.
+            level: its scope; None for the playbook's domain, or global without a domain.
             personal: whether only the playbook's user sees it.
 
         Returns:
-            The stored insight. It may be a retired one, since a retired insight is not learned
-            again.
+            The stored insight. It may be retired, since a retired insight is not learned again.
 
         Raises:
-            InputError: the text is empty or too long, the playbook has no name for the level, an id
-                is unknown.
+            InputError: the text is empty or too long, the playbook has no name for the level, or an
+                id is unknown.
         """
         draft = Insight(
             "",
@@ -233,42 +257,46 @@ class Playbook:
         return self.add(draft)[0]
 
     def add(self, draft: Insight) -> tuple[Insight, bool]:
-        """Add an insight without an id; returns the stored insight, and whether it is new."""
+        """Add an insight without an id, and return the stored insight and whether it is new.
+
+        See `add_insight`.
+        """
         draft = replace(draft, content=self.ledger.tables.cleaned(draft.content.strip()))
         if not 0 < len(draft.content) <= _LONGEST:
-            what = (
-                f"the content has {len(draft.content)} characters"
-                if draft.content
-                else "the content is empty"
-            )
+            problem = "the content is empty"
+            if draft.content:
+                problem = f"the content has {len(draft.content)} characters"
             raise InputError(
-                what,
+                problem,
                 where="insight",
                 hint=f"give one fact or rule in at most {_LONGEST} characters",
             )
-        if draft.overrides and self.view.rank(self.require(draft.overrides)) < self.view.rank(
-            draft
-        ):
-            what = f"{draft.overrides} is narrower than an insight in {draft.scope}"
-            raise InputError(
-                what,
-                where="playbook",
-                hint="name the domain, the study or the person that it holds for",
-            )
+        if draft.overrides:
+            overridden = self.require(draft.overrides)
+            if self.view.rank(overridden) < self.view.rank(draft):
+                raise InputError(
+                    f"{draft.overrides} is narrower than an insight in {draft.scope}",
+                    where="playbook",
+                    hint="name the domain, the study or the person that it holds for",
+                )
+        # Outside of the transaction: an embedding takes longer than other processes should wait.
         vector = self.index.embed(draft.content)
 
         def put(run: Connection) -> tuple[str, bool]:
-            if existing := same(self.ledger, self.view, draft):
+            existing = equal_id(self.ledger, self.view, draft)
+            if existing:
+                # Without news there is no event, so that repetitions do not fill the history.
                 if not self.require(existing).covers(draft):
-                    sources = [one.to_json() for one in draft.sources]
                     fields: dict[str, Json] = {
                         "tags": [*draft.tags],
-                        "sources": [*sources],
+                        "sources": [source.to_json() for source in draft.sources],
                         "egress": draft.egress,
+                        "content": draft.content,
                     }
-                    self.ledger.append(run, "seen", existing, {**fields, "content": draft.content})
+                    self.ledger.append(run, "seen", existing, fields)
                     self.reindex(run, existing)
                 return existing, False
+            # Before the draft is indexed: it would be its own neighbour.
             neighbour = near(self.ledger, self.index, self.view, draft, vector)
             key = self.ledger.add(run, draft)
             self.index.put_vector(run, self.reindex(run, key), vector)
@@ -276,20 +304,18 @@ class Playbook:
                 self.ledger.append(run, "near", key, {"to": neighbour})
             return key, True
 
-        key, added = self.ledger.tables.write(put)
-        return self.require(key), added
+        key, is_new = self.ledger.tables.write(put)
+        return self.require(key), is_new
 
     def reindex(self, run: Connection, key: str) -> int:
-        """Update the search index from an insight's content and tags; returns its number in the
-        index.
-        """
+        """Update the search index of an insight, and return its number in the index."""
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"
         number, content, tags = run.execute(sql, (key,)).fetchone()
         self.index.put_words(run, number, content, " ".join(json.loads(tags)))
         return int(number)
 
     def embed_missing(self) -> int:
-        """Embed the insights that have no vector; returns their number."""
+        """Embed the insights that have no vector, and return their number."""
         return self.index.embed_missing("SELECT number, content FROM insights")
 
     # outcomes
@@ -306,7 +332,8 @@ class Playbook:
         """Count one outcome for or against an insight.
 
         Args:
-            item_id: a merged insight's id counts for the insight that it was merged into.
+            item_id: the insight. For a merged one, the outcome counts for the insight that it was
+                merged into.
             helpful: whether the outcome was good.
             followed: see `supports`.
             source: origin of the outcome.
@@ -323,11 +350,16 @@ class Playbook:
             if row is None:
                 return False
             insight = row[1] or row[0]
-            for_it = supports(InsightCategory(insight.partition("-")[0]), helpful, followed)
-            data: dict[str, Json] = {"helpful": helpful, "supports": for_it}
-            data |= {"source": source.to_json()} if source else {}
-            whole_key = None if key is None else json.dumps([key, insight])
-            return self.ledger.append(run, "feedback", insight, data, whole_key) > 0
+            category = InsightCategory(insight.partition("-")[0])
+            data: dict[str, Json] = {
+                "helpful": helpful,
+                "supports": supports(category, helpful, followed),
+            }
+            if source:
+                data["source"] = source.to_json()
+            # One outcome may count for several insights.
+            event_key = None if key is None else json.dumps([key, insight])
+            return self.ledger.append(run, "feedback", insight, data, event_key) > 0
 
         return self.ledger.tables.write(count)
 
@@ -347,48 +379,53 @@ class Playbook:
         tags: a failure of another kind is no evidence for it.
 
         Args:
-            source: run and stage; with the attempt they identify the outcome, so that a resumed run
+            cited: ids of the insights; unknown ones are ignored.
+            good: whether the outcome was good.
+            source: run and stage. With the attempt they identify the outcome, so that a resumed run
                 counts it once.
+            attempt: number of the attempt.
             kinds: kinds of the failure, as tags: `convergence`, `mesh`.
-            followed: whether the cited insights were followed; None: unknown, `kinds` decide.
+            followed: whether the cited insights were followed. If that is unknown (None), `kinds`
+                decide.
 
         Returns:
             The ids that were counted.
         """
-        key, known = (
-            json.dumps([source.run, source.stage, attempt]),
-            filter(None, map(self.get, dict.fromkeys(cited))),
-        )
-        told = [one for one in known if good or followed or _is_of(one, kinds)]
-        return [
-            one.id
-            for one in told
-            if self.record_outcome(one.id, good, followed=followed, source=source, key=key)
-        ]
+        key = json.dumps([source.run, source.stage, attempt])
+        counted = []
+        for item_id in dict.fromkeys(cited):
+            insight = self.get(item_id)
+            if insight is None or not (good or followed or _is_of(insight, kinds)):
+                continue
+            if self.record_outcome(item_id, good, followed=followed, source=source, key=key):
+                counted.append(item_id)
+        return counted
 
     def prune_harmful(self, threshold: int = -3) -> int:
-        """Retire the insights with net scores up to `threshold`; returns their number. They stay
-        as tombstones.
+        """Retire the insights with net scores up to `threshold`, and return their number.
+
+        They stay as retired entries.
         """
 
         def retire(run: Connection) -> int:
-            where, values = self.view.visible
-            clause = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {where}"
-            # 0 is no evidence against it
-            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])
-            for one in condemned:
-                why = (
-                    f"net score {one.net_score}: {one.against_count} outcomes against it,"
-                    f" {one.for_count} for it"
+            visible, values = self.view.visible
+            condition = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {visible}"
+            # A net score of 0 is no evidence against an insight.
+            insights = self.ledger.insights(condition, [min(threshold, -1), *values])
+            for insight in insights:
+                reason = (
+                    f"net score {insight.net_score}: {insight.against_count} outcomes against it,"
+                    f" {insight.for_count} for it"
                 )
-                self.ledger.append(run, "retired", one.id, {"why": why})
-            return len(condemned)
+                self.ledger.append(run, "retired", insight.id, {"why": reason})
+            return len(insights)
 
         return self.ledger.tables.write(retire)
 
     def _scope(self, level: Level | None) -> str:
         if level == "global" or (level is None and not self.view.domain):
             return "global"
+        # Without a level, an insight belongs to the domain, which is narrower than everything.
         name = self.view.study if level == "study" else self.view.domain
         if not name:
             raise InputError(
@@ -405,7 +442,8 @@ class Playbook:
 
 
 def _is_of(insight: Insight, kinds: Collection[str]) -> bool:
-    """Whether a failure of these kinds counts for an insight; for a mistake only if they share a
-    tag.
-    """
-    return insight.category is not InsightCategory.MISTAKE or not {*kinds}.isdisjoint(insight.tags)
+    """Return whether a failure of these kinds counts for an insight."""
+    if insight.category is not InsightCategory.MISTAKE:
+        return True
+    # A mistake is one of a kind: failures of other kinds say nothing about it.
+    return not {*kinds}.isdisjoint(insight.tags)

@@ -1,10 +1,9 @@
-"""Reflection with a model: the model reads outcomes and proposes insights, each with outcomes as
-evidence.
-"""
+"""Reflection with a model, which reads outcomes and proposes insights with outcomes as evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -13,7 +12,7 @@ from transom.agent import RETRY, call
 from transom.canonical import compact_json
 from transom.errors import NeedsModel, ReplyError
 from transom.formats.tags import read_tag
-from transom.learning.insight import InsightCategory, Source
+from transom.learning.insight import InsightCategory
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
 from transom.learning.retrieval import text_of
 from transom.llm import Block, Role, Tier
@@ -22,7 +21,7 @@ from transom.runs import Run, Stage, model_file
 
 _PROMPT = Path(__file__).with_name("reflector.md")
 _BY = "reflector"
-_QUOTED = 2_000  # characters of an outcome's messages, at most
+_MOST_QUOTED = 2_000  # characters of an outcome's messages
 
 
 class _Proposed(BaseModel):
@@ -43,9 +42,7 @@ _LIST = TypeAdapter(list[_Proposed])
 
 
 def reflector_role() -> Role:
-    """Return the reflector's role: it sees the outcomes and the insights that are near them, and
-    nothing else.
-    """
+    """Return the reflector's role, which sees the outcomes and the insights that are near them."""
     prompt = Block("reflector", _PROMPT.read_text("utf-8"), Tier.STABLE)
     return Role(
         "learning.reflector", (prompt,), frozenset({"reflector", "outcomes", "insights", RETRY})
@@ -55,90 +52,108 @@ def reflector_role() -> Role:
 async def reflect(
     run: Run, reflector: Reflector, outcomes: Sequence[OptimizationOutcome], stage: str = "reflect"
 ) -> list[InsightCandidate]:
-    """Propose candidates from outcomes and add them to the reflector's pending ones, which
-    `commit_insights` adds.
+    """Propose candidates from outcomes, and add them to the reflector's pending ones.
 
-    A candidate without evidence is asked for again once, and then dropped. Where no provider of the
-    chain can reflect, the reflector's rules do. A second call with the same outcomes in the same
-    run makes no request.
+    If a candidate has no evidence, the model is asked once more; then the candidate is dropped.
+    If no provider of the chain can reflect, the reflector's rules propose the candidates. A second
+    call with the same outcomes in the same run makes no request.
+
+    Returns:
+        The new candidates; `Reflector.commit_insights` adds them to the playbook.
 
     Raises:
         ReplyError: two replies could not be read.
         EgressError, ProviderError: see `transom.agent.call`.
     """
-    named = {f"o{number}": one for number, one in enumerate(outcomes, 1)}
-    if not named:
+    # The model cites outcomes by these keys.
+    by_key = {f"o{number}": outcome for number, outcome in enumerate(outcomes, 1)}
+    if not by_key:
         return []
-    role, text = reflector_role(), _outcomes_text(named)
+    role, text = reflector_role(), _outcomes_text(by_key)
 
-    def without_evidence(reply: _Reply) -> list[str]:
-        among = f"choose among {', '.join(named)}, or leave it out"
-        shown = [one.content for one in reply.insights if not named.keys() & {*one.evidence}]
-        return [f"{content!r} names no outcome that shows it; {among}" for content in shown]
+    def missing_evidence(reply: _Reply) -> list[str]:
+        hint = f"choose among {', '.join(by_key)}, or leave it out"
+        problems = []
+        for proposal in reply.insights:
+            if by_key.keys().isdisjoint(proposal.evidence):
+                problems.append(f"{proposal.content!r} names no outcome that shows it; {hint}")
+        return problems
 
     async def step(stage: Stage, _: str) -> _Reply:
-        return (
-            await call(stage, role, _blocks(reflector, named, text), _read, review=without_evidence)
-        ).value
+        blocks = _blocks(reflector, by_key, text)
+        answer = await call(stage, role, blocks, _read_reply, review=missing_evidence)
+        return answer.value
 
     try:
-        reply = (
-            await run.stage(stage, step, text, out=model_file("insights.json", _Reply), uses=[role])
-        ).value
+        artifact = await run.stage(
+            stage, step, text, out=model_file("insights.json", _Reply), uses=[role]
+        )
     except NeedsModel:
-        return [found for one in outcomes for found in reflector.analyze_trial(one)]
-    found = [_candidate(one, named) for one in reply.insights if named.keys() & {*one.evidence}]
-    reflector.pending += found
-    return found
+        candidates = []
+        for outcome in outcomes:
+            candidates += reflector.analyze_trial(outcome)
+        return candidates
+    candidates = []
+    for proposal in artifact.value.insights:
+        if not by_key.keys().isdisjoint(proposal.evidence):
+            candidates.append(_candidate(proposal, by_key))
+    reflector.pending += candidates
+    return candidates
 
 
-def _outcomes_text(named: Mapping[str, OptimizationOutcome]) -> str:
-    def line(one: OptimizationOutcome) -> str:
-        known = {
-            "success": one.success,
-            "objective": one.objective_value,
-            "tried": dict(one.design_variables),
+def _outcomes_text(by_key: Mapping[str, OptimizationOutcome]) -> str:
+    lines = []
+    for key, outcome in by_key.items():
+        document = {
+            "success": outcome.success,
+            "objective": outcome.objective_value,
+            "tried": dict(outcome.design_variables),
+            "messages": [text[:_MOST_QUOTED] for text in outcome.messages],
         }
-        return compact_json({**known, "messages": [text[:_QUOTED] for text in one.messages]})
-
-    return "\n".join(f"{key}: {line(one)}" for key, one in named.items())
+        lines.append(f"{key}: {compact_json(document)}")
+    return "\n".join(lines)
 
 
 def _blocks(
-    reflector: Reflector, named: Mapping[str, OptimizationOutcome], outcomes_text: str
+    reflector: Reflector, by_key: Mapping[str, OptimizationOutcome], outcomes_text: str
 ) -> list[Block]:
-    egress = strictest(*(one.egress for one in named.values()))
-    messages = " ".join(text for one in named.values() for text in one.messages)
-    known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
+    egress = strictest(*(outcome.egress for outcome in by_key.values()))
+    messages: list[str] = []
+    for outcome in by_key.values():
+        messages += outcome.messages
+    # Known insights are shown, so that the model does not propose them again.
+    snapshot = reflector.playbook.snapshot(local=egress == "local")
+    insights = snapshot.insights(" ".join(messages)[:_MOST_QUOTED], 2_000)
     blocks = [Block("outcomes", outcomes_text, Tier.TURN, "untrusted", egress)]
-    if known:
-        blocks.append(
-            Block(
-                "insights",
-                text_of(known),
-                Tier.TURN,
-                "untrusted",
-                strictest(*(one.egress for one in known)),
-            )
-        )
+    if insights:
+        insights_egress = strictest(*(insight.egress for insight in insights))
+        block = Block("insights", text_of(insights), Tier.TURN, "untrusted", insights_egress)
+        blocks.append(block)
     return blocks
 
 
-def _read(text: str) -> _Reply:
+def _read_reply(text: str) -> _Reply:
     try:
         return _Reply(insights=_LIST.validate_json(read_tag(text, "insights").text))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the list"
-        raise ReplyError(f"{where}: {first['msg']}") from error
+        place = ".".join(map(str, first["loc"])) or "the list"
+        raise ReplyError(f"{place}: {first['msg']}") from error
 
 
-def _candidate(one: _Proposed, named: Mapping[str, OptimizationOutcome]) -> InsightCandidate:
-    shown = [named[key] for key in one.evidence if key in named]
-    known = shown[0].source
-    source = Source(known.run, known.stage, shown[0].trial_number, known.study, _BY)
-    quoted = "; ".join(text for outcome in shown for text in outcome.messages)[:_QUOTED]
-    egress = strictest(*(outcome.egress for outcome in shown))
+def _candidate(proposal: _Proposed, by_key: Mapping[str, OptimizationOutcome]) -> InsightCandidate:
+    outcomes = [by_key[key] for key in proposal.evidence if key in by_key]
+    # An insight has the source of the first outcome that shows it.
+    first = outcomes[0]
+    messages: list[str] = []
+    for outcome in outcomes:
+        messages += outcome.messages
     return InsightCandidate(
-        one.category, one.content, one.confidence, one.tags, source, quoted, egress
+        proposal.category,
+        proposal.content,
+        proposal.confidence,
+        proposal.tags,
+        source=replace(first.source, trial=first.trial_number, by=_BY),
+        evidence="; ".join(messages)[:_MOST_QUOTED],
+        egress=strictest(*(outcome.egress for outcome in outcomes)),
     )

@@ -1,6 +1,4 @@
-"""From outcomes to insights: candidates are collected first, and added to the playbook on
-request.
-"""
+"""From outcomes to insights: candidates are collected, and added to the playbook on request."""
 
 from __future__ import annotations
 
@@ -14,15 +12,23 @@ from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
-_QUOTED = 160  # characters of a quoted message, at most
-_WELL, _BADLY = 0.8, 0.5  # shares of a study's trials that converged
+_MOST_QUOTED = 160  # characters of a message
+# Shares of converged trials, from which a method suits a study, and below which it does not.
+_GOOD_RATE, _BAD_RATE = 0.8, 0.5
 
 
 @dataclass(frozen=True)
 class OptimizationOutcome:
-    """The outcome of one trial, or of other work, which has no trial number; messages are verbatim.
+    """The outcome of one trial, or of other work.
 
-    `egress` is `local` if the messages must not reach a remote provider.
+    Attributes:
+        trial_number: None for other work.
+        success: whether the outcome was good.
+        objective_value: value of the objective; None if there is none.
+        constraint_violations, solver_errors: messages, word for word.
+        design_variables: name -> value.
+        source: run and stage.
+        egress: `local` if the messages must not reach a remote provider.
     """
 
     trial_number: int | None
@@ -36,7 +42,7 @@ class OptimizationOutcome:
 
     @property
     def messages(self) -> list[str]:
-        """All messages: solver errors, then constraint violations."""
+        """Return all messages: solver errors, then constraint violations."""
         return [*self.solver_errors, *self.constraint_violations]
 
 
@@ -54,8 +60,12 @@ class InsightCandidate:
 
 
 class Reflector:
-    """Analyses outcomes by rules; equal outcomes give equal candidates, which are `pending`
-    until committed.
+    """An analysis of outcomes by rules. Equal outcomes give equal candidates.
+
+    Attributes:
+        playbook: the playbook that gets the candidates.
+        patterns: the known kinds of errors.
+        pending: candidates that are not in the playbook yet.
     """
 
     def __init__(self, playbook: Playbook, patterns: ErrorPatterns | None = None) -> None:
@@ -64,31 +74,33 @@ class Reflector:
         self.pending: list[InsightCandidate] = []
 
     def analyze_trial(self, outcome: OptimizationOutcome) -> list[InsightCandidate]:
-        """Return the candidates of one outcome, now pending: a mistake for each message of a
-        failure.
-        """
+        """Add a mistake for each message of a failure to the pending candidates; return them."""
         if outcome.success:
             return []
         source = replace(outcome.source, trial=outcome.trial_number)
-        tried = ", ".join(
-            f"{name}={value:g}" for name, value in sorted(outcome.design_variables.items())
-        )
-        kinds = [(self.patterns.classify(message), message) for message in outcome.solver_errors]
-        mistakes = [
-            (f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags))
-            for kind, message in kinds
-        ]
-        violated = [
-            f"A constraint was violated: {_quoted(message)}"
-            for message in outcome.constraint_violations
-        ]
-        mistakes += [(content, 0.5, ("constraint",)) for content in violated]
-        candidates = [
-            InsightCandidate(
-                InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress
+        variables = sorted(outcome.design_variables.items())
+        evidence = ", ".join(f"{name}={value:g}" for name, value in variables)
+        mistakes: list[tuple[str, float, tuple[str, ...]]] = []
+        for message in outcome.solver_errors:
+            pattern = self.patterns.classify(message)
+            content = f"{pattern.insight}: {_quote(message)}"
+            mistakes.append((content, 0.7, (pattern.kind, *pattern.tags)))
+        for message in outcome.constraint_violations:
+            content = f"A constraint was violated: {_quote(message)}"
+            mistakes.append((content, 0.5, ("constraint",)))
+        candidates = []
+        # A solver often repeats a message.
+        for content, confidence, tags in dict.fromkeys(mistakes):
+            candidate = InsightCandidate(
+                InsightCategory.MISTAKE,
+                content,
+                confidence,
+                tags,
+                source,
+                evidence,
+                outcome.egress,
             )
-            for content, sure, tags in dict.fromkeys(mistakes)
-        ]
+            candidates.append(candidate)
         self.pending += candidates
         return candidates
 
@@ -100,41 +112,46 @@ class Reflector:
         convergence_rate: float = 0.0,
         method: str = "",
     ) -> list[InsightCandidate]:
-        """Return the candidates of a whole study, on its method. `convergence_rate` is a share
-        from 0 to 1.
+        """Add a candidate about the method of a whole study, and return it, if there is one.
+
+        Args:
+            study_name: name of the study.
+            total_trials: number of its trials.
+            best_value: the best objective; None if there is none.
+            convergence_rate: share of the trials that converged, 0 to 1.
+            method: the optimisation method, in words.
         """
-        source, how, part = (
-            Source(study=study_name),
-            method or "The method",
-            f"{convergence_rate:.0%}",
-        )
-        evidence = (
-            f"{total_trials}"
-            f" trials{'' if best_value is None else f'; the best value was {best_value:g}'}"
-        )
-        if total_trials and convergence_rate >= _WELL:
-            text = f"{how} suits studies like {study_name}: {part} of its trials converged"
-            found = InsightCandidate(
+        source = Source(study=study_name)
+        method = method or "The method"
+        percentage = f"{convergence_rate:.0%}"
+        evidence = f"{total_trials} trials"
+        if best_value is not None:
+            evidence += f"; the best value was {best_value:g}"
+        if total_trials and convergence_rate >= _GOOD_RATE:
+            text = f"{method} suits studies like {study_name}: {percentage} of its trials converged"
+            candidate = InsightCandidate(
                 InsightCategory.STRATEGY, text, 0.8, ("study",), source, evidence
             )
-        elif total_trials and convergence_rate < _BADLY:
+        elif total_trials and convergence_rate < _BAD_RATE:
             text = (
-                f"{how} with these bounds failed in studies like {study_name}: only {part} of its"
-                " trials converged"
+                f"{method} with these bounds failed in studies like {study_name}: only"
+                f" {percentage} of its trials converged"
             )
-            found = InsightCandidate(
+            candidate = InsightCandidate(
                 InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence
             )
         else:
             return []
-        self.pending.append(found)
-        return [found]
+        self.pending.append(candidate)
+        return [candidate]
 
     def learn(
         self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1
     ) -> list[str]:
-        """Count an outcome for the cited insights, and analyse its errors; returns the ids that
-        were counted.
+        """Count an outcome for the cited insights, and analyse its errors.
+
+        Returns:
+            The ids of the insights for which it counted.
         """
         self.analyze_trial(outcome)
         kinds = self.patterns.tags_of(outcome.solver_errors)
@@ -143,30 +160,43 @@ class Reflector:
         )
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
-        """Add the pending candidates with at least that confidence, drop the rest; returns the
-        number of new ones.
+        """Add the pending candidates with at least this confidence, and drop the others.
+
+        Returns:
+            The number of insights that are new.
         """
         pending, self.pending = self.pending, []
-        return sum(self._commit(one)[1] for one in pending if one.confidence >= min_confidence)
+        new_insights = 0
+        for candidate in pending:
+            if candidate.confidence >= min_confidence:
+                _, is_new = self._commit(candidate)
+                new_insights += is_new
+        return new_insights
 
-    def _commit(self, one: InsightCandidate) -> tuple[Insight, bool]:
+    def _commit(self, candidate: InsightCandidate) -> tuple[Insight, bool]:
+        # What fails in one domain may be right in another.
         scope = f"domain/{self.playbook.view.domain}" if self.playbook.view.domain else "global"
-        tags = one.tags or self.patterns.tags_in(one.content)
+        tags = candidate.tags or self.patterns.tags_in(candidate.content)
         return self.playbook.add(
             Insight(
                 "",
-                one.category,
-                one.content,
+                candidate.category,
+                candidate.content,
                 tags=tags,
-                sources=(one.source,),
+                sources=(candidate.source,),
                 scope=scope,
-                egress=one.egress,
+                egress=candidate.egress,
             )
         )
 
 
-def _quoted(message: str) -> str:
-    """Shorten a message to one line, and replace its numbers, which differ between trials."""
+def _quote(message: str) -> str:
+    """Return the first line of a message, shortened, without its numbers, which differ between
+    trials.
+    """
+    # The other lines are often a traceback, which differs between trials, too.
     lines = message.strip().splitlines() or ["no message"]
     plain = " ".join(_NUMBER.sub("N", lines[0]).split())
-    return plain if len(plain) <= _QUOTED else f"{plain[:_QUOTED].rsplit(' ', 1)[0]} ..."
+    if len(plain) <= _MOST_QUOTED:
+        return plain
+    return f"{plain[:_MOST_QUOTED].rsplit(' ', 1)[0]} ..."

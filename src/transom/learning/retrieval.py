@@ -1,5 +1,5 @@
-"""Retrieval from a playbook: insights for a task within a token limit, and the insights that equal
-a new one or are near to it.
+"""Retrieval from a playbook: insights for a task within a token limit, and insights that equal a
+draft or are near to it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ from transom.llm import estimate_tokens
 from transom.memory.index import Index
 
 _STANDING, _CATEGORY, _TAGS = 0.5, 0.25, 0.25
-"""Weights in the score beside relevance, which is from 0 to 1."""
-_FILLING = 4  # candidates for each place of the limit, where relevance leaves places free
+"""Weights in the score, in which relevance (0 to 1) has the weight 1."""
+_CANDIDATES = 4  # for each place of the limit, if relevance leaves places free
 
 HEADING = "Insights from earlier work. Name the id of each that you rely on, in brackets."
 
 
 @dataclass(frozen=True)
 class View:
-    """Domain, study and person that a playbook is viewed from; narrower scopes and own insights
-    take precedence.
+    """The domain, the study and the person for whom a playbook is read.
+
+    Narrower scopes take precedence over wider ones, and insights of the person over those of
+    everyone.
     """
 
     domain: str = ""
@@ -41,39 +43,50 @@ class View:
 
     @property
     def scopes(self) -> list[str]:
-        """The visible scopes, the narrowest first."""
-        named = (("study", self.study), ("domain", self.domain))
-        return [*(f"{level}/{name}" for level, name in named if name), "global"]
+        """Return the visible scopes, the narrowest first."""
+        scopes = []
+        if self.study:
+            scopes.append(f"study/{self.study}")
+        if self.domain:
+            scopes.append(f"domain/{self.domain}")
+        return [*scopes, "global"]
 
     @property
     def visible(self) -> tuple[str, list[Any]]:
-        """SQL condition for all visible insights, retired ones included, and its parameters."""
+        """Return an SQL condition for all visible insights, also retired ones, and its values."""
         scopes = self.scopes
-        return f"scope IN ({','.join('?' * len(scopes))}) AND owner IN ('', ?)", [
-            *scopes,
-            self.user,
-        ]
+        parameters = ",".join("?" * len(scopes))
+        return f"scope IN ({parameters}) AND owner IN ('', ?)", [*scopes, self.user]
 
-    def living(self, now: str, *, before: int | None = None) -> tuple[str, list[Any]]:
-        """Return the same for insights that are valid now, not overridden and, with `before`,
-        existed at that epoch.
+    def living(self, time: str, *, before: int | None = None) -> tuple[str, list[Any]]:
+        """Return an SQL condition for the insights in use, and its values.
+
+        These are visible, not retired, valid at that time, and not overridden.
+
+        Args:
+            time: ISO 8601.
+            before: epoch at which they existed; None for now.
         """
-        seen, values = self.visible
-        holds = (
-            f"{seen} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until > ?)"
+        visible, values = self.visible
+        condition = (
+            f"{visible} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until"
+            " > ?)"
         )
-        values = [*values, now, now]
+        values = [*values, time, time]
         if before is not None:
-            holds = f"{holds} AND number <= ?"
+            condition = f"{condition} AND number <= ?"
             values.append(before)
-        overridden = f"SELECT overrides FROM insights WHERE overrides != '' AND {holds}"
-        return f"{holds} AND id NOT IN ({overridden})", [*values, *values]
+        # Only an insight that is in use itself overrides another one.
+        overridden = f"SELECT overrides FROM insights WHERE overrides != '' AND {condition}"
+        return f"{condition} AND id NOT IN ({overridden})", [*values, *values]
 
-    def rank(self, one: Insight) -> tuple[bool, int]:
-        """Return the precedence, smallest first; an invisible insight comes first, so that
-        nothing overrides it.
-        """
-        return (not one.owner, self.scopes.index(one.scope) if one.scope in self.scopes else -1)
+    def rank(self, insight: Insight) -> tuple[bool, int]:
+        """Return the precedence of an insight; the smallest takes precedence."""
+        # An invisible insight comes first, so that nothing overrides it.
+        place = -1
+        if insight.scope in self.scopes:
+            place = self.scopes.index(insight.scope)
+        return not insight.owner, place
 
 
 @dataclass(frozen=True)
@@ -81,11 +94,15 @@ class Wish:
     """A query to a playbook: words, filters and a limit.
 
     Attributes:
-        query: a task's text; "" for the insights with the best standing.
+        query: the text of a task; "" for the insights with the best scores.
+        profile: the preferences of the kind of task.
+        category: only insights of this category; None for all.
         tags: insights with one of these tags score higher.
-        fill: whether insights with the best standing fill the places that relevance leaves free.
-        before: only insights that existed at that epoch.
-        local: also insights that must not reach a remote provider.
+        limit: number of insights at most.
+        min_confidence: least confidence.
+        fill: whether insights with the best scores fill the places that relevance leaves free.
+        before: epoch at which the insights existed; None for now.
+        local: whether to include insights that must not reach a remote provider.
     """
 
     query: str = ""
@@ -101,94 +118,103 @@ class Wish:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A chosen insight, its score, and its relevance, which is part of the score."""
+    """A chosen insight, its score, and the relevance that is a part of the score."""
 
     insight: Insight
     score: float
     relevance: float
 
 
-def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> list[Ranked]:
-    """Return the best insights, best first; those that match the query precede those that only
-    have a good standing.
+def choose(ledger: Ledger, index: Index, view: View, wish: Wish, time: str) -> list[Ranked]:
+    """Return the insights that match a wish best, best first.
+
+    Insights that match the query precede those that only have a good score.
     """
-    where, values = view.living(now, before=wish.before)
+    condition, values = view.living(time, before=wish.before)
     if wish.category:
-        where, values = f"{where} AND category = ?", [*values, wish.category.value]
+        condition = f"{condition} AND category = ?"
+        values.append(wish.category.value)
     if not wish.local:
-        where = f"{where} AND egress = 'any'"
+        condition = f"{condition} AND egress = 'any'"
     relevance: dict[str, float] = {}
-    found: dict[str, Insight] = {}
+    candidates: dict[str, Insight] = {}
     if wish.query.strip():
-        hits = index.search(
-            wish.query, 3 * wish.limit, f"SELECT number FROM insights WHERE {where}", values
-        )
-        insights, scores = (
-            ledger.numbered([hit.item for hit in hits]),
-            {hit.item: hit.score for hit in hits},
-        )
-        found = {one.id: one for one in insights.values()}
-        relevance = {one.id: scores[number] for number, one in insights.items()}
-    if wish.fill and len(found) < wish.limit:
-        best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
-        filling = ledger.insights(where, values, order=best)
-        for category in wish.profile.categories:  # preferred categories must not be crowded out
-            filling += ledger.insights(
-                f"{where} AND category = ?", [*values, category.value], order=best
-            )
-        found = {one.id: one for one in filling} | found
-    shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
-    fits = [(one, relevance.get(one.id, 0.0)) for one in shown]
-    ranked = [Ranked(one, _score(one, fit, wish, now), fit) for one, fit in fits]
-    return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[
-        : wish.limit
-    ]
+        allowed = f"SELECT number FROM insights WHERE {condition}"
+        hits = index.search(wish.query, 3 * wish.limit, allowed, values)
+        scores = {hit.item: hit.score for hit in hits}
+        for number, insight in ledger.numbered([*scores]).items():
+            candidates[insight.id] = insight
+            relevance[insight.id] = scores[number]
+    if wish.fill and len(candidates) < wish.limit:
+        best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_CANDIDATES * wish.limit}"
+        fillers = ledger.insights(condition, values, order=best)
+        # Insights of preferred categories must not be crowded out by the others.
+        for category in wish.profile.categories:
+            of_category = f"{condition} AND category = ?"
+            fillers += ledger.insights(of_category, [*values, category.value], order=best)
+        candidates = {insight.id: insight for insight in fillers} | candidates
+    ranked = []
+    for insight in _nearest(candidates.values(), view):
+        if insight.confidence >= wish.min_confidence:
+            relevance_score = relevance.get(insight.id, 0.0)
+            score = _score(insight, relevance_score, wish, time)
+            ranked.append(Ranked(insight, score, relevance_score))
+    ranked.sort(
+        key=lambda candidate: (not candidate.relevance, -candidate.score, candidate.insight.id)
+    )
+    return ranked[: wish.limit]
 
 
 def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Insight]:
     """Return the insights that fit into `tokens`, ordered by the profile's categories."""
-    kept: list[Insight] = []
-    for one in ranked:
-        if estimate_tokens(text_of([*kept, one.insight])) <= tokens:
-            kept.append(one.insight)
+    insights: list[Insight] = []
+    for candidate in ranked:
+        # The loop goes on after an insight that does not fit: shorter ones may.
+        if estimate_tokens(text_of([*insights, candidate.insight])) <= tokens:
+            insights.append(candidate.insight)
     places = {category: place for place, category in enumerate(profile.categories)}
-    return sorted(kept, key=lambda one: places.get(one.category, len(places)))
+    return sorted(insights, key=lambda insight: places.get(insight.category, len(places)))
 
 
 def text_of(insights: Sequence[Insight]) -> str:
     """Return insights as the text of a window; "" for none."""
-    return "\n".join([HEADING, *(one.line for one in insights)]) if insights else ""
+    if not insights:
+        return ""
+    return "\n".join([HEADING, *(insight.line for insight in insights)])
 
 
-def same(ledger: Ledger, view: View, draft: Insight) -> str | None:
+def equal_id(ledger: Ledger, view: View, draft: Insight) -> str | None:
     """Return the id of the insight whose normalised text equals a draft's; living ones first.
 
     Only equal texts are one insight. Two texts that share most words, or their meaning, may differ
     in the one word that counts: see `near`.
     """
-    where, values = view.visible
+    condition, values = view.visible
     # An override differs on purpose; only another override of the same insight can equal it.
     if draft.overrides:
-        where = "scope = ? AND owner = ? AND overrides = ?"
+        condition = "scope = ? AND owner = ? AND overrides = ?"
         values = [draft.scope, draft.owner, draft.overrides]
-    equal = equal_insights(ledger, draft, where, values)
-    best = min(equal, key=lambda one: (bool(one.retired), view.rank(one)), default=None)
-    return None if best is None else best.merged_into or best.id
+    equal = equal_insights(ledger, draft, condition, values)
+    if not equal:
+        return None
+    best = min(equal, key=lambda insight: (bool(insight.retired), view.rank(insight)))
+    return best.merged_into or best.id
 
 
 def _alike(insight: Insight, draft: Insight) -> bool:
-    """Whether both or neither are mistakes: advice and a mistake never count as equal."""
+    """Return whether both or neither are mistakes: advice and a mistake never count as equal."""
     mistake = InsightCategory.MISTAKE
     return (insight.category is mistake) == (draft.category is mistake)
 
 
 def equal_insights(
-    ledger: Ledger, draft: Insight, where: str, values: Sequence[Any], order: str = "number"
+    ledger: Ledger, draft: Insight, condition: str, values: Sequence[Any], order: str = "number"
 ) -> list[Insight]:
     """Return the insights that match an SQL condition and equal a draft in text and kind."""
     candidates = ledger.insights(
-        f"fingerprint = ? AND {where}", [fingerprint(draft.content), *values], order
+        f"fingerprint = ? AND {condition}", [fingerprint(draft.content), *values], order
     )
+    # Texts with the same fingerprint may differ in a symbol.
     text = normalised(draft.content)
     return [
         insight
@@ -205,18 +231,22 @@ def near(
     A text with another number is not near, since it states another fact. Call it before the draft
     is indexed.
     """
-    if draft.overrides:  # it differs on purpose
+    # An override differs on purpose.
+    if draft.overrides:
         return None
-    text, (where, values) = draft.content, view.visible
+    text = draft.content
+    condition, values = view.visible
+    # Words first: they find typing errors, and need no embedder.
     numbers = index.sharing(text, NEARLY)
     marks = ",".join("?" * len(numbers))
-    candidates = ledger.insights(f"number IN ({marks}) AND {where}", [*numbers, *values])
+    candidates = ledger.insights(f"number IN ({marks}) AND {condition}", [*numbers, *values])
     if vector is not None:
-        among = f"SELECT number FROM insights WHERE {where}"
+        among = f"SELECT number FROM insights WHERE {condition}"
         hits = index.search(text, 5, among, values, vector)
         close = [hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE]
         by_number = ledger.numbered(close)
         candidates += [by_number[number] for number in close]
+    # A question about a living insight is worth more than one about a retired one.
     for insight in sorted(candidates, key=lambda candidate: bool(candidate.retired)):
         if _alike(insight, draft) and not differ_in_a_number(insight.content, text):
             return insight.merged_into or insight.id
@@ -224,41 +254,45 @@ def near(
 
 
 def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
-    """Count insights by category and scope, with totals of their outcomes."""
-    categories = Counter(one.category.value for one in insights)
-    tested = [one for one in insights if one.tested]
+    """Return the numbers of insights by category and scope, and totals of their outcomes."""
+    categories = Counter(insight.category.value for insight in insights)
+    scopes = Counter(insight.scope for insight in insights)
+    tested = [insight for insight in insights if insight.tested]
+    average = UNTESTED
+    if tested:
+        average = sum(insight.confidence for insight in tested) / len(tested)
+    # In the order of the categories, which is the same everywhere.
+    by_category = {}
+    for category in InsightCategory:
+        if categories[category.value]:
+            by_category[category.value] = categories[category.value]
     return {
         "total_items": len(insights),
-        "by_category": {
-            one.value: categories[one.value] for one in InsightCategory if categories[one.value]
-        },
-        "by_scope": dict(sorted(Counter(one.scope for one in insights).items())),
-        "total_helpful": sum(one.helpful_count for one in insights),
-        "total_harmful": sum(one.harmful_count for one in insights),
+        "by_category": by_category,
+        "by_scope": dict(sorted(scopes.items())),
+        "total_helpful": sum(insight.helpful_count for insight in insights),
+        "total_harmful": sum(insight.harmful_count for insight in insights),
         "untested": len(insights) - len(tested),
-        "average_confidence": sum(one.confidence for one in tested) / len(tested)
-        if tested
-        else UNTESTED,
+        "average_confidence": average,
     }
 
 
-def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
+def _score(insight: Insight, relevance: float, wish: Wish, time: str) -> float:
     preferred = wish.profile.categories
-    favour = (
-        1 - preferred.index(insight.category) / len(preferred)
-        if insight.category in preferred
-        else 0.0
-    )
-    tagged = not (wish.tags | wish.profile.tags).isdisjoint(insight.tags)
-    return relevance + _STANDING * insight.standing(now) + _CATEGORY * favour + _TAGS * tagged
+    # From 1 for the first preferred category downwards; 0 for the others.
+    preference = 0.0
+    if insight.category in preferred:
+        preference = 1 - preferred.index(insight.category) / len(preferred)
+    has_tag = not (wish.tags | wish.profile.tags).isdisjoint(insight.tags)
+    standing = insight.standing(time)
+    return relevance + _STANDING * standing + _CATEGORY * preference + _TAGS * has_tag
 
 
 def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
-    """Return one insight for each content that occurs in several scopes: the one that takes
-    precedence.
-    """
-    chosen: dict[str, Insight] = {}
-    for one in sorted(insights, key=view.rank):
-        kind = "never " if one.category is InsightCategory.MISTAKE else ""
-        chosen.setdefault(kind + " ".join(one.content.lower().split()), one)
-    return [*chosen.values()]
+    """Return the insights; of those with the same content, only the one that takes precedence."""
+    by_content: dict[str, Insight] = {}
+    for insight in sorted(insights, key=view.rank):
+        # The same words as advice and as a mistake say the opposite.
+        kind = "never " if insight.category is InsightCategory.MISTAKE else ""
+        by_content.setdefault(kind + " ".join(insight.content.lower().split()), insight)
+    return [*by_content.values()]

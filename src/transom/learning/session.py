@@ -1,5 +1,5 @@
-"""Sessions: the state that every window shows, the state read on demand, and opening and closing
-in a workspace.
+"""Sessions: the state that every window contains, the state that is read on demand, and the open
+session of a workspace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from transom.llm import Block, Tier
 from transom.store.codec import now
 
 MOST_ACTIONS, MOST_ERRORS, MOST_ITEMS = 10, 5, 15
-"""Limits of what a window shows of a session, the newest of each."""
+"""Numbers of the newest actions, errors and insights of a session that a window contains."""
 
 BLOCK = "session_state"
 SESSION = "session.json"
@@ -36,7 +36,7 @@ _CLOSED = "sessions"
 
 
 class ExposedState(BaseModel):
-    """State that every window shows; older actions and errors are only counted."""
+    """The state that every window contains. Older actions and errors are only counted."""
 
     model_config = ConfigDict(validate_assignment=True, extra="forbid", defer_build=True)
 
@@ -56,7 +56,7 @@ class ExposedState(BaseModel):
 
 
 class IsolatedState(BaseModel):
-    """State that no window shows, read by name with `SessionState.load_isolated_data`."""
+    """The state that no window contains; see `SessionState.load_isolated_data`."""
 
     model_config = ConfigDict(validate_assignment=True, extra="allow", defer_build=True)
 
@@ -82,30 +82,33 @@ class SessionState:
 
     def add_action(self, action: str) -> None:
         """Add an action; older actions beyond the limit are only counted."""
-        shown = self.exposed
-        shown.recent_actions, gone = _newest([*shown.recent_actions, _line(action)], MOST_ACTIONS)
-        shown.earlier_actions += gone
+        state = self.exposed
+        actions = [*state.recent_actions, _line(action)]
+        state.recent_actions, omitted = _newest(actions, MOST_ACTIONS)
+        state.earlier_actions += omitted
 
     def add_error(self, error: str, error_type: str | None = None) -> None:
         """Add an error and its kind."""
         text = f"{error_type}: {error}" if error_type else error
-        shown = self.exposed
+        state = self.exposed
         self.isolated.all_errors.append(_line(text))
-        shown.recent_errors, gone = _newest([*shown.recent_errors, _line(text)], MOST_ERRORS)
-        shown.earlier_errors += gone
+        state.recent_errors, omitted = _newest([*state.recent_errors, _line(text)], MOST_ERRORS)
+        state.earlier_errors += omitted
 
     def add_trial(self, trial: Mapping[str, Any]) -> None:
         """Add a trial's record to the isolated state."""
         self.isolated.full_trial_history.append(dict(trial))
 
     def use_items(self, *ids: str) -> None:
-        """Add ids of used insights; a window shows the newest 15."""
-        used = self.isolated.all_items_used
-        used += [one for one in dict.fromkeys(ids) if one not in used]
-        items = dict.fromkeys(
-            (*(one for one in self.exposed.active_playbook_items if one not in ids), *ids)
-        )
-        self.exposed.active_playbook_items = _newest([*items], MOST_ITEMS)[0]
+        """Add ids of used insights; a window contains the newest 15."""
+        all_items = self.isolated.all_items_used
+        for item_id in ids:
+            if item_id not in all_items:
+                all_items.append(item_id)
+        # An insight that is used again becomes the newest one.
+        earlier = [item for item in self.exposed.active_playbook_items if item not in ids]
+        items = [*dict.fromkeys((*earlier, *ids))]
+        self.exposed.active_playbook_items, _ = _newest(items, MOST_ITEMS)
 
     def update_study_status(
         self,
@@ -117,10 +120,10 @@ class SessionState:
         best_trial: int | None = None,
     ) -> None:
         """Set the status of a study."""
-        shown = self.exposed
-        shown.study_name, shown.study_status = name, status
-        shown.trials_completed, shown.trials_total = trials_completed, trials_total
-        shown.best_value, shown.best_trial = best_value, best_trial
+        state = self.exposed
+        state.study_name, state.study_status = name, status
+        state.trials_completed, state.trials_total = trials_completed, trials_total
+        state.best_value, state.best_trial = best_value, best_trial
 
     def load_isolated_data(self, name: str) -> Any:
         """Return isolated data by its name, or None."""
@@ -128,24 +131,22 @@ class SessionState:
 
     def get_llm_context(self) -> str:
         """Return the exposed state as text of bounded length."""
-        shown = self.exposed
-        lines = [f"Task: {shown.task_type.value}"] if shown.task_type else []
-        lines += [f"Objective: {_line(shown.current_objective)}"] if shown.current_objective else []
-        if shown.study_name:
-            best = "" if shown.best_value is None else f", best {shown.best_value:g}"
-            best += "" if shown.best_trial is None else f" in trial {shown.best_trial}"
-            done = f"{shown.trials_completed} of {shown.trials_total} trials"
-            lines.append(
-                f"Study {shown.study_name}: {shown.study_status or 'unknown'}, {done}{best}"
-            )
+        state = self.exposed
+        lines = []
+        if state.task_type:
+            lines.append(f"Task: {state.task_type.value}")
+        if state.current_objective:
+            lines.append(f"Objective: {_line(state.current_objective)}")
+        if state.study_name:
+            lines.append(_study_line(state))
         lines += _listed(
-            "Errors, the newest last", shown.recent_errors, MOST_ERRORS, shown.earlier_errors
+            "Errors, the newest last", state.recent_errors, MOST_ERRORS, state.earlier_errors
         )
         lines += _listed(
-            "Actions, the newest last", shown.recent_actions, MOST_ACTIONS, shown.earlier_actions
+            "Actions, the newest last", state.recent_actions, MOST_ACTIONS, state.earlier_actions
         )
-        if shown.active_playbook_items:
-            lines.append(f"Insights in use: {', '.join(shown.active_playbook_items[-MOST_ITEMS:])}")
+        if state.active_playbook_items:
+            lines.append(f"Insights in use: {', '.join(state.active_playbook_items[-MOST_ITEMS:])}")
         return "\n".join(lines)
 
     def block(self) -> Block:
@@ -153,11 +154,10 @@ class SessionState:
         return Block(BLOCK, self.get_llm_context(), Tier.TURN, "untrusted")
 
     def save(self, path: Path) -> None:
-        """Write the session; trials go to a file of their own beside it, so that this one stays
-        small.
-        """
+        """Write the session. Its trials go to a second file, so that this one stays small."""
         document = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
         document |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
+        # The trials first: a kill in between leaves an older session, and loses no trial.
         write_atomic(history_of(path), pretty_json(self.isolated.full_trial_history).encode())
         write_atomic(path, pretty_json(document).encode())
 
@@ -182,8 +182,10 @@ class SessionState:
 
 
 def session_of(workspace: Path, *, must: bool = False) -> SessionState:
-    """Return the workspace's open session, or an empty one. InputError: `must` is set and none
-    is open.
+    """Return the open session of a workspace, or an empty one.
+
+    Raises:
+        InputError: `must` is set, and no session is open.
     """
     if (workspace / SESSION).is_file():
         return SessionState.load(workspace / SESSION)
@@ -199,15 +201,21 @@ def session_of(workspace: Path, *, must: bool = False) -> SessionState:
 def open_session(
     workspace: Path, task: str, objective: str = "", study: str | None = None
 ) -> SessionState:
-    """Open a session for a task, a `TaskType`'s value, with its objective in words.
+    """Open a session.
+
+    Args:
+        workspace: folder of the workspace.
+        task: kind of the task, a value of `TaskType`.
+        objective: in words.
+        study: name of the study, if there is one.
 
     Raises:
         InputError: another session is open, or the task is unknown.
     """
     if (workspace / SESSION).is_file():
-        open_one = session_of(workspace).session_id
+        session_id = session_of(workspace).session_id
         raise InputError(
-            f"session {open_one} is open",
+            f"session {session_id} is open",
             where=str(workspace),
             hint="transom session close --good|--bad",
         )
@@ -215,7 +223,8 @@ def open_session(
         raise InputError(
             f"unknown task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}"
         )
-    session = SessionState(f"session-{''.join(one for one in now()[:23] if one.isdigit())}")
+    digits = "".join(filter(str.isdigit, now()[:23]))
+    session = SessionState(f"session-{digits}")
     session.exposed.task_type, session.exposed.current_objective = TaskType(task), objective
     session.exposed.study_name = study
     session.save(workspace / SESSION)
@@ -231,30 +240,32 @@ def note(
 ) -> SessionState:
     """Add actions, errors and used insights to the open session."""
     with _locked_session(workspace) as session:
-        for one in actions:
-            session.add_action(one)
-        for one in errors:
-            session.add_error(one)
+        for action in actions:
+            session.add_action(action)
+        for error in errors:
+            session.add_error(error)
         session.use_items(*used)
         session.save(workspace / SESSION)
     return session
 
 
 def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[str, Any]:
-    """Close the open session: its outcome counts for the insights it used, its errors become
-    insights.
+    """Close the open session: its outcome counts for the insights that it used, and its errors
+    become insights.
 
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
     """
     with _locked_session(workspace) as session:
-        shown, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
-        source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
-        errors = isolated.all_errors or shown.recent_errors
+        state, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
+        source = Source(session.session_id, "session", study=state.study_name or "", by="session")
+        # A session that another program wrote may have no isolated state.
+        errors = isolated.all_errors or state.recent_errors
         failed = OptimizationOutcome(None, False, solver_errors=errors, source=source)
-        used = isolated.all_items_used or shown.active_playbook_items
-        updated = reflector.learn(replace(failed, success=good), used)
-        if good:  # errors on the way are worth knowing also after a good end
+        items_used = isolated.all_items_used or state.active_playbook_items
+        updated = reflector.learn(replace(failed, success=good), items_used)
+        # Errors on the way are worth knowing also after a good end.
+        if good:
             reflector.analyze_trial(failed)
         added = reflector.commit_insights()
         closed = workspace / _CLOSED / f"{session.session_id}.json"
@@ -262,14 +273,23 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
         session.save(closed)
         for path in (workspace / SESSION, history_of(workspace / SESSION)):
             path.unlink(missing_ok=True)
-    done = {"session_id": session.session_id, "items_updated": updated, "insights_added": added}
-    return {**done, "items_pruned": playbook.prune_harmful()}
+    return {
+        "session_id": session.session_id,
+        "items_updated": updated,
+        "insights_added": added,
+        "items_pruned": playbook.prune_harmful(),
+    }
 
 
 @contextmanager
 def _locked_session(workspace: Path) -> Iterator[SessionState]:
-    """Lock and load the open session; InputError where none is open."""
-    session_of(workspace, must=True)  # before the lock file is made
+    """Lock and load the open session.
+
+    Raises:
+        InputError: no session is open.
+    """
+    # Checked before the lock file is made in a folder that may not be a workspace.
+    session_of(workspace, must=True)
     with (workspace / "session.lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield session_of(workspace, must=True)
@@ -289,14 +309,36 @@ def history_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}_history{path.suffix}")
 
 
-def _newest(entries: list[str], most: int) -> tuple[list[str], int]:
-    return entries[-most:], max(0, len(entries) - most)
+def _newest(entries: list[str], limit: int) -> tuple[list[str], int]:
+    """Return the newest entries, and the number of the others."""
+    return entries[-limit:], max(0, len(entries) - limit)
 
 
-def _listed(heading: str, entries: list[str], most: int, earlier: int) -> list[str]:
-    shown, gone = _newest(entries, most)
-    before = f"; {gone + earlier} earlier ones" if gone + earlier else ""
-    return [f"{heading}{before}:", *(f"- {one}" for one in shown)] if shown else []
+def _study_line(state: ExposedState) -> str:
+    trials = f"{state.trials_completed} of {state.trials_total} trials"
+    line = f"Study {state.study_name}: {state.study_status or 'unknown'}, {trials}"
+    if state.best_value is not None:
+        line += f", best {state.best_value:g}"
+    if state.best_trial is not None:
+        line += f" in trial {state.best_trial}"
+    return line
+
+
+def _listed(heading: str, entries: list[str], limit: int, earlier: int) -> list[str]:
+    """Return a heading and a line for each of the newest entries; nothing without entries.
+
+    Args:
+        heading: a noun phrase.
+        entries: oldest first.
+        limit: number of lines at most.
+        earlier: number of older entries that are not in `entries`.
+    """
+    newest, omitted = _newest(entries, limit)
+    if not newest:
+        return []
+    if omitted + earlier:
+        heading += f"; {omitted + earlier} earlier ones"
+    return [f"{heading}:", *(f"- {entry}" for entry in newest)]
 
 
 def _line(text: str) -> str:

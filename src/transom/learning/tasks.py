@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from transom.learning.insight import InsightCategory
 
+# Short names, which keep the table below readable.
 _STR, _MIS, _TOOL, _CAL, _DOM, _WF = InsightCategory
 
 

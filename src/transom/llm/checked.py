@@ -6,18 +6,16 @@ They are for programs that no type checker has seen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from dataclasses import is_dataclass
+from typing import Any, TypeAlias, TypeVar
 
 from transom.canonical import Json
 from transom.errors import InputError
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 T = TypeVar("T")
 
-Output: TypeAlias = "Mapping[str, Json] | type[BaseModel]"
-"""The shape of answers: a JSON Schema, or a pydantic model class."""
+Output: TypeAlias = Mapping[str, Json] | type[Any]
+"""The shape of answers: a JSON Schema, a pydantic model class, or a dataclass."""
 
 _PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "is_current")
 
@@ -84,11 +82,15 @@ def schema_of(output: Output | None, place: str) -> Mapping[str, Json] | None:
     model: Any = output
     if model is None or isinstance(model, Mapping):
         return model
-    if not isinstance(model, type) or not hasattr(model, "model_json_schema"):
-        hint = "give a JSON Schema, a pydantic model class, or None for free text"
+    # Hosted models take schemas of objects only, so that no other type can be an output.
+    is_class = isinstance(model, type)
+    if not is_class or not (hasattr(model, "model_json_schema") or is_dataclass(model)):
+        hint = "give a JSON Schema, a pydantic model class, a dataclass, or None for free text"
         raise InputError(f"its output is {kind_of(model)}", where=place, hint=hint)
+    from pydantic import TypeAdapter  # noqa: PLC0415  only where there is a schema
+
     try:
-        schema: Mapping[str, Json] = model.model_json_schema()
+        schema: Mapping[str, Json] = TypeAdapter(model).json_schema()
     except Exception as error:  # pydantic raises a dozen kinds
         reason = str(error).partition("\n")[0]
         raise InputError(

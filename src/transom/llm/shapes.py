@@ -165,8 +165,8 @@ class Role:
         tools: the tools that it may call.
         settings: of its calls.
         strategy: how its conversation goes on when it outgrows the window.
-        output: the JSON Schema or pydantic model class that its answers must follow; None for free
-            text.
+        output: the JSON Schema, pydantic model class or dataclass that its answers must follow;
+            None for free text.
 
     Raises:
         InputError: a field of another type, or an unknown strategy. The hint says what to write.

@@ -171,14 +171,16 @@ def _error_text(error: Any) -> str:
 
 
 def answer_read(text: str, output: Output) -> Any:
-    """Return an answer as data, or as an instance of the model class that it follows.
+    """Return an answer as data, or as an instance of the class that it follows.
 
     Raises:
-        ReplyError: the text is not JSON, or not data of the model class.
+        ReplyError: the text is not JSON, or not data of the class.
     """
+    from pydantic import TypeAdapter  # noqa: PLC0415  only where there is a schema
+
     try:
         value = read_json(text)
-        return value if isinstance(output, Mapping) else output.model_validate_json(text)
+        return value if isinstance(output, Mapping) else TypeAdapter(output).validate_json(text)
     except ValueError as error:
         # pydantic's ValidationError is a ValueError that lists its errors.
         reasons = []

@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import hashlib
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -178,6 +179,30 @@ class Workspace:
         except (OSError, ValueError, OverflowError):
             return False
         return True
+
+    def interrupt(self, store: Store, run_id: str) -> None:
+        """Interrupt the process that works on a run, as Ctrl-C does; the run can be resumed.
+
+        Raises:
+            RunError: no process works on it, or none that can be reached from here.
+        """
+        if isinstance(store, LeasingStore):
+            hint = "stop it with Ctrl-C where it was started"
+            raise RunError("another machine may work on this run", where=run_id, hint=hint)
+        path = self.state_dir / "locks" / f"{run_id}.lock"
+        try:
+            with path.open("r+b") as lock:
+                # The lock tells the process from a later one with the same number.
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            process = int(path.read_text() or 0)
+            if process and process != os.getpid():
+                os.kill(process, signal.SIGINT)
+                return
+        except OSError:
+            pass
+        hint = "look at the run again; it may have ended meanwhile"
+        raise RunError("no process works on this run", where=run_id, hint=hint)
 
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""

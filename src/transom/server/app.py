@@ -15,12 +15,36 @@ from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.door import Door
 from transom.server.live import Feed
-from transom.server.pages import checklist, now, runs, traces, waiting, windows
+from transom.server.pages import (
+    checklist,
+    insights,
+    now,
+    releases,
+    runs,
+    starts,
+    stories,
+    studies,
+    traces,
+    waiting,
+    windows,
+)
 from transom.server.problems import add_handlers, documented
 from transom.server.rendering import STATIC, STATIC_FOLDER
 from transom.server.site import Site
 
-_PAGES = (now, waiting, runs, windows, traces, checklist)
+_PAGES = (
+    now,
+    waiting,
+    runs,
+    windows,
+    traces,
+    checklist,
+    releases,
+    stories,
+    studies,
+    insights,
+    starts,
+)
 
 
 def build_app(
@@ -48,6 +72,7 @@ def build_app(
     # Endpoints read these by `Depends`: modules of endpoints keep no state of their own.
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
     app.state.site, app.state.feed = site, feed
+    app.state.started = {}
     app.include_router(context.router)
     for page in _PAGES:
         app.include_router(page.router)

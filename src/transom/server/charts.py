@@ -270,3 +270,33 @@ def _thinned(trials: Sequence[Trial]) -> tuple[Sequence[Trial], str]:
 
 def _text(value: float) -> str:
     return f"{value:.4g}"
+
+
+def score_chart(scores: Sequence[tuple[str, int]]) -> Chart | None:
+    """Return the score of an insight after each outcome; None if there is nothing to compare."""
+    if not scores:
+        return None
+    numbers = [0.0, *(float(score) for _, score in scores)]
+    place_x = _scale([0.0, float(len(scores))], _LEFT, _RIGHT)
+    place_y = _scale(numbers, _BOTTOM, _TOP)
+    marks: list[Mark] = []
+    points = [f"{place_x(0)},{place_y(0)}"]
+    for number, (time, score) in enumerate(scores, 1):
+        x, y = place_x(number), place_y(score)
+        # A score changes at once, so the line has steps.
+        points += [f"{x},{place_y(numbers[number - 1])}", f"{x},{y}"]
+        style = "feasible" if score >= numbers[number - 1] else "failed"
+        marks.append(Mark(x, y, style, f"{time[:16].replace('T', ' ')} UTC: {score:+d}"))
+    axes = (
+        Axis("outcomes", "0", str(len(scores))),
+        Axis("score", _text(min(numbers)), _text(max(numbers))),
+    )
+    legend = (("feasible", "an outcome for it"), ("failed", "an outcome against it"))
+    line = Line(" ".join(points), "best", "score")
+    # The newest outcomes are those that a reader asks about.
+    note = ""
+    if len(marks) > MOST_MARKS:
+        note = f"the newest {MOST_MARKS} of {len(marks)} outcomes have a mark"
+    return Chart(
+        "Score over time", "plane", axes, tuple(marks[-MOST_MARKS:]), (line,), legend, note
+    )

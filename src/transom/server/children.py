@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from threading import Thread
 
 from transom.errors import RunError
@@ -26,6 +28,18 @@ def resume(runs: RunHistory, run: RunView) -> None:
         raise RunError(problem, where=run.row.id, hint=hint)
     workspace = runs.workspace
     arguments = ["resume", run.row.id, "--workspace", str(workspace.root)]
+    folder = workspace.run_folder(run.row.name, run.row.id)
+    # Opened anew: an earlier failure would look as if this process had reported it.
+    launch(runs, arguments, folder / LOG)
+
+
+def launch(runs: RunHistory, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start `transom` in a process of its own, which prints into a file.
+
+    Raises:
+        RunError: the process cannot be started.
+    """
+    workspace = runs.workspace
     # Keys of providers reach the process as they reach any command. The place of the database may
     # come from an option of `transom serve`, so it is passed on.
     environment = dict(os.environ)
@@ -33,21 +47,20 @@ def resume(runs: RunHistory, run: RunView) -> None:
         environment["TRANSOM_STORE"] = workspace.server.url
     elif workspace.state_dir != workspace.root:
         environment["TRANSOM_STATE_DIR"] = str(workspace.state_dir)
-    folder = workspace.run_folder(run.row.name, run.row.id)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Opened anew: an earlier failure would look as if this process had reported it.
-        with (folder / LOG).open("wb") as log:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "transom", *arguments],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 env=environment,
                 # Ctrl-C in the server's terminal is not for it.
                 start_new_session=True,
             )
     except OSError as error:
-        raise RunError(f"cannot be resumed: {error.strerror}", where=run.row.id) from error
+        raise RunError(f"cannot be started: {error.strerror}", where=str(log.parent)) from error
     # Otherwise a process that has ended would look alive for as long as the server runs.
     Thread(target=process.wait, daemon=True).start()
+    return process

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,6 +15,7 @@ from transom.investigator.concluding import kept_answer
 from transom.investigator.report import page_parts
 from transom.investigator.result import CriterionResult, Investigation
 from transom.runs.history import RunView
+from transom.runs.summarising import RunRow
 from transom.server.charts import study_charts
 from transom.server.site import Site
 from transom.server.verdicts import groups_of, inputs_of, verdict_of
@@ -40,9 +43,9 @@ def result_of(site: Site, run: RunView) -> RunResult | None:
     return reader(site, run) if reader else None
 
 
-def investigation_of(site: Site, run: RunView) -> Investigation | None:
+def investigation_of(site: Site, row: RunRow) -> Investigation | None:
     """Return the investigation of a run; None if it has no answer yet."""
-    answer = kept_answer(site.runs.workspace.run_folder(run.row.name, run.row.id))
+    answer = kept_answer(site.runs.workspace.run_folder(row.name, row.id))
     return answer.investigation if answer else None
 
 
@@ -66,7 +69,7 @@ def _check(site: Site, run: RunView) -> RunResult | None:
 
 
 def _investigation(site: Site, run: RunView) -> RunResult | None:
-    investigation = investigation_of(site, run)
+    investigation = investigation_of(site, run.row)
     if investigation is None:
         return None
     values = page_parts(investigation)
@@ -90,16 +93,32 @@ def study_result(site: Site, name: str) -> RunResult:
         InputError: it did not run in this workspace.
         SettingsError: the extra `studies` is not installed.
     """
-    try:
-        # Imported here: it needs an extra.
-        from transom.studies.reading import read_study  # noqa: PLC0415
-    except ImportError as error:
-        problem = "the extra `studies` is not installed"
-        raise SettingsError(problem, hint=install_hint("studies")) from error
-    record = read_study(name, site.runs.workspace.root / "studies", site.playbook)
+    record = _reading().read_study(name, _folder_of(site), site.playbook)
     charts = study_charts(record.study, record.trials)
     values = {"kept": record, "study": record.study, "charts": charts}
     return RunResult("_result_study.html", _document(record.result), values)
+
+
+def studies_of(site: Site) -> list[str]:
+    """Return the names of the studies; SettingsError if the extra `studies` is not installed."""
+    # Without the extra, an empty list would be a lie only if a study ran here.
+    if not _folder_of(site).is_dir():
+        return []
+    names: list[str] = _reading().kept_studies(_folder_of(site))
+    return names
+
+
+def _folder_of(site: Site) -> Path:
+    return site.runs.workspace.root / "studies"
+
+
+def _reading() -> Any:
+    """Return the module that reads studies, which needs an extra."""
+    try:
+        return import_module("transom.studies.reading")
+    except ImportError as error:
+        problem = "the extra `studies` is not installed"
+        raise SettingsError(problem, hint=install_hint("studies")) from error
 
 
 def _epic(site: Site, run: RunView) -> RunResult | None:

@@ -224,7 +224,7 @@ class LearningReport(BaseModel):
     def of(cls, report: Report) -> LearningReport:
         """Convert a report."""
         return cls(
-            generated_at=report.at,
+            generated_at=report.created_at,
             playbook_stats=PlaybookStats(**report.stats),
             top_performers=[Item.of(insight) for insight in report.best],
             worst_performers=[Item.of(insight) for insight in report.worst],

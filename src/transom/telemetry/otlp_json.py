@@ -47,12 +47,16 @@ class SpanRow:
 def attribute_pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
     """Return attributes as OTLP's JSON writes them: a list of keys and wrapped values."""
     pairs: list[dict[str, Any]] = []
+    # This runs for every attribute of every span: `append`, `str` and `_wrap` would be calls.
     for key, value in attributes.items():
-        # Nearly all values are texts: they are spared a call, since this runs for every span.
-        if type(value) is str:
-            pairs.append({"key": key, "value": {"stringValue": value}})
+        kind = type(value)
+        if kind is str:
+            wrapped: dict[str, Any] = {"stringValue": value}
+        elif kind is int:
+            wrapped = {"intValue": f"{value}"}
         else:
-            pairs.append({"key": key, "value": _wrap(value)})
+            wrapped = _wrap(value)
+        pairs += [{"key": key, "value": wrapped}]
     return pairs
 
 

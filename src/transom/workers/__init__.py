@@ -1,4 +1,4 @@
-"""Workers: processes on any machine that share the jobs of one PostgreSQL database."""
+"""Workers: processes on any machine that share a database's jobs."""
 
 from transom.workers.following import follow, forget_answers, submit
 from transom.workers.hands import Hand, HandEnded

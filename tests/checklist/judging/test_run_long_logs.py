@@ -264,7 +264,8 @@ def test_a_text_that_is_too_long_for_its_scope_is_told(
             {"a.log": log},
             inputs=["a.log"],
         )
-        assert verdict.status == ("ERROR" if scope == "file" else "PASS")
+        # No report format reads such paths, so that nothing vouches for the end of the log.
+        assert (verdict.would_be or verdict.status) == ("ERROR" if scope == "file" else "PASS")
 
 
 def test_the_nearest_line_of_a_streamed_log_is_found_in_a_second_pass(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ ITEM = (
 KEYS = [
     "schema", "item_id", "status", "checker_type", "capability_type", "found_items", "missing_items", "extra_items",
     "waived", "waiver_comments", "unused_waivers", "errors", "warnings", "needs_model", "matching", "sources",
-    "config_differences", "inputs", "made_by", "sandbox_level", "as_of", "run_id", "seconds",
+    "config_differences", "inputs", "account", "made_by", "sandbox_level", "as_of", "run_id", "seconds",
 ]  # fmt: skip
 ENTRY = [
     "id",

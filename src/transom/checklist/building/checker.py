@@ -27,6 +27,8 @@ def atoms_source(atom_a: str, logic: LogicReply) -> str:
 def checker_yaml(config: CheckerConfig) -> str:
     """`checker.yaml`, in the order of the model, `N/A` where there is no value."""
     data: dict[str, Any] = config.model_dump(mode="json", by_alias=True)
+    if config.claim is None:
+        del data["claim"]
     for part in ("requirements", "waivers"):
         data[part]["value"] = "N/A" if data[part]["value"] is None else data[part]["value"]
     rows = data["waivers"].pop("waive_items")

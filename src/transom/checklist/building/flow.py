@@ -79,7 +79,7 @@ async def build_checker(
         InputError: the ItemSpec lacks a section.
     """
     if folder:
-        _adopt_edits(run, folder)
+        adopt_edits(run, folder)
     start = start_of(run, inputs, settings.max_iterations)
     state = await walk(run, build_table(run, sandbox, settings, folder, start.repairs), start)
     assert state.result is not None
@@ -313,7 +313,7 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
     return replace(state, tried=(*state.tried, RepairAttempt(role, state.findings)), unread=unread)
 
 
-def _adopt_edits(run: Run, target: Path) -> None:
+def adopt_edits(run: Run, target: Path) -> None:
     """Take what a person changed in the checker folder back to the artifact that it was made
     from.
     """

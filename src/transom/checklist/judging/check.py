@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
 from transom.checklist.item import Item
+from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.compare import patterned_items
-from transom.checklist.judging.evaluate import evaluate, unreported_files
+from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
 from transom.checklist.judging.gather import Evidence, gather
 from transom.checklist.judging.inputs import Inputs
 from transom.checklist.judging.loading import SPEC, LoadedChecker
@@ -19,7 +23,10 @@ from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
 from transom.checklist.judging.verdict import (
+    AcceptedRow,
+    CheckCapRow,
     ConfigDifference,
+    InputRead,
     MadeBy,
     Note,
     Outcome,
@@ -27,7 +34,9 @@ from transom.checklist.judging.verdict import (
     Verdict,
 )
 from transom.checklist.judging.waivers import apply_waivers
+from transom.checklist.results import WordsRow
 from transom.errors import AtomFailed, RegexFailed
+from transom.evidence.caps import Cap, CappedVerdict, cap_verdict
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
@@ -84,21 +93,46 @@ async def check_files(
     config = effective(checker.config, item)
     # Patterns that do not fit are an error of the caller, so they are looked at first.
     patterned_items(config)
+    account = CheckAccount()
     if checker.unfinished:
         outcome = Outcome(errors=(_UNFINISHED,))
     else:
-        outcome = await _run(checker, config, inputs, runner, as_of)
+        question = item.description if item else config.description
+        outcome, account = await _run(checker, config, inputs, runner, as_of, question)
     warnings = [*_warnings(checker, item), *outcome.warnings]
+    for path, text in account.remarks:
+        warnings.append(Note(source_file=path, message=text))
     if runner.level is Level.NONE:
         warnings.append(Note(message=UNSAFE))
+    status = _status(checker, outcome, fail_on_unused=fail_on_unused)
+    unread = account.unread if status == "PASS" else ()
+    if unread:
+        # Nothing was read, so there is no PASS that a person could let through.
+        status = "NEEDS_MODEL"
+    # What the claim's account says of a file already is not said twice.
+    known = {cap.source_file for cap in account.caps if cap.rule == "measured"}
+    unmeasured = [
+        Cap("measured", note.message, note.source_file or "")
+        for note in outcome.unmeasured
+        if note.source_file not in known
+    ]
+    capped = cap_verdict(
+        status,
+        [*account.caps, *unmeasured],
+        item.accepted_caps if item else (),
+        date.fromisoformat(as_of),
+        positive={"PASS"},
+        capped="NEEDS_REVIEW",
+    )
     return Verdict(
-        **vars(replace(outcome, warnings=tuple(warnings))),
+        **_outcome_fields(outcome, warnings),
         item_id=checker.config.item_id,
-        status=_status(checker, outcome, fail_on_unused=fail_on_unused),
+        **_capped_fields(capped, account),
         checker_type=checker_type(config.requirements.value, config.waivers.value),
         capability_type=config.capability_type,
         matching=config.matching,
         config_differences=tuple(_differences(checker, config, item)),
+        needs_model=tuple(WordsRow(text=each.text, where=each.where) for each in unread),
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -106,25 +140,62 @@ async def check_files(
     )
 
 
+def _outcome_fields(outcome: Outcome, warnings: Sequence[Note]) -> dict[str, Any]:
+    """Return the fields of a verdict that its outcome gives."""
+    fields = vars(replace(outcome, warnings=tuple(warnings))).copy()
+    del fields["unmeasured"]
+    return fields
+
+
+def _capped_fields(capped: CappedVerdict, account: CheckAccount) -> dict[str, Any]:
+    """Return the fields of a verdict that its caps and its account give."""
+    rows = [CheckCapRow.model_validate(cap.to_json()) for cap in capped.capped_by]
+    accepted = list[AcceptedRow]()
+    for entry in capped.accepted:
+        until = entry.acceptance.until.isoformat() if entry.acceptance.until else None
+        accepted.append(AcceptedRow(text=entry.cap.text, by=entry.acceptance.by, until=until))
+    return {
+        "status": capped.status,
+        "would_be": capped.would_be,
+        "capped_by": tuple(rows),
+        "accepted_caps": tuple(accepted),
+        "account": account.account.to_json() if account.files else None,
+    }
+
+
 async def _run(
-    checker: LoadedChecker, config: CheckerConfig, inputs: Inputs, runner: AtomRunner, as_of: str
-) -> Outcome:
-    """Return what the atoms saw, judged; any failure is an error of the outcome."""
+    checker: LoadedChecker,
+    config: CheckerConfig,
+    inputs: Inputs,
+    runner: AtomRunner,
+    as_of: str,
+    question: str,
+) -> tuple[Outcome, CheckAccount]:
+    """Return what the atoms saw, judged, and the account of the files.
+
+    Any failure is an error of the outcome.
+    """
     gathered = Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
             evidence, gathered = await gather(inputs, worker, *await declared(worker))
             if gathered.errors:
-                return gathered
+                return gathered, CheckAccount()
             await rehearse(runner, config, evidence)
             logic = Logic(worker if config.atoms == "own" else None)
             judged = await evaluate(config, evidence, logic)
             judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
             errors = _unreported(judged, config, evidence)
             if errors:
-                return replace(gathered, errors=errors)
+                return replace(gathered, errors=errors), CheckAccount()
+            items, _ = applicable_items(config.items, evidence)
+            account = await asyncio.to_thread(account_for, question, items, evidence, config.claim)
+            read = _with_identity(gathered.inputs, account)
+            wrong = _wrong_files(account)
+            if wrong:
+                return replace(gathered, errors=wrong, inputs=read), account
             warnings = (*gathered.warnings, *judged.warnings)
-            return replace(judged, warnings=warnings, inputs=gathered.inputs)
+            return replace(judged, warnings=warnings, inputs=read), account
     except RegexFailed as error:
         message = str(error)
     except AtomFailed as error:
@@ -132,7 +203,29 @@ async def _run(
     # A file is read again to show the nearest line, so it may have changed.
     except FileChanged as error:
         message = f"an input {error.what}; {error.hint}"
-    return replace(gathered, errors=(Note(source_file=None, message=message),))
+    return replace(gathered, errors=(Note(source_file=None, message=message),)), CheckAccount()
+
+
+def _with_identity(inputs: Sequence[InputRead], account: CheckAccount) -> tuple[InputRead, ...]:
+    """Return the inputs, each with the formats and the identity that were read from it."""
+    by_path = {file.path: file for file in account.files}
+    rows = list[InputRead]()
+    for row in inputs:
+        file = by_path.get(row.path)
+        if file is not None:
+            update = {"formats": file.formats, "identity": file.identity.to_json()}
+            row = row.model_copy(update=update)
+        rows.append(row)
+    return tuple(rows)
+
+
+def _wrong_files(account: CheckAccount) -> tuple[Note, ...]:
+    """Return an error for each file that says that it is of something else than the question."""
+    notes = list[Note]()
+    for file in account.files:
+        if file.wrong is not None:
+            notes.append(Note(source_file=file.path, message=file.wrong))
+    return tuple(notes)
 
 
 def _unreported(judged: Outcome, config: CheckerConfig, evidence: Evidence) -> tuple[Note, ...]:

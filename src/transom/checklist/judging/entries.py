@@ -97,7 +97,8 @@ def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | 
     if empty:
         return f"{_enumerate(empty)} {'is' if len(empty) == 1 else 'are'} empty"
     if item.condition is not None:
-        return _unfulfilled(item.condition, field_of(parsed_fields, item.condition.field))
+        reason = _unfulfilled(item.condition, field_of(parsed_fields, item.condition.field))
+        return reason and (_why(item, parsed_fields) or reason)
     if not item.required and is_empty(field_of(parsed_fields, item.select)):
         return f"{item.select} is empty"
     return None
@@ -107,9 +108,16 @@ def achievement(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
     """Return the proof that an entry fulfils an item, as one clause."""
     if item.condition is not None:
         field = item.condition.field
-        return f"{field} is {show(field_of(parsed_fields, field))}"
+        why = _why(item, parsed_fields)
+        return why or f"{field} is {show(field_of(parsed_fields, field))}"
     names = item.required or (item.select,)
     return f"{_enumerate(names)} {'is' if len(names) == 1 else 'are'} there"
+
+
+def _why(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
+    """Return what atom A itself says why an entry holds or does not, or ""."""
+    why = field_of(parsed_fields, f"{item.category}.why")
+    return why if isinstance(why, str) else ""
 
 
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:

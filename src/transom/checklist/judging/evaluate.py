@@ -80,6 +80,11 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     candidates: list[Candidate] = []
     for item in with_patterns:
         candidates += _candidates(item, evidence)
+    # A claim of which nothing was measured is a question; another checker knows what absence means.
+    is_claim = config.claim is not None
+    unmeasured = _unmeasured(candidates) if is_claim and with_patterns else []
+    if unmeasured:
+        with_patterns, candidates = [], []
     patterns = config.requirements.pattern_items
     compared = await compare(with_patterns, candidates, patterns, config.matching, logic)
     found_items = list(compared.found_items)
@@ -90,6 +95,9 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     forbidden_items = extra_items if is_value_check else missing_items
     for case, answer in zip(cases, answers, strict=True):
         checked = _conclude(case, answer, evidence)
+        if is_claim and case.item.mode != "forbid" and not case.holding and not case.failing:
+            unmeasured.append(Note(source_file=checked.source_file, message=checked.reason))
+            continue
         if not isinstance(checked, Violation):
             found_items.append(checked)
         elif case.item.mode == "forbid":
@@ -108,8 +116,20 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         missing_items=tuple(missing_items),
         extra_items=tuple(extra_items),
         sources=_sources(config.items, evidence),
+        unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
+
+
+def _unmeasured(candidates: Sequence[Candidate]) -> list[Note]:
+    """Return why patterns cannot be compared, if nothing was measured."""
+    if any(candidate.entry for candidate in candidates):
+        return []
+    notes = list[Note]()
+    for candidate in candidates:
+        shown = candidate.violation
+        notes.append(Note(source_file=shown.source_file, message=shown.reason))
+    return notes or [Note(message="nothing was measured that could be compared")]
 
 
 def applicable_items(

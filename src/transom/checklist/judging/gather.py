@@ -19,6 +19,7 @@ from transom.checklist.judging.inputs import Inputs, Names, real_path
 from transom.checklist.judging.runner import AtomWorker, Scope, extract
 from transom.checklist.judging.verdict import InputRead, Note, Outcome
 from transom.errors import AtomFailed, InputError
+from transom.formats.reports import FileReading
 from transom.formats.text_files import TextFile
 from transom.runs.recognising import lies_in_workspace
 
@@ -67,11 +68,13 @@ class Evidence:
         entries: the entries, in the order of atom A.
         targets: for each reference, as `(source_file, kind, path as written)`, the `File.shown` of
             the file that it means.
+        readings: what the report formats read of the files, for atoms of the scope `report`.
     """
 
     files: tuple[File, ...]
     entries: tuple[Entry, ...]
     targets: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    readings: Mapping[str, FileReading] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> dict[str, File]:
@@ -137,7 +140,12 @@ async def gather(
     """
     gatherer = _Gatherer(inputs, worker, scope, sources)
     await gatherer.run()
-    evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
+    evidence = Evidence(
+        tuple(gatherer.files.values()),
+        tuple(gatherer.entries),
+        gatherer.targets,
+        gatherer.readings,
+    )
     outcome = Outcome(
         errors=tuple(gatherer.errors),
         warnings=tuple(gatherer.warnings),
@@ -161,6 +169,7 @@ class _Gatherer:
         self.files: dict[str, File] = {}
         self.texts: dict[str, TextFile] = {}
         self.entries: list[Entry] = []
+        self.readings: dict[str, FileReading] = {}
         self.targets: dict[tuple[str, str, str], str] = {}
         self.inputs_read: list[InputRead] = []
         self.errors: list[Note] = []
@@ -196,7 +205,7 @@ class _Gatherer:
         """Run atom A on one file, and follow its references."""
         text = self.texts[shown]
         try:
-            entries = await extract(self.worker, self.scope, text, shown)
+            entries = await extract(self.worker, self.scope, text, shown, self.readings)
         except InputError as error:
             self.add_input_error(shown, error)
             return

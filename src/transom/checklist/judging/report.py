@@ -99,6 +99,8 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     shown = ", ".join(_counted_entries(verdict))
     tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
     more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    if verdict.would_be:
+        more = f", would be {verdict.would_be}"
     return f"{verdict.status}{more}", tail
 
 
@@ -133,7 +135,8 @@ def reason_of(verdict: Verdict) -> str:
     """Return why an item has no answer, in one line."""
     notes = [note.message for note in (*verdict.errors, *verdict.warnings)]
     words = [f'not understood: "{row.text}"' for row in verdict.needs_model]
-    clauses = [*ended_acceptance(verdict), *(words or notes)[:1]]
+    caps = [f"held back: {cap.text}" for cap in verdict.capped_by]
+    clauses = [*ended_acceptance(verdict), *(caps or words or notes)[:1]]
     return " ".join("; ".join(clauses).split())
 
 
@@ -174,6 +177,11 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     if verdict.readings is not None:
         title = "It may mean" if verdict.readings else ""
         yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
+    yield _caps_section(verdict)
+    accepted = (
+        f"{row.text} (accepted by {row.by}{_until(row.until)})" for row in verdict.accepted_caps
+    )
+    yield Section("Accepted", text=tuple(accepted))
     doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
@@ -202,6 +210,20 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         for one in verdict.inputs
     )
     yield Section("Inputs", tuple(Entry(told, file=path) for path, told in read), closed=True)
+
+
+def _caps_section(verdict: Verdict) -> Section:
+    """Return what holds a PASS back, and how a person accepts it."""
+    entries = list[Entry]()
+    for number, cap in enumerate(verdict.capped_by, 1):
+        entries.append(Entry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
+    commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
+    how = tuple(f"if it does not matter: {command}" for command in commands)
+    return Section("Held back, since nothing accounts for", tuple(entries), how)
+
+
+def _until(day: str | None) -> str:
+    return f" until {day}" if day else ""
 
 
 def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[Entry, ...]:

@@ -123,6 +123,7 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         clauses = [f"{verdict.item_id} waits for a person or a model"]
         if words:
             clauses.append(f"not understood: {words}")
+        clauses += [f"held back: {cap.text}" for cap in verdict.capped_by]
         clauses += ended_acceptance(verdict)
         yield SarifResult(verdict.item_id, ": ".join(clauses), kind), verdict.item_id
     known = set(map(id, verdict.known_items))
@@ -187,9 +188,9 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
                 "reason": row.message,
             }
         )
-    words = [f"not understood: {one.text}" for one in verdict.needs_model] or [
-        one.message for one in verdict.warnings
-    ]
+    words = [f"not understood: {one.text}" for one in verdict.needs_model]
+    words += [f"held back: {cap.text}" for cap in verdict.capped_by]
+    words = words or [one.message for one in verdict.warnings]
     alone: dict[str, object] = {"reason": "; ".join([*ended_acceptance(verdict), *words])}
     if verdict.acceptance and verdict.is_accepted:
         acceptance = verdict.acceptance

@@ -5,6 +5,7 @@ of its answers.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Entry, Source, Unit
 from transom.errors import AtomFailed
+from transom.evidence.numbers import PrintedNumber
+from transom.evidence.units import factor_to_base, quantity_of
+from transom.formats.reports import FileReading, read_report_pieces, shipped_formats
 from transom.formats.text_files import MAX_TEXT_BYTES, STREAMED_BYTES, TextFile
 from transom.sandbox import Level
 
@@ -58,6 +62,8 @@ class Scope:
         """
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
+        if self.unit == "report":
+            return TextFile(path, limit=STREAMED_BYTES)
         return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
 
 
@@ -95,9 +101,16 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
 
 
 async def extract(
-    worker: AtomWorker, scope: Scope, text: TextFile, source_file: str
+    worker: AtomWorker,
+    scope: Scope,
+    text: TextFile,
+    source_file: str,
+    readings: dict[str, FileReading] | None = None,
 ) -> list[Entry]:
     """Entries that atom A sees in a file.
+
+    Args:
+        readings: takes what the report formats read of the file, for atoms of the scope `report`.
 
     Raises:
         AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or
@@ -115,7 +128,9 @@ async def extract(
                 where="atoms.py",
             )
 
-    await hand_over(worker, scope, text.pieces(), source_file, take)
+    reading = await hand_over(worker, scope, text.pieces(), source_file, take)
+    if reading is not None and readings is not None:
+        readings[source_file] = reading
     return entries
 
 
@@ -125,21 +140,32 @@ async def hand_over(
     pieces: Iterator[str],
     source_file: str,
     take: Callable[[Seen], None],
-) -> None:
+) -> FileReading | None:
     """Give a text to atom A as the scope wants it, and each answer to `take`.
+
+    Returns:
+        What the report formats read of it, for atoms of the scope `report`.
 
     Raises:
         AtomFailed: it crashed, took too long, or answered something else than a list.
         InputError: as `pieces` does.
     """
-    if scope.unit == "file":
-        text = await asyncio.to_thread("".join, pieces)
+    reading: FileReading | None = None
+    if scope.unit in ("file", "report"):
+        if scope.unit == "report":
+            reading = await asyncio.to_thread(
+                read_report_pieces, pieces, source_file, shipped_formats()
+            )
+            text, lines = measured_lines(reading), reading.lines
+        else:
+            text = await asyncio.to_thread("".join, pieces)
+            lines = text.count("\n") + 1
         answer = await worker.call("extract_context", {"text": text, "source_file": source_file})
         if not isinstance(answer, list):
             what = f"extract_context returned {type(answer).__name__}, not a list"
             raise AtomFailed(what, kind="schema", where="atoms.py")
-        take(Seen(answer, text.count("\n") + 1))
-        return
+        take(Seen(answer, lines))
+        return reading
     at = 0
     async with _ahead(pieces) as following:
         piece: str | None = await following() or ""
@@ -148,6 +174,39 @@ async def hand_over(
             seen = await _see(worker, scope, piece, source_file, at, last=coming is None)
             piece, at = coming, seen.lines
             take(seen)
+    return None
+
+
+def measured_lines(reading: FileReading) -> str:
+    """Return the measurements of a report for atoms of the scope `report`, one JSON object a line.
+
+    A number is given in the base unit of its quantity (s, W, m2, ratio); `problem` says why there
+    is none.
+    """
+    lines = list[str]()
+    for section in reading.sections:
+        for measurement in section.measurements:
+            printed = measurement.number
+            row: dict[str, object] = {
+                "name": measurement.name,
+                "format": section.format,
+                "line": measurement.line,
+                "scope": dict(measurement.scope),
+                "value": measurement.value,
+                "text": measurement.text,
+                "number": None,
+                "quantity": "",
+                "problem": None,
+                "content": measurement.content,
+            }
+            if isinstance(printed, PrintedNumber):
+                factor = factor_to_base(printed.unit)
+                row["quantity"] = quantity_of(printed.unit) or ""
+                row["number"] = float(printed.value * factor) if factor else float(printed.value)
+            elif printed is not None:
+                row["problem"] = printed.reason
+            lines.append(json.dumps(row, ensure_ascii=False))
+    return "\n".join(lines)
 
 
 async def _see(

@@ -15,6 +15,7 @@ from pydantic import Field
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
 from transom.checklist.results import Acceptance, ReadingRow, WordsRow
+from transom.evidence.caps import CapRule
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 Counted = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW", "NOT_CHECKED"]
@@ -77,7 +78,7 @@ class CheckedItem(Shape):
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
     mode: Annotated[
-        Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")
+        Literal["require", "forbid", "allow"], Field(exclude_if=lambda mode: mode == "require")
     ] = "require"
     decided_by: Annotated[tuple[DecidedBy, ...], Field(exclude_if=operator.not_)] = ()
 
@@ -174,12 +175,39 @@ class ConfigDifference(Shape):
 
 
 class InputRead(Shape):
-    """A file that was read: digest and size of its bytes on disk, lines of its text."""
+    """A file that was read: digest and size of its bytes on disk, lines of its text.
+
+    Attributes:
+        formats: the report formats that it was recognised by; absent if none fits.
+        identity: what it says of its tool, design, stage, corner, date, ..., each with its line.
+    """
 
     path: str
     sha256: str
     bytes: int
     lines: int
+    formats: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
+    identity: Annotated[dict[str, Json], Field(exclude_if=operator.not_)] = Field(
+        default_factory=dict
+    )
+
+
+class CheckCapRow(Shape):
+    """What holds a PASS back, and the command with which a person accepts it."""
+
+    rule: CapRule
+    text: str
+    source_file: str | None = None
+    line_number: int | None = None
+    accept: str = ""
+
+
+class AcceptedRow(Shape):
+    """A cap that a person accepted."""
+
+    text: str
+    by: str
+    until: str | None = None
 
 
 class MadeBy(Shape):
@@ -206,18 +234,23 @@ class Verdict(Shape):
     """One check's outcome.
 
     Where the gates left a doubt of the checker that no person took, `doubted` says which: the
-    status is what was found, and waits for a person all the same. An item whose description was not
-    understood has `readings`, which may be none; the command `choose` decides for number N of them,
-    counted from 1. An item that was not judged may have an `acceptance`: while that holds, the item
-    counts as NOT_CHECKED, and its exit code is 0. With a `baseline` the
+    status is what was found, and waits for a person all the same. A PASS that the evidence does not
+    carry is NEEDS_REVIEW: `would_be` is what it would be, `capped_by` what is lacking, `account`
+    what was used and what was not; `accepted_caps` are those that a person accepted. An item whose
+    description was not understood has `readings`, which may be none; the command `choose` decides
+    for number N of them, counted from 1. An item that was not judged may have an `acceptance`:
+    while that holds, the item counts as NOT_CHECKED, and its exit code is 0. With a `baseline` the
     `known_items` are violations that stood in the earlier result, too: the status stays what it is,
-    and the exit code counts only what is new. `run_id`, `seconds` and
-    `applied_at` belong to the printed form alone, so that equal inputs give equal files.
+    and the exit code counts only what is new. `run_id`, `seconds` and `applied_at` belong to the
+    printed form alone, so that equal inputs give equal files.
     """
 
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
+    would_be: Annotated[Literal["PASS"] | None, Field(exclude_if=_is_none)] = None
+    capped_by: Annotated[tuple[CheckCapRow, ...], Field(exclude_if=operator.not_)] = ()
+    accepted_caps: Annotated[tuple[AcceptedRow, ...], Field(exclude_if=operator.not_)] = ()
     doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()
     checker_type: Annotated[int, Field(ge=1, le=4)] | None
     capability_type: Annotated[int, Field(ge=1, le=4)] | None
@@ -239,6 +272,7 @@ class Verdict(Shape):
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
     inputs: tuple[InputRead, ...] = ()
+    account: Annotated[dict[str, Json] | None, Field(exclude_if=_is_none)] = None
     made_by: MadeBy
     sandbox_level: str | None
     as_of: str
@@ -295,7 +329,11 @@ class Verdict(Shape):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Judgements on the way to a verdict; with `errors` nothing follows from it."""
+    """Judgements on the way to a verdict; with `errors` nothing follows from it.
+
+    Attributes:
+        unmeasured: items for which nothing was measured, which is a question.
+    """
 
     found_items: tuple[CheckedItem, ...] = ()
     missing_items: tuple[Violation, ...] = ()
@@ -307,6 +345,7 @@ class Outcome:
     warnings: tuple[Note, ...] = ()
     sources: tuple[AnsweredBy, ...] = ()
     inputs: tuple[InputRead, ...] = ()
+    unmeasured: tuple[Note, ...] = ()
 
 
 def _is_found(entry: CheckedItem) -> bool:
@@ -354,8 +393,8 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
-    """The verdict as it is shown: with the run, its duration and the moment at which waivers
-    were applied, else now.
+    """The verdict as it is shown: with the run, its duration, the moment at which waivers were
+    applied, else now, and the commands that accept what holds it back.
     """
     applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(
@@ -364,9 +403,17 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = 
         )
         for entry in verdict.waived
     )
-    return verdict.model_copy(
-        update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived}
-    )
+    caps = list[CheckCapRow]()
+    for number, cap in enumerate(verdict.capped_by, 1):
+        command = f"transom answer {run_id} --accept {number} --by NAME"
+        caps.append(cap.model_copy(update={"accept": command}))
+    update = {
+        "run_id": run_id,
+        "seconds": round(seconds, 3),
+        "waived": waived,
+        "capped_by": tuple(caps),
+    }
+    return verdict.model_copy(update=update)
 
 
 def artifact_bytes(verdict: Verdict) -> bytes:

@@ -10,7 +10,7 @@ a report in one pass, and `readings` is what comes out.
 """
 
 from transom.formats.reports.loading import load_formats, shipped_formats
-from transom.formats.reports.reader import read_report, read_report_text
+from transom.formats.reports.reader import read_report, read_report_pieces, read_report_text
 from transom.formats.reports.readings import (
     FileReading,
     Measurement,
@@ -27,6 +27,7 @@ __all__ = [
     "UnexplainedShape",
     "load_formats",
     "read_report",
+    "read_report_pieces",
     "read_report_text",
     "shipped_formats",
 ]

@@ -40,8 +40,8 @@ _MOST_HELD: Final = 100
 # A JSON document is held as a whole; a cut one is not well-formed, and is reported as such.
 _MOST_PIECES_OF_JSON: Final = 64
 _SHOWN_OF_LONG_LINE: Final = 200
-# Rules, underlines and empty rows of tables belong to any report.
-_FRAME: Final = re.compile(r"[-+=|*#_.~/:<>\s]*")
+# Rules, underlines and empty rows of tables belong to any report, and a stray letter says nothing.
+_WORD_OR_DIGIT: Final = re.compile(r"[^\W\d_]{2}|\d")
 
 
 def read_report(path: Path, formats: Sequence[CompiledFormat]) -> FileReading:
@@ -51,7 +51,7 @@ def read_report(path: Path, formats: Sequence[CompiledFormat]) -> FileReading:
         InputError: missing, a folder, unreadable, cut short, too large, or changed.
     """
     file = TextFile(path, limit=STREAMED_BYTES)
-    reading = _read(file.pieces(), str(path), formats)
+    reading = read_report_pieces(file.pieces(), str(path), formats)
     reading.facts = file.facts
     return reading
 
@@ -60,10 +60,17 @@ def read_report_text(
     text: str, formats: Sequence[CompiledFormat], path: str = "report"
 ) -> FileReading:
     """Recognise and read a report that is held in memory."""
-    return _read(iter([clean(text)] if text else []), path, formats)
+    return read_report_pieces(iter([clean(text)] if text else []), path, formats)
 
 
-def _read(pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]) -> FileReading:
+def read_report_pieces(
+    pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]
+) -> FileReading:
+    """Recognise and read a report that comes in pieces of whole lines.
+
+    Raises:
+        InputError: as the pieces do.
+    """
     file_pass = FilePass(path, formats)
     first = next(pieces, "")
     kind = kind_of_tree(first)
@@ -82,6 +89,10 @@ def _read(pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]) -
     for _ in everything:
         pass
     return file_pass.finish()
+
+
+# A command of Tcl; what is quoted belongs to it as a whole.
+_COMMAND: Final = re.compile(r"(?:\{[^{}]*\}|\[[^][]*\]|\"[^\"]*\"|[^][{}\";])+")
 
 
 @dataclass(eq=False)
@@ -184,9 +195,11 @@ class FilePass:
         self._formats = tuple(formats)
         self._any_begin = _any_begin(formats)
         self._number = 0
+        self._line = ""
         # `log` may hold `report`; either may be missing.
         self._log: SectionPass | None = None
         self._report: SectionPass | None = None
+        self._shared_scope: dict[str, str] = {}
         self._repeated: dict[tuple[CompiledFormat, SectionPass | None], SectionPass] = {}
         self._held: _HeldLines | None = None
         # Line in which no section may begin, since no format was confirmed there.
@@ -227,6 +240,7 @@ class FilePass:
         if self._log is not None:
             self._log.close(self._number)
         reading = self._reading
+        reading.lines = self._number
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
@@ -239,13 +253,23 @@ class FilePass:
 
     def _take(self, number: int, line: str, shape: str) -> None:
         """Read one line."""
+        self._line = line
+        line = line.replace("\0", " ").rstrip()
+        if len(line) > LONGEST_LINE:
+            # A line that is long by its blanks alone is short.
+            line = " ".join(line.split())
+            shape = _zeroed(line)
         if len(line) > LONGEST_LINE:
             # The rest of the line is not searched, so nobody may rely on it.
             self._unexplained.add(number, line[:_SHOWN_OF_LONG_LINE], "unknown")
             return
-        line = line.rstrip()
         if self._held is not None:
             self._hold(number, line, shape)
+            return
+        commands = self._commands_of(line)
+        if commands != [line]:
+            for command in commands:
+                self._take(number, command, _zeroed(command))
             return
         plan = self._plan_of(shape)
         if not plan.has_effect:
@@ -253,6 +277,25 @@ class FilePass:
         self._take_by(plan, number, line, shape)
         if plan.may_change_state:
             self._state = self._state_now()
+
+    def _commands_of(self, line: str) -> list[str]:
+        """Return the commands on a line, if the report parts them; else the line alone.
+
+        A separator in braces, brackets or quotes parts nothing.
+        """
+        if ";" not in line:
+            return [line]
+        current = self._report or self._log
+        formats = [current.format] if current is not None else self._formats
+        parting = [each for each in formats if each.model.separator]
+        if current is None:
+            parting = [each for each in parting if _matches_begin(each, line)]
+        if not parting:
+            return [line]
+        commands = _COMMAND.findall(line)
+        if sum(map(len, commands)) + len(commands) - 1 < len(line.rstrip(";")):
+            return [line]
+        return [command.strip() for command in commands if command.strip()]
 
     def _take_by(self, plan: _LinePlan, number: int, line: str, shape: str) -> None:
         """Read a line by its plan."""
@@ -319,7 +362,7 @@ class FilePass:
         begins = tuple[CompiledFormat, ...]()
         if self._any_begin.search(shape):
             begins = tuple(each for each in self._formats if _may_begin(each, shape))
-        if not rules and not outer_rules and not begins and _FRAME.fullmatch(shape):
+        if not rules and not outer_rules and not begins and not _WORD_OR_DIGIT.search(shape):
             return _LinePlan(has_effect=False)
         rest = _rest_of_shape(rules, shape)
         if rules and rest is not None:
@@ -335,7 +378,7 @@ class FilePass:
             return True
         if current is None:
             # One line of each shape outside of all sections is enough.
-            self._outside.add(self._number, shape, "unknown")
+            self._outside.add(self._number, self._line, "unknown")
             return False
         if current.needs_each_line:
             return True
@@ -424,7 +467,9 @@ class FilePass:
             return
         reading = self._new_reading(report_format, number)
         reading.evidence = line.strip()
-        section = SectionPass(report_format, reading, self._reading.path, self._unexplained)
+        section = SectionPass(
+            report_format, reading, self._reading.path, self._unexplained, self._shared_scope
+        )
         if model.is_log:
             self._log = section
         else:
@@ -449,7 +494,7 @@ class FilePass:
             reading.inside = log.format
             reading.tool = log.tool
             reading.identity = self._log.identity_for_report()
-        else:
+        elif model.tool:
             tool = IdentityFact("tool", model.tool, self._reading.path)
             reading.identity = Identity((tool,))
         self._reading.sections.append(reading)

@@ -60,6 +60,7 @@ class Measurement(NamedTuple):
         text: the printed status or message.
         is_trouble: a message of trouble, which caps each claim that does not judge it.
         rule: how the value is printed.
+        content: the line of the report; of a tree, of the line that stands for its part.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Measurement(NamedTuple):
     text: str = ""
     is_trouble: bool = False
     rule: NumberRule = NumberRule()
+    content: str = ""
 
     @property
     def number(self) -> PrintedNumber | UnknownNumber | None:
@@ -194,6 +196,7 @@ class FileReading:
         unexplained: lines that no rule explains, by shape.
         ambiguous: for the first line of a section that several formats claim, their names.
         facts: digest, size, number of lines and encoding.
+        lines: number of its lines.
     """
 
     path: str
@@ -201,6 +204,7 @@ class FileReading:
     unexplained: list[UnexplainedShape] = field(default_factory=list)
     ambiguous: dict[int, tuple[str, ...]] = field(default_factory=dict)
     facts: Facts | None = None
+    lines: int = 0
 
     @property
     def formats(self) -> list[str]:

@@ -190,7 +190,7 @@ class ReportFormat(_Part):
 
     Attributes:
         name: `tool.report`, such as `opensta.paths`.
-        tool: the program that prints it.
+        tool: the program that prints it; empty if a flow or a person may have written it.
         title: what the report is, for people.
         seen: from where the format is known.
         is_log: most lines are not about the matter and may be unknown. In other formats each line
@@ -200,8 +200,13 @@ class ReportFormat(_Part):
         confirmed_by: lines that must all follow, or it is another format.
         ends: lines that must all come before the section is complete; none if the tool prints no
             end.
+        ends_after: lines of which one announces the end, such as a heading or an echoed command;
+            without one of them the report is an excerpt, or the tool prints no end. None if the end
+            is always printed.
+        shares: keys of the context that hold for later reports of the file, too.
         end_is_last: behind the end of a log no line may be unknown.
         prompt: matches the prompt before a command, which is taken away.
+        separator: parts two commands on one line, such as `;`; blank if one line is one command.
         topic: words of the matter; a line of a log that has one must be known.
         identity: lines that say what the report is of: version, design, stage, corner, date.
         context: lines that say something of the rows below them, until another line does.
@@ -221,8 +226,11 @@ class ReportFormat(_Part):
     begins: tuple[Pattern, ...] = Field(min_length=1)
     confirmed_by: tuple[Pattern, ...] = ()
     ends: tuple[Pattern, ...] = ()
+    ends_after: tuple[Pattern, ...] = ()
+    shares: tuple[str, ...] = ()
     end_is_last: bool = True
     prompt: Pattern = ""
+    separator: Literal["", ";"] = ""
     topic: tuple[str, ...] = ()
     identity: tuple[Pattern, ...] = ()
     context: tuple[Pattern, ...] = ()

@@ -25,7 +25,7 @@ from transom.formats.reports.report_format import (
 )
 
 RuleKind = Literal[
-    "begin", "end", "identity", "context", "part_begin", "part_end", "row", "explained"
+    "begin", "end", "end_due", "identity", "context", "part_begin", "part_end", "row", "explained"
 ]
 RESERVED_GROUPS = frozenset({"value", "text", "free", "unit", "cells", "columns"})
 
@@ -194,6 +194,7 @@ def compile_format(model: ReportFormat) -> CompiledFormat:
             ends += 1
         rules += [_rule("part_end", part.ends, part=name)]
         rules += [_rule("part_begin", part.begins, part=name)]
+    rules += _rules("end_due", model.ends_after)
     rules += _rules("identity", model.identity)
     rules += _rules("context", model.context)
     rules += [_row_rule(row) for row in model.rows]

@@ -40,6 +40,7 @@ class SectionPass:
         reading: what the section yields.
         path: the file, for the facts of its identity.
         unexplained: takes the lines that no rule explains.
+        shared_scope: the context that holds for all reports of the file.
 
     Attributes:
         part: the open part of the report, or "".
@@ -51,6 +52,7 @@ class SectionPass:
         reading: SectionReading,
         path: str,
         unexplained: LineSink,
+        shared_scope: dict[str, str],
     ) -> None:
         self.format = report_format
         self.reading = reading
@@ -59,11 +61,13 @@ class SectionPass:
         self._identity_facts = list[IdentityFact]()
         self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
+        self._shared_scope = shared_scope
         self._scope: dict[str, str] = {}
         # The line that stated each key of the scope.
         self._scope_lines: dict[str, int] = {}
         self._columns: list[str] = []
         self._ends_seen: set[int] = set()
+        self._end_is_due = not report_format.model.ends_after
         self._begun_at = reading.first_line
 
     @property
@@ -85,13 +89,19 @@ class SectionPass:
         self._scope.clear()
         self._columns = []
         self._ends_seen.clear()
+        self._end_is_due = not self.format.model.ends_after
         self._begun_at = number
 
     def close(self, last_line: int) -> None:
         """End the section; a report that did not come to its end is cut."""
         self.reading.identity = self.reading.identity.of_section(self.identity)
         self.reading.last_line = last_line
-        if self.format.ends and not self.is_finished and not self.format.model.is_log:
+        if not self._end_is_due:
+            self.reading.has_end = False
+        is_open = bool(self.part)
+        if not self.format.model.is_log:
+            is_open |= self._end_is_due and self.format.ends > 0 and not self.is_finished
+        if is_open:
             self.reading.cut_at.append(self._begun_at)
 
     def take(
@@ -136,6 +146,8 @@ class SectionPass:
             self._note_context(number, rule, match)
         elif rule.kind == "end":
             self._note_end(number, rule)
+        elif rule.kind == "end_due":
+            self._end_is_due = True
         elif rule.kind == "part_begin":
             self.part = rule.part
 
@@ -197,6 +209,8 @@ class SectionPass:
             if value is not None:
                 self._scope[key] = self._word(key, value)
                 self._scope_lines[key] = number
+                if key in self.format.model.shares:
+                    self._shared_scope[key] = self._scope[key]
 
     def _note_end(self, number: int, rule: LineRule) -> None:
         self._ends_seen.add(rule.index)
@@ -211,13 +225,15 @@ class SectionPass:
         for key in row.takes:
             if key in self._scope:
                 scope[key] = self._scope[key]
+            elif key in self._shared_scope:
+                scope[key] = self._shared_scope[key]
         groups = match.groupdict()
         for key in rule.scope_groups:
             value = groups[key]
             if value is not None:
                 scope[key] = self._word(key, value)
         text = groups.get("text") or groups.get("free") or ""
-        unit = groups.get("unit") or scope.pop("unit", "")
+        unit = groups.get("unit") or scope.pop("unit", "") or scope.pop("time_unit", "")
         if row.each_column:
             cells = groups["cells"].split("|")
             for column, cell in zip(self._columns, cells, strict=False):
@@ -252,7 +268,14 @@ class SectionPass:
         if value is not None:
             value = value.strip()
         fact = Measurement(
-            measure.name, number, scope, value, text.strip(), rule.row.is_trouble, number_rule
+            measure.name,
+            number,
+            scope,
+            value,
+            text.strip(),
+            rule.row.is_trouble,
+            number_rule,
+            line,
         )
         self.reading.measurements.append(fact)
         if value is not None and not _NUMBER_BEGINS.match(value):

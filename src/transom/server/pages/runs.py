@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -135,6 +135,14 @@ def resume_run(request: Request, run_id: str) -> Response:
     resume(site.runs, site.runs.run(run_id))
     # 303 makes the browser load the page with GET, so that a reload does not resume again.
     return RedirectResponse(f"/runs/{run_id}", 303)
+
+
+@router.post("/runs/{run_id}/cancel")
+def cancel_run(request: Request, run_id: str) -> Response:
+    """Interrupt the process that works on a run; the run can be resumed."""
+    site: Site = request.app.state.site
+    site.runs.workspace.interrupt(site.runs.store, site.runs.summary(run_id).id)
+    return RedirectResponse(f"/runs/{quote(run_id, safe='')}", 303)
 
 
 @api.get("/runs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -23,6 +23,7 @@ from transom.runs.questions import in_full, short_name
 from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK
 from transom.server.children import resume
 from transom.server.forms import form_of
+from transom.server.names import keep_name, name_of
 from transom.server.rendering import page
 from transom.server.results import investigation_of
 from transom.server.site import PAGE_ROWS, Site, title_of
@@ -31,8 +32,6 @@ from transom.store import SummaryFilter
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
-NAME_COOKIE = "transom-name"
-_YEAR = 365 * 24 * 3600
 _SHOWN_CHARACTERS = 2_000
 
 
@@ -117,7 +116,7 @@ def waiting_of(site: Site, offset: int = 0) -> WaitingList:
 def show_waiting(request: Request, offset: int = 0, answered: str = "") -> Response:
     """Show the open questions, and the runs that wait without one."""
     site: Site = request.app.state.site
-    name = unquote(request.cookies.get(NAME_COOKIE, ""))
+    name = name_of(request)
     waiting = waiting_of(site, max(0, offset))
     values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS}
     return page(request, "waiting.html", values | {"name": name, "answered": answered})
@@ -148,11 +147,7 @@ async def answer(request: Request, run_id: str) -> Response:
     else:
         response = RedirectResponse(f"/waiting?answered={quote(note)}", 303)
     # The next answer need not repeat the name.
-    if reply.person:
-        response.set_cookie(
-            NAME_COOKIE, quote(reply.person), max_age=_YEAR, httponly=True, samesite="lax"
-        )
-    return response
+    return keep_name(response, reply.person)
 
 
 async def _give(site: Site, run: RunView, reply: GivenAnswer) -> str:
@@ -195,7 +190,7 @@ def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvide
 
 def _criteria(site: Site, run: RunView) -> QuestionEvidence:
     """Return the criteria of an investigation, the unclear ones first."""
-    investigation = investigation_of(site, run)
+    investigation = investigation_of(site, run.row)
     if investigation is None:
         return QuestionEvidence()
     sources = {entry.id: entry for entry in investigation.evidence}

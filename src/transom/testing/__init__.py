@@ -1,5 +1,4 @@
-"""Helpers for tests of your own roles and agents: a scripted provider, and assertions on the window
-of a call.
+"""Test helpers: scripted replies, window assertions, suites for stores and providers.
 
 provider = ScriptedProvider({"my.role": [asks("look", at="a"), "the answer"]})
 ...
@@ -12,8 +11,17 @@ from __future__ import annotations
 from transom.canonical import Json
 from transom.llm import Request, ScriptedProvider, ToolCall, render
 from transom.llm.render import turn_text
+from transom.testing.providers import provider_conformance
+from transom.testing.stores import store_conformance
 
-__all__ = ["ScriptedProvider", "asks", "assert_hidden", "assert_sees"]
+__all__ = [
+    "ScriptedProvider",
+    "asks",
+    "assert_hidden",
+    "assert_sees",
+    "provider_conformance",
+    "store_conformance",
+]
 
 
 def asks(tool: str, /, **arguments: Json) -> ToolCall:

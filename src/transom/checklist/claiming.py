@@ -1,0 +1,173 @@
+"""One step from a claim to a checker: no role is asked, and nothing is parsed back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transom.canonical import digest
+from transom.checklist.atoms import CheckerConfig, ClaimRow
+from transom.checklist.building.checker import (
+    ATOMS_FILE,
+    BUILD_FILE,
+    CHECKER_FILE,
+    ITEM_FILE,
+    SPEC_FILE,
+    checker_yaml,
+)
+from transom.checklist.building.flow import adopt_edits
+from transom.checklist.building.gates import GateReport
+from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.claim_files import limit_of, write_claim
+from transom.checklist.claims.ranking import read_at_once
+from transom.checklist.copies import export
+from transom.checklist.item import Item
+from transom.checklist.judging.loading import LoadedChecker, complete_atoms
+from transom.checklist.results import BuildRecord, GateRow
+from transom.errors import InputError
+from transom.evidence.findings import Finding
+from transom.formats.yaml_files import parse_yaml
+from transom.formats.yaml_models import nearest_key
+from transom.llm import Chain
+from transom.runs import File, Run, model_file, text_file
+
+_FOLDER = "build/checker"
+_RULES = "rules"
+
+
+def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
+    """Return the claim that an item means, or None if nobody said it and no sentence is written.
+
+    A person's choice counts whoever answers; a written sentence is for the embedded rules alone.
+
+    Raises:
+        InputError: the claim is not known, or a parameter does not fit it.
+    """
+    if item.claim is not None:
+        require_known(item, item.claim)
+        return item.claim
+    if item.reads_as is not None or chain.name != _RULES or chain.seats:
+        return None
+    return read_at_once(item.description, has_patterns=has_patterns(item))
+
+
+def has_patterns(item: Item) -> bool:
+    """Return whether an item lists values that its reports are compared with."""
+    return item.requirements is not None and item.requirements.value is not None
+
+
+def require_known(item: Item, row: ClaimRow) -> None:
+    """Refuse an unknown claim, and one without its parameters.
+
+    Raises:
+        InputError: with file:line, and the nearest name.
+    """
+    claims = shipped_claims().claims
+    where = parse_yaml(item.text, item.path).place_of("reads_as", "claim")
+    claim = claims.get(row.name)
+    if claim is None:
+        near = nearest_key(row.name, tuple(claims))
+        hint = f"did you mean {near}?" if near else f"write one of {', '.join(claims)}"
+        raise InputError(f"there is no claim {row.name!r}", where=where, hint=hint)
+    unknown = [name for name in row.parameters if name not in claim.parameters]
+    if unknown:
+        hint = f"it has {', '.join(claim.parameters) or 'no parameters'}"
+        raise InputError(f"{row.name} has no parameter {unknown[0]!r}", where=where, hint=hint)
+    for name in ("measure", "limit"):
+        if name in claim.parameters and name not in row.parameters:
+            raise InputError(f"{row.name} lacks its {name}", where=where, hint=f"add {name}")
+    limit_of(row.parameters)
+
+
+def config_of_claim(item: Item, row: ClaimRow) -> CheckerConfig:
+    """Return `checker.yaml` of an item's claim."""
+    return write_claim(item, row).config
+
+
+async def write_claim_spec(run: Run, item: Item, row: ClaimRow, out: Path | None) -> Path:
+    """Write the ItemSpec of a claim in a run, and return its path; in `out` if that is given."""
+    spec = write_claim(item, row).spec
+
+    async def as_it_is(_: object, text: str) -> str:
+        return text
+
+    name = f"{item.item_id}_{SPEC_FILE}"
+    written = await run.stage("spec/document", as_it_is, spec, out=text_file(name))
+    if out is None:
+        return written.path
+    data = written.value.encode("utf-8")
+    return await export(run.store, out / name, data, artifact=written.path, progress=run.progress)
+
+
+async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | None) -> Path:
+    """Write the checker of a claim in a run, and return its folder.
+
+    Args:
+        run: the run of the item.
+        item: the item.
+        row: its claim.
+        out: the folder of a copy for a person, if one is wanted.
+    """
+    files = write_claim(item, row)
+    config = checker_yaml(files.config)
+    record = _record(item, files.spec, files.atoms, config)
+
+    async def as_it_is(_: object, text: str) -> str:
+        return text
+
+    async def recorded(*_: object) -> BuildRecord:
+        return record
+
+    if out is not None:
+        adopt_edits(run, out)
+    texts = {SPEC_FILE: files.spec, ATOMS_FILE: files.atoms, CHECKER_FILE: config}
+    for name, text in texts.items():
+        kept: File[str] = text_file(name, _FOLDER)
+        written = await run.stage(f"build/{Path(name).stem.lower()}", as_it_is, text, out=kept)
+        if out is not None:
+            data = written.value.encode("utf-8")
+            await export(run.store, out / name, data, artifact=written.path, progress=run.progress)
+    built = await run.stage(
+        "build/record", recorded, *texts.values(), out=model_file(BUILD_FILE, BuildRecord, _FOLDER)
+    )
+    if out is not None:
+        # The copy holds all that `check lint` and `check run` need without the run.
+        for name, data in (
+            (BUILD_FILE, built.path.read_bytes()),
+            (ITEM_FILE, item.text.encode("utf-8")),
+        ):
+            await export(run.store, out / name, data, progress=run.progress)
+    return out or built.path.parent
+
+
+def claim_report(checker: LoadedChecker) -> GateReport | None:
+    """Return the report of the gate on a checker that was written from a claim.
+
+    Such a checker receives measurements, which the other gates do not know. It is as good as the
+    claim while its files are what the claim writes; otherwise a person must look at it.
+
+    Returns:
+        None if the checker was not written from a claim, or its folder holds no item.
+    """
+    row, item = checker.config.claim, checker.item
+    if row is None or item is None:
+        return None
+    require_known(item, row)
+    files = write_claim(item, row)
+    written = {
+        ATOMS_FILE: digest(complete_atoms(files.atoms)),
+        CHECKER_FILE: digest(checker_yaml(files.config)),
+    }
+    findings = list[Finding]()
+    for name, sha256 in written.items():
+        if checker.digests[name] != sha256:
+            message = f"is not what the claim {row.name} writes, so a person must look at it"
+            findings.append(Finding("untested", name, None, message))
+    return GateReport((GateRow(gate="claim", passed=not findings, findings=tuple(findings)),))
+
+
+def _record(item: Item, spec: str, atoms: str, config: str) -> BuildRecord:
+    """Return how the checker came to be; the tests of the claims and formats are its gate."""
+    gates = (GateRow(gate="claim", passed=True),)
+    record = BuildRecord.of(gates, item.text, spec, "none", item.item_id, _RULES, None)
+    passed = {ATOMS_FILE: digest(complete_atoms(atoms)), CHECKER_FILE: digest(config)}
+    return record.model_copy(update={"files": passed})

@@ -1,0 +1,114 @@
+"""The shape of `claims.yaml`: claims, what proves and what breaks them, and their words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+
+_FILE: Final = Path(__file__).with_name("claims.yaml")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FactPattern(_Part):
+    """The measurements that a claim speaks of.
+
+    Attributes:
+        name: name of the measurement; `$measure` stands for the parameter.
+        check: the check that its scope must say.
+        below, above: bounds that a bad number breaks.
+        text: the status that is bad; `text_contains`: a part of it, in lower case.
+        breaks_limit: a number is bad if it breaks the claim's limit.
+    """
+
+    name: str
+    check: str | None = None
+    below: float | None = None
+    above: float | None = None
+    text: str | None = None
+    text_contains: str | None = None
+    breaks_limit: bool = False
+
+
+class Claim(_Part):
+    """A claim; the head of `claims.yaml` says what its keys mean."""
+
+    title: str
+    says: tuple[str, ...]
+    words: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    fixed: dict[str, str] = {}
+    parameters: tuple[str, ...] = ()
+    group_by: str | None = None
+    list: Literal["each", "allowed"] | None = None
+    proof: tuple[tuple[FactPattern, ...], ...]
+    looked_at: FactPattern | None = None
+    bad: tuple[FactPattern, ...] = ()
+    alarming: tuple[FactPattern, ...] = ()
+
+
+class LimitedMeasure(_Part):
+    """A measure that a limit may be about; the head of its list in `claims.yaml` says more."""
+
+    name: str
+    says: tuple[str, ...]
+    check: str | None = None
+    quantity: str = ""
+    negative_part: str | None = None
+
+
+class ClaimsFile(_Part):
+    """All of `claims.yaml`."""
+
+    schema_: Literal["transom.claims/1"] = Field(alias="schema")
+    claims: dict[str, Claim]
+    measures: tuple[LimitedMeasure, ...]
+    grammar: tuple[str, ...]
+    denials: tuple[str, ...]
+    bad_news: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def shipped_claims() -> ClaimsFile:
+    """Return the claims that Transom ships."""
+    return validate_yaml(ClaimsFile, load_yaml(_FILE))
+
+
+def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:
+    """Return the measure that the parameters of a limit name, or None if there is none."""
+    named = [each for each in shipped_claims().measures if each.name == parameters.get("measure")]
+    for measure in named:
+        if measure.check == parameters.get("check"):
+            return measure
+    return named[0] if named else None
+
+
+def scope_of_claim(claim: Claim, parameters: dict[str, str]) -> dict[str, str]:
+    """Return the scope that a claim's measurements must have, if they have any."""
+    scope = dict(claim.fixed)
+    if "check" in claim.parameters and "check" in parameters:
+        scope["check"] = parameters["check"]
+    return scope
+
+
+def bad_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[FactPattern, ...]:
+    """Return the measurements that break a claim with its parameters."""
+    measure = limited_measure(parameters) if "measure" in claim.parameters else None
+    if measure is None or measure.negative_part is None:
+        return claim.bad
+    shown = FactPattern(name=measure.negative_part, below=0, breaks_limit=True)
+    return (*claim.bad, shown)
+
+
+def measure_name(pattern: FactPattern, parameters: dict[str, str]) -> str:
+    """Return the name of the measurements that a pattern speaks of."""
+    return parameters.get("measure", "") if pattern.name == "$measure" else pattern.name

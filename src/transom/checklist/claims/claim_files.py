@@ -1,0 +1,332 @@
+"""Write the ItemSpec, `checker.yaml` and `atoms.py` of a claim, in one step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pprint import pformat
+
+from transom.checklist.atoms import (
+    LOCKED_LAYER,
+    CheckerConfig,
+    ClaimRow,
+    Condition,
+    Operator,
+    Requirements,
+    ValidationItem,
+    Waivers,
+    checker_type,
+)
+from transom.checklist.claims.claim_data import (
+    Claim,
+    FactPattern,
+    LimitedMeasure,
+    bad_facts,
+    limited_measure,
+    measure_name,
+    scope_of_claim,
+    shipped_claims,
+)
+from transom.checklist.item import Item
+from transom.errors import InputError
+from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.units import factor_to_base, quantity_of
+
+_GRANULAR = ("one item per", "one violation per")
+_ATOMS = '''"""{title}.
+
+Transom reads each report by its report formats, and gives this file what they measured instead of
+the text: one JSON object a line with name, format, line, scope, value, text, number, quantity,
+problem and content. Numbers are in the base unit of their quantity (s, W, m2, ratio).
+"""
+
+import json
+import operator
+
+SCOPE = "report"
+COMPARE = {{">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}}
+COMPARE["="] = operator.eq
+WANTED_SCOPE = {scope}
+PROOF = {proof}
+BAD = {bad}
+LIMIT = {limit}
+GROUP_BY = {group_by}
+BAD_CATEGORY = {bad_category}
+SUBJECT_KEYS = ("endpoint", "object", "category", "cell", "rule", "group", "corner", "check")
+
+
+def concerns(pattern, fact):
+    """Return whether a pattern speaks of a measurement."""
+    wanted = dict(WANTED_SCOPE)
+    if "check" in pattern:
+        wanted["check"] = pattern["check"]
+    if pattern["name"] != fact["name"]:
+        return False
+    return all(fact["scope"].get(key, word) == word for key, word in wanted.items())
+
+
+def breaks(pattern, fact):
+    """Return whether a measurement is the bad fact that a pattern describes."""
+    number, text = fact["number"], fact["text"]
+    if "text" in pattern:
+        return text == pattern["text"]
+    if "text_contains" in pattern:
+        return pattern["text_contains"] in text.lower()
+    if "below" in pattern and (number is None or number >= pattern["below"]):
+        return False
+    if "above" in pattern and (number is None or number <= pattern["above"]):
+        return False
+    if pattern.get("breaks_limit"):
+        return not COMPARE[LIMIT["comparator"]](number, LIMIT["number"])
+    return True
+
+
+def can_be_judged(fact):
+    """Return whether a measurement has a number if it should have one, of the limit's quantity."""
+    if fact["value"] is not None and fact["number"] is None:
+        return False
+    return LIMIT is None or LIMIT["quantity"] in (None, fact["quantity"])
+
+
+def entry_of(fact, why_bad):
+    """Return the entry of a measurement, with the reason if it is bad."""
+    words = [fact["scope"][key] for key in SUBJECT_KEYS if fact["scope"].get(key)]
+    subject = words[0] if words else fact["name"]
+    shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
+    if fact["name"] == "message":
+        shown = [fact["content"].strip()]
+    return {{
+        "value": " ".join(filter(None, shown)),
+        "line_number": fact["line"],
+        "matched_content": fact["content"],
+        "parsed_fields": {{
+            BAD_CATEGORY if why_bad else "measurement": {{
+                **fact["scope"],
+                "name": subject,
+                "measure": fact["name"],
+                "value": fact["value"] or fact["text"],
+                "holds": not why_bad,
+                "why": why_bad or "nothing speaks against it",
+            }}
+        }},
+    }}
+
+
+def extract_context(text, source_file):
+    """Return one entry for each measurement that proves or breaks the claim."""
+    results = []
+    for line in filter(None, text.split("\\n")):
+        fact = json.loads(line)
+        is_proof = any(concerns(pattern, fact) for pattern in PROOF)
+        relevant = [pattern for pattern in BAD if concerns(pattern, fact)]
+        if (is_proof or relevant) and can_be_judged(fact):
+            why_bad = [pattern["why"] for pattern in relevant if breaks(pattern, fact)]
+            if is_proof or why_bad:
+                results.append(entry_of(fact, "".join(why_bad[:1])))
+{grouped}{locked}'''
+_CALL_GROUPED = """    if GROUP_BY:
+        results = one_for_each_group(results)
+"""
+_GROUPED = '''
+def one_for_each_group(results):
+    """Return the entries, with one for each group: its first bad one, and how many are bad."""
+    chosen, counts = {}, {}
+    for number, entry in enumerate(results):
+        fields = entry["parsed_fields"]["measurement"]
+        key = fields.get(GROUP_BY, number)
+        counts[key] = counts.get(key, 0) + (not fields["holds"])
+        if key not in chosen or (counts[key] == 1 and not fields["holds"]):
+            chosen[key] = entry
+    for key, entry in chosen.items():
+        if isinstance(key, str):
+            entry["value"] = f"{key}: {counts[key]} violations"
+    return list(chosen.values())
+'''
+
+
+@dataclass(frozen=True)
+class ClaimFiles:
+    """The files of a checker that was written from a claim."""
+
+    spec: str
+    config: CheckerConfig
+    atoms: str
+
+
+def limit_of(parameters: Mapping[str, str]) -> NumberLimit | None:
+    """Return the limit among the parameters of a claim.
+
+    Raises:
+        InputError: the limit is no comparison with a number.
+    """
+    if "limit" not in parameters:
+        return None
+    bound = read_bound(parameters["limit"], decimal_mark=".")
+    if not isinstance(bound, NumberLimit):
+        raise InputError(
+            f"the limit {parameters['limit']!r} is no comparison: {bound.message}",
+            where="reads_as.parameters.limit",
+            hint='write it as "at least 0.1 ns" or "< 50 %"',
+        )
+    measure = limited_measure(parameters)
+    if measure is not None and not fits_measure(bound, measure):
+        raise InputError(
+            f"the limit {parameters['limit']!r} is no {measure.quantity}",
+            where="reads_as.parameters.limit",
+            hint="write the limit with its unit",
+        )
+    return bound
+
+
+def fits_measure(bound: NumberLimit, measure: LimitedMeasure) -> bool:
+    """Return whether a limit is of what is measured; zero needs no unit."""
+    if not measure.quantity or (not bound.number.unit and bound.number.value == 0):
+        return True
+    return quantity_of(bound.number.unit) == measure.quantity
+
+
+def write_claim(item: Item, row: ClaimRow) -> ClaimFiles:
+    """Write the files of an item's claim.
+
+    Raises:
+        InputError: the claim is not known, or its limit is no comparison.
+    """
+    claim = shipped_claims().claims[row.name]
+    return ClaimFiles(_spec(item, claim, row), _config(item, claim, row), _atoms(claim, row))
+
+
+def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
+    """Return `checker.yaml` of a claim."""
+    requirements = item.requirements or Requirements()
+    waivers = item.waivers or Waivers()
+    is_granular = any(words in item.description.lower() for words in _GRANULAR)
+    common = {
+        "id": "2.1",
+        "name": claim.title,
+        "quantifier": "each" if is_granular else "per_file",
+    }
+    if claim.list:
+        mode = "allow" if claim.list == "allowed" else "require"
+        items = [ValidationItem(**common, select="measurement.value", check="pattern", mode=mode)]
+        if claim.bad:
+            name = " or ".join(_words(pattern, row) for pattern in claim.bad)
+            refuted = {"id": "2.2", "name": f"No {name}", "select": "refuting.name"}
+            items.append(ValidationItem(**refuted, mode="forbid"))
+    else:
+        condition = Condition(field="measurement.holds", op=Operator.EQUALS, value=True)
+        items = [ValidationItem(**common, select="measurement.holds", condition=condition)]
+    return CheckerConfig(
+        item_id=item.item_id,
+        description=" ".join(item.description.split()),
+        capability_type=checker_type(requirements.value, waivers.value),
+        requirements=requirements,
+        waivers=waivers,
+        claim=row,
+        items=tuple(items),
+    )
+
+
+def _atoms(claim: Claim, row: ClaimRow) -> str:
+    """Return `atoms.py` of a claim."""
+    proof = list[dict[str, object]]()
+    for alternatives in claim.proof:
+        proof += [_pattern(pattern, row.parameters) for pattern in alternatives]
+    bad = list[dict[str, object]]()
+    for pattern in bad_facts(claim, row.parameters):
+        bad.append({**_pattern(pattern, row.parameters), "why": _words(pattern, row)})
+    limit: dict[str, object] | None = None
+    bound = limit_of(row.parameters)
+    if bound is not None:
+        unit = bound.number.unit
+        number = float(bound.number.value * (factor_to_base(unit) or Decimal(1)))
+        # A limit of zero needs no unit, and a count has none.
+        quantity = quantity_of(unit) if unit else ("" if bound.number.value else None)
+        limit = {"comparator": bound.comparator, "number": number, "quantity": quantity}
+    return _ATOMS.format(
+        title=f"{claim.title}",
+        scope=json.dumps(scope_of_claim(claim, row.parameters)),
+        proof=pformat(proof, width=96),
+        bad=pformat(bad, width=96),
+        limit=pformat(limit, width=96),
+        group_by=pformat(claim.group_by),
+        # What refutes a list is no entry of it.
+        bad_category=pformat("refuting" if claim.list else "measurement"),
+        grouped=_CALL_GROUPED if claim.group_by else "",
+        locked=LOCKED_LAYER,
+    ) + (_GROUPED if claim.group_by else "")
+
+
+def _pattern(pattern: FactPattern, parameters: dict[str, str]) -> dict[str, object]:
+    """Return a pattern as `atoms.py` has it: only what it asks for."""
+    data = pattern.model_dump(exclude_none=True, exclude_defaults=True)
+    return {**data, "name": measure_name(pattern, parameters)}
+
+
+def _spec(item: Item, claim: Claim, row: ClaimRow) -> str:
+    """Return the ItemSpec of a claim: the four sections, for people and for the gates."""
+    parameters = ", ".join(f"{key} {value}" for key, value in row.parameters.items()) or "none"
+    proof = [" or ".join(_words(p, row) for p in group) for group in claim.proof]
+    bad_facts_in_words = [_words(pattern, row) for pattern in bad_facts(claim, row.parameters)]
+    bad = bad_facts_in_words or ["what the item does not list"]
+    files = [name.written for name in item.input_files] or ["the item's files"]
+    waivers = "The item's waivers apply to each violation." if item.waivers else "No waivers."
+    if item.waivers is None or item.waivers.value is None:
+        waivers = "The item has no waivers."
+    left_out = [f'- Not checked: "{words}"' for words in row.left_out]
+    lines = [
+        f"# ItemSpec: {item.item_id}",
+        "",
+        f"**Description**: {' '.join(item.description.split())}",
+        "",
+        "## 1. Parsing Logic",
+        "",
+        "Transom recognises each report by its content and reads it with its report format.",
+        f"What is read: {'; '.join(proof)}.",
+        "",
+        "## 2. Check Logic",
+        "",
+        f"- 2.1 {claim.title} (parameters: {parameters})",
+        f"- Proven by: {'; '.join(proof)}",
+        *[f"- A violation: {words}" for words in bad],
+        *left_out,
+        "",
+        "## 3. Waiver Logic",
+        "",
+        waivers,
+        "",
+        "## 4. Implementation Guide",
+        "",
+        "### 4.1 Data Sources",
+        "",
+        *[f"- {name}" for name in files],
+        "",
+        "### 4.2 Special Scenarios",
+        "",
+        "- Nothing measured, such as INF or N/A: a question, never a PASS.",
+        "- A report of another tool, stage, check or corner: the wrong file.",
+        "- A report that does not show its end: a question.",
+        "- Trouble that no rule explains: a question.",
+        "",
+        "### 4.3 Test Matrix",
+        "",
+        "The examples of the report formats are its tests.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _words(pattern: FactPattern, row: ClaimRow) -> str:
+    """Return a pattern in words: `worst slack below 0`."""
+    words = [measure_name(pattern, row.parameters).replace("_", " ")]
+    if pattern.check:
+        words.append(f"of {pattern.check}")
+    if pattern.below is not None:
+        words.append(f"below {pattern.below:g}")
+    if pattern.above is not None:
+        words.append(f"above {pattern.above:g}")
+    if pattern.text or pattern.text_contains:
+        words.append(f'"{pattern.text or pattern.text_contains}"')
+    if pattern.breaks_limit:
+        words.append(f"that is not {row.parameters.get('limit', '')}")
+    return " ".join(words)

@@ -1,0 +1,237 @@
+"""Read a description as a claim: at once by its written sentences, else as up to three candidates.
+
+Words alone never decide, since "setup timing is not met" has the words of "setup timing is met".
+Each candidate says which words of the description it leaves out; a person chooses once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from rapidfuzz.distance import OSA
+
+from transom.checklist.atoms import ClaimRow
+from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
+from transom.checklist.claims.claim_files import fits_measure
+from transom.checklist.narrowing import narrowing_of
+from transom.evidence.account import words_of_question
+from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.units import quantity_of
+
+MOST_CANDIDATES: Final = 3
+_LEAST_SCORE: Final = 0.3
+_WITHOUT_NEEDED: Final = 0.5
+_SHORTEST_MISSPELLED: Final = 5
+_LONG_WORD: Final = 9
+_WORD: Final = re.compile(r"[a-z_]+[a-z0-9_]*")
+_OPENING: Final = re.compile(
+    r"^(?:please )?(?:(?:confirm|verify|check|ensure|make sure)(?: that)?|the check is that) "
+)
+# A comparison with a number and its unit, as `read_bound` reads it.
+_LIMIT: Final = re.compile(
+    r"(?:\b(?:is|are|be|stays?|must be) ){0,2}(?P<denial>not )?"
+    r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
+    r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
+    r" ?-?\d[\d.,]*(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
+    re.IGNORECASE,
+)
+_DENIED: Final = {">": "<=", "<": ">="}
+_NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ClaimCandidate:
+    """A claim that a description may mean.
+
+    Attributes:
+        row: the claim with its parameters and the words that it leaves out.
+        score: 0..1, the weight of the words that it covers.
+    """
+
+    row: ClaimRow
+    title: str
+    score: float
+
+    @property
+    def sentence(self) -> str:
+        """Return the candidate as a person reads it."""
+        parameters = [f"{key} {value}" for key, value in self.row.parameters.items()]
+        words = f"{self.title} [{', '.join([self.row.name, *parameters])}]"
+        if self.row.left_out:
+            words += "; not checked: " + ", ".join(f'"{text}"' for text in self.row.left_out)
+        return words
+
+
+def plain_sentence(description: str) -> str:
+    """Return a description in lower case, without its opening and its final stop."""
+    text = " ".join(description.lower().split()).rstrip(".").strip()
+    return _OPENING.sub("", text).strip()
+
+
+def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
+    """Return the claim of which a description is a written sentence, or None.
+
+    A tool's name may stand before the matter ("KLayout DRC is clean"): it is looked for in the
+    report. Everything else must be written as it is.
+    """
+    text = plain_sentence(description)
+    for word in narrowing_of(text):
+        if word.facet == "tool":
+            text = re.sub(rf"(?<!\w){re.escape(word.words)}\s+", "", text, count=1, flags=re.I)
+    for name, claim in shipped_claims().claims.items():
+        if text in claim.says and (claim.list is not None) == has_patterns:
+            return ClaimRow(name=name)
+    if has_patterns:
+        return None
+    return _read_limit_sentence(text, description)
+
+
+def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
+    """Return the claim of `the <measure> is <limit>`, or None."""
+    description = " ".join(description.split())
+    match = _LIMIT.search(text)
+    # "mW" and "MW" differ in case, so the limit is taken as it is written.
+    written = _LIMIT.search(description)
+    if match is None or written is None:
+        return None
+    if match.end() != len(text) or match["denial"]:
+        return None
+    head = re.sub(r"^the ", "", text[: match.start()].strip())
+    bound = read_bound(written["limit"].strip(), decimal_mark=".")
+    if not isinstance(bound, NumberLimit) or _may_be_miswritten(bound.number.unit):
+        return None
+    for measure in shipped_claims().measures:
+        if head in measure.says and fits_measure(bound, measure):
+            return ClaimRow(name="number_limit", parameters=_measure(measure, written["limit"]))
+    return None
+
+
+def _may_be_miswritten(unit: str) -> bool:
+    """Return whether a unit is a million of what a chip has, such as MW for mW."""
+    return unit.startswith("M") and quantity_of("m" + unit[1:]) == quantity_of(unit)
+
+
+def _measure(measure: LimitedMeasure, limit: str) -> dict[str, str]:
+    """Return the parameters of a limited measure."""
+    parameters = {"measure": measure.name}
+    if measure.check is not None:
+        parameters["check"] = measure.check
+    return {**parameters, "limit": limit.strip()}
+
+
+def candidates(description: str, *, has_patterns: bool) -> list[ClaimCandidate]:
+    """Return up to three claims that a description may mean, the best first."""
+    found = list[ClaimCandidate]()
+    for name, claim in shipped_claims().claims.items():
+        if (claim.list is not None) != has_patterns:
+            continue
+        candidate = _candidate(name, claim, description)
+        if candidate is not None and candidate.score >= _LEAST_SCORE:
+            found.append(candidate)
+    found.sort(key=lambda candidate: -candidate.score)
+    return found[:MOST_CANDIDATES]
+
+
+def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | None:
+    """Return a claim as a candidate, or None if the description lacks its parameters."""
+    text = description.lower()
+    parameters = dict[str, str]()
+    used = list[str]()
+    if "limit" in claim.parameters:
+        filled = _fill_limit(description)
+        if filled is None:
+            return None
+        parameters, used = filled
+    words = [word for word in _WORD.findall(text) if word not in shipped_claims().grammar]
+    is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
+    narrowing = {part for word in narrowing_of(text) for part in _WORD.findall(word.words)}
+    known = [*claim.words, *claim.fixed.values(), *narrowing]
+    has_limit = bool(used)
+    covered = total = 0.0
+    for word in words:
+        weight = _weight(word)
+        total += weight
+        is_known = any(same_word(word, other) for other in known) or _is_in(word, used)
+        if word in shipped_claims().denials:
+            is_known = any(_is_bad_news(other) for other in words)
+        elif _is_bad_news(word) and not is_denied and not has_limit:
+            is_known = False
+        if is_known:
+            covered += weight
+            used.append(word)
+    score = covered / total if total else 0.0
+    if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
+        score *= _WITHOUT_NEEDED
+    left_out = _left_out(description, used)
+    row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
+    return ClaimCandidate(row, claim.title, score)
+
+
+def _left_out(description: str, used: Collection[str]) -> tuple[str, ...]:
+    """Return the words of a description that a claim does not use; a limit is one of them."""
+    words = words_of_question(description, [*used], ignored=shipped_claims().grammar)
+    return tuple(word.text for word in words if not word.is_used and word.could_matter)
+
+
+def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
+    """Return the parameters of a limit in a description, and the words that they use."""
+    description = " ".join(description.split())
+    match = _LIMIT.search(description)
+    if match is None:
+        return None
+    words = _NO_UNIT.sub("", match["limit"].rstrip(" .,;"))
+    bound = read_bound(words, decimal_mark=".")
+    if not isinstance(bound, NumberLimit):
+        return None
+    limit = words
+    if match["denial"]:
+        # "Not above 80 %" is at most 80 %; a denied "at least" is no limit that anybody writes.
+        if bound.comparator not in _DENIED:
+            return None
+        amount = re.search(r"-?\d.*", words)
+        limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
+    best, best_measure, best_place = "", shipped_claims().measures[0], (False, 0, 0)
+    for measure in shipped_claims().measures:
+        if not fits_measure(bound, measure):
+            continue
+        for phrase in measure.says:
+            pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
+            for found in re.finditer(pattern, description, re.IGNORECASE):
+                # The measure that ends last before the limit is the limited one.
+                place = (found.end() <= match.start(), found.end(), len(phrase))
+                if place > best_place:
+                    best, best_measure, best_place = phrase, measure, place
+    if not best:
+        return None
+    return _measure(best_measure, limit), [best, words, match[0].strip(" .,;")]
+
+
+def _is_in(word: str, phrases: Iterable[str]) -> bool:
+    return any(word in _WORD.findall(phrase) for phrase in phrases)
+
+
+def _is_bad_news(word: str) -> bool:
+    return word in shipped_claims().bad_news
+
+
+@lru_cache(maxsize=4096)
+def _weight(word: str) -> float:
+    """Return how much a word tells: one that few claims know tells much."""
+    claims = shipped_claims().claims.values()
+    count = sum(any(same_word(word, known) for known in claim.words) for claim in claims)
+    return math.log(1 + len(claims) / max(count, 0.7))
+
+
+def same_word(word: str, known: str) -> bool:
+    """Return whether two words are the same up to number and a typing error."""
+    if word == known or word.rstrip("s") == known.rstrip("s"):
+        return True
+    shorter = min(len(word), len(known))
+    if shorter < _SHORTEST_MISSPELLED:
+        return False
+    return OSA.distance(word, known) <= (1 if shorter < _LONG_WORD else 2)

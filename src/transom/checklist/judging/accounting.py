@@ -1,0 +1,339 @@
+"""Account for what a check rests on: each file, its identity, and lines that nothing explains.
+
+A checker says what it found; this module says what it did not look at. It reads each file with the
+shipped report formats, takes out the lines that a validation item judged, and returns what is left:
+trouble, unknown lines of a report of which each line must be known, reports without their end, and
+names of the question (tool, stage, corner) that the file does not state. A checker need not know
+the vocabulary of trouble.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transom.checklist.atoms import ClaimRow, Entry, ValidationItem
+from transom.checklist.judging.claim_account import (
+    ClaimAccount,
+    UnreadMatter,
+    account_for_claim,
+    caps_of_words,
+    excused_lines,
+)
+from transom.checklist.judging.entries import subjects
+from transom.checklist.judging.gather import Evidence, File
+from transom.checklist.narrowing import (
+    banner_tool,
+    requirements_of,
+    stages_of_file_name,
+    synonyms,
+)
+from transom.evidence.account import (
+    Account,
+    FileUse,
+    LineUse,
+    file_could_matter,
+    shape_of,
+)
+from transom.evidence.caps import Cap, caps_of_identity
+from transom.evidence.identity import (
+    Identity,
+    IdentityFact,
+    IdentityMatch,
+    IdentityRequirement,
+    compare_identity,
+    wrong_file,
+)
+from transom.evidence.trouble import TroubleFinder
+from transom.formats.reports import (
+    FileReading,
+    SectionReading,
+    UnexplainedShape,
+    read_report_pieces,
+    shipped_formats,
+)
+
+# A tool names itself at the beginning of what it prints.
+_BANNER_LINES = 200
+_REASONS = {
+    "trouble": "no rule explains {words}",
+    "unknown": "this report is read line by line, and this line is not known",
+    "topic": "it speaks of the matter ({words}), and no rule reads it",
+    "not_a_number": "{words} is no number",
+}
+
+
+@dataclass(frozen=True)
+class FileAccount:
+    """What was read of one file.
+
+    Attributes:
+        formats: the report formats that it was recognised by; none if it is unknown.
+        identity: what it says of its tool, design, stage, ...
+        wrong: why it is the wrong file for the question, or None.
+        unread: what stands in it instead of a measurement of the claim.
+        unseen_formats: titles of its formats that nobody saw from the tool.
+    """
+
+    path: str
+    formats: tuple[str, ...]
+    identity: Identity
+    account: Account
+    caps: tuple[Cap, ...]
+    wrong: str | None = None
+    unread: tuple[UnreadMatter, ...] = ()
+    unseen_formats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckAccount:
+    """The account of all files of a check.
+
+    Attributes:
+        words: caps for words of the description that nothing checks.
+    """
+
+    files: tuple[FileAccount, ...] = ()
+    words: tuple[Cap, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[tuple[str, str], ...]:
+        """Return what a reader must know of each file, as pairs of path and sentence."""
+        remarks = list[tuple[str, str]]()
+        for file in self.files:
+            for title in file.unseen_formats:
+                text = f"{title}: the format is known from documentation, not from the tool"
+                remarks.append((file.path, text))
+        return tuple(remarks)
+
+    @property
+    def account(self) -> Account:
+        """Return the accounts of all files as one."""
+        together = Account()
+        for file in self.files:
+            together = together.with_account(file.account)
+        return together
+
+    @property
+    def unread(self) -> tuple[UnreadMatter, ...]:
+        """Return what stands in place of the claim's measurements, if no file has one."""
+        if any(not file.unread for file in self.files):
+            return ()
+        return tuple(matter for file in self.files for matter in file.unread)
+
+    @property
+    def caps(self) -> tuple[Cap, ...]:
+        """Return everything that holds a positive verdict back."""
+        caps = [cap for file in self.files for cap in file.caps]
+        return (*self.words, *self.account.caps(), *caps)
+
+
+@dataclass
+class _JudgedLines:
+    """The lines of a file that validation items judged, with the text that was read of each."""
+
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Add the line of an entry; the text of a record covers several lines."""
+        if entry.line_number is None:
+            return
+        for number, text in enumerate(entry.matched_content.split("\n"), entry.line_number):
+            self.texts[number] = f"{self.texts.get(number, '')}\n{text}".strip("\n")
+
+    def first_unexplained(self, shape: UnexplainedShape, finder: TroubleFinder) -> int | None:
+        """Return the first line of a shape that no item judged as a whole, or None."""
+        for number in shape.lines:
+            if number not in self.texts:
+                return number
+        # Only the first lines of a frequent shape have their numbers kept.
+        if shape.count > len(shape.lines):
+            judged = sum(shape_of(text) == shape.shape for text in self.texts.values())
+            if judged < shape.count:
+                return shape.lines[-1]
+        # An item that reads a part of a line explains that part only.
+        rest = shape.text
+        texts = [text.strip() for text in self.texts[shape.lines[0]].split("\n")]
+        if not any(text in rest or rest in text for text in texts if text):
+            return shape.lines[0]
+        for text in texts:
+            rest = rest.replace(text.strip(), " ; ")
+        if rest != shape.text and finder.in_line(rest):
+            return shape.lines[0]
+        return None
+
+
+def account_for(
+    question: str,
+    items: Iterable[ValidationItem],
+    evidence: Evidence,
+    claim: ClaimRow | None = None,
+) -> CheckAccount:
+    """Return the account of every file that a check read.
+
+    Args:
+        question: the item's description.
+        items: the validation items that were asked.
+        evidence: the files and entries of the run.
+        claim: the claim that the checker was written from, if it was.
+
+    Raises:
+        InputError: a file changed since it was read.
+    """
+    judged = _judged_lines(items, evidence)
+    requirements = requirements_of(question)
+    accounts = list[FileAccount]()
+    for file in evidence.files:
+        if file.absent is None:
+            lines = judged.get(file.shown, _JudgedLines())
+            # A file that another one names is not what the question speaks of.
+            asked = requirements if file.given else ()
+            accounts.append(_account_of(file, lines, asked, claim, evidence.readings))
+    return CheckAccount(tuple(accounts), caps_of_words(claim) if claim else ())
+
+
+def _judged_lines(items: Iterable[ValidationItem], evidence: Evidence) -> dict[str, _JudgedLines]:
+    """Return the lines that items judged, by file."""
+    judged = dict[str, _JudgedLines]()
+    for item in items:
+        for subject in subjects(item, evidence):
+            for entry in subject.entries:
+                judged.setdefault(entry.source_file, _JudgedLines()).add(entry)
+    return judged
+
+
+def _account_of(
+    file: File,
+    judged: _JudgedLines,
+    requirements: Sequence[IdentityRequirement],
+    claim: ClaimRow | None,
+    readings: Mapping[str, FileReading],
+) -> FileAccount:
+    """Return the account of one file."""
+    if not file_could_matter(file.shown) and not requirements and claim is None:
+        use = FileUse(file.shown, "source code or design data, which prints no messages")
+        return FileAccount(file.shown, (), Identity(), Account(files=(use,)), ())
+    reading = readings.get(file.shown) or read_report_pieces(
+        iter(file.pieces()), file.shown, shipped_formats()
+    )
+    of_claim = ClaimAccount()
+    if claim is not None and file.given:
+        of_claim = account_for_claim(claim, file.shown, reading)
+        judged.texts.update(excused_lines(claim, reading.measurements))
+    sections = _sections_of(reading, judged)
+    identity = _identity(file, sections)
+    matches = _match_identity(identity, requirements)
+    around = _sections_around(reading, sections)
+    caps = [*caps_of_identity(matches, file.shown), *_caps_of_sections(file.shown, around)]
+    caps += of_claim.caps
+    if claim is not None and not reading.sections:
+        caps.append(Cap("files", f"{file.shown} is of no known report format", file.shown))
+    lines: tuple[LineUse, ...] = ()
+    # A recognised report counts whatever its name is; other source code prints no messages.
+    if file_could_matter(file.shown) or reading.sections:
+        lines = tuple(_lines_left(file.shown, reading, judged))
+    used_lines = len(judged.texts) + len(reading.measurements)
+    reason = ", ".join(reading.formats) or "read by the checker; no report format fits it"
+    return FileAccount(
+        file.shown,
+        tuple(reading.formats),
+        identity,
+        Account((FileUse(file.shown, reason),), lines, used_lines=used_lines),
+        tuple(caps),
+        wrong_file(matches) or of_claim.other_facts or None,
+        of_claim.unread,
+        tuple(dict.fromkeys(each.title for each in around if each.seen == "documentation")),
+    )
+
+
+def _sections_of(reading: FileReading, judged: _JudgedLines) -> list[SectionReading]:
+    """Return the innermost reports that the judged lines stand in, or all of a file."""
+    chosen = dict[int, SectionReading]()
+    for number in judged.texts:
+        around = [
+            section
+            for section in reading.sections
+            if section.first_line <= number <= section.last_line
+        ]
+        if around:
+            innermost = max(around, key=lambda section: section.first_line)
+            chosen[innermost.first_line] = innermost
+    return list(chosen.values()) or reading.sections
+
+
+def _sections_around(
+    reading: FileReading, sections: Sequence[SectionReading]
+) -> list[SectionReading]:
+    """Return reports and the logs that hold them: a log that broke off may hold a whole report."""
+    around = list[SectionReading]()
+    for section in reading.sections:
+        holds_any = any(
+            section.first_line <= inner.first_line and inner.last_line <= section.last_line
+            for inner in sections
+        )
+        if holds_any:
+            around.append(section)
+    return around
+
+
+def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
+    """Return what the reports of a file say of themselves, or else the banner of its tool."""
+    facts = [fact for section in sections for fact in section.identity.facts]
+    if not any(fact.facet == "tool" for fact in facts):
+        for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
+            tool = banner_tool(line)
+            if tool is not None:
+                facts.append(IdentityFact("tool", tool, file.shown, number))
+                break
+    # What the report says outranks its name.
+    for stage in stages_of_file_name(Path(file.shown).name):
+        facts.append(IdentityFact("stage", stage, file.shown, stated_by="the name of the file"))
+    return Identity(tuple(facts))
+
+
+def _match_identity(
+    identity: Identity,
+    requirements: Sequence[IdentityRequirement],
+) -> tuple[IdentityMatch, ...]:
+    """Compare what a file says of itself with what the question asks for.
+
+    A log of one tool holds reports of another, so one report of the named tool is enough.
+    """
+    matches = list[IdentityMatch]()
+    for match in compare_identity(identity, requirements, synonyms=synonyms()):
+        if match.requirement is not None and match.facet == "tool":
+            for fact in match.facts:
+                alone = compare_identity(
+                    Identity((fact,)), (match.requirement,), synonyms=synonyms()
+                )
+                if alone[0].outcome == "matches":
+                    match = alone[0]
+                    break
+        matches.append(match)
+    return tuple(matches)
+
+
+def _caps_of_sections(path: str, sections: Iterable[SectionReading]) -> Iterator[Cap]:
+    """Yield a cap for each report that is cut."""
+    for section in sections:
+        if section.completeness == "cut":
+            text = f"{section.title}: the report does not show its end"
+            yield Cap("measured", text, path, section.last_line)
+
+
+def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterator[LineUse]:
+    """Yield the lines that could matter and that neither a format nor an item explains."""
+    finder = TroubleFinder("eda")
+    for shape in reading.unexplained:
+        number = judged.first_unexplained(shape, finder)
+        if number is not None:
+            words = " and ".join(repr(word) for word in shape.words)
+            reason = _REASONS[shape.reason].format(words=words)
+            yield LineUse(shape.text, path, number, reason, count=shape.count)
+    for measurement in reading.measurements:
+        if measurement.is_trouble and measurement.line not in judged.texts:
+            said = measurement.text or measurement.scope.get("object", "") or measurement.name
+            name = measurement.name.replace("_", " ")
+            yield LineUse(said, path, measurement.line, f"it is trouble ({name})")

@@ -1,0 +1,225 @@
+"""Account for a claim: whether its matter was measured, and what speaks against it.
+
+The checker of a claim emits what it judged. This module says what a PASS of it would rest on: a
+measurement that proves it, a count of what was looked at, no value that is no number, and no words
+of the description that nothing checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from transom.checklist.atoms import ClaimRow
+from transom.checklist.claims.claim_data import (
+    Claim,
+    FactPattern,
+    bad_facts,
+    measure_name,
+    scope_of_claim,
+    shipped_claims,
+)
+from transom.checklist.claims.claim_files import limit_of
+from transom.evidence.caps import Cap
+from transom.evidence.numbers import NumberLimit, PrintedNumber, UnknownNumber
+from transom.evidence.trouble import TroubleFinder
+from transom.evidence.units import quantity_of
+from transom.formats.reports import FileReading, Measurement
+
+# Trouble that a message of a lower severity cannot excuse.
+_GRAVE_STATES = frozenset({"crashed", "ended early", "hangs", "exhausted", "partial"})
+
+
+@dataclass(frozen=True)
+class ClaimAccount:
+    """What a claim finds in a file.
+
+    Attributes:
+        caps: what holds a PASS back.
+        other_facts: why the file is not a report of the claim, or "".
+        unread: what the file has instead of a measurement of the claim; empty if it has one.
+    """
+
+    caps: tuple[Cap, ...] = ()
+    other_facts: str = ""
+    unread: tuple[UnreadMatter, ...] = ()
+
+
+@dataclass(frozen=True)
+class UnreadMatter:
+    """Something that nobody could read: what stands there, where, and why it is no measurement."""
+
+    text: str
+    where: str
+
+
+def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
+    """Return what a claim finds in a file."""
+    claim = shipped_claims().claims.get(row.name)
+    if claim is None:
+        return ClaimAccount((Cap("words", f"there is no claim {row.name}"),))
+    view = _ClaimView(claim, row, path, reading.measurements, limit_of(row.parameters))
+    caps = [*view.caps_of_proof(), *view.caps_of_numbers(), *view.caps_of_alarms()]
+    return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts(), tuple(view.unread()))
+
+
+def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
+    """Return what files give for a claim, in one clause: a line that counts, or what is lacking."""
+    lacking = list[str]()
+    claim = shipped_claims().claims[row.name]
+    for reading in readings:
+        view = _ClaimView(claim, row, reading.path, reading.measurements)
+        name = Path(reading.path).name
+        for fact in view.matching(view.patterns):
+            return f"{name}:{fact.line} {fact.content.strip()}"
+        lacking.append(f"{name} holds nothing of it")
+    return "; ".join(lacking) or "no file can be read"
+
+
+def caps_of_words(row: ClaimRow) -> tuple[Cap, ...]:
+    """Return a cap for the words of the description that the claim does not check."""
+    return tuple(Cap("words", f'not checked: "{text}"') for text in row.left_out)
+
+
+def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping[int, str]:
+    """Return the messages of lower severities than the one that a claim asks about.
+
+    The tool itself says that they are not errors; a crash or a cut is never excused.
+    """
+    claim = shipped_claims().claims.get(row.name)
+    severity = claim.fixed.get("severity") if claim else None
+    if severity != "error":
+        return {}
+    finder = TroubleFinder("eda")
+    excused = dict[int, str]()
+    for fact in measurements:
+        if fact.name != "message" or fact.scope.get("severity", severity) == severity:
+            continue
+        states = {trouble.state for trouble in finder.in_line(fact.content)}
+        if not states & _GRAVE_STATES:
+            excused[fact.line] = fact.content
+    return excused
+
+
+@dataclass(frozen=True)
+class _ClaimView:
+    """A claim's view of one file's measurements."""
+
+    claim: Claim
+    row: ClaimRow
+    path: str
+    measurements: Sequence[Measurement]
+    limit: NumberLimit | None = None
+
+    @property
+    def patterns(self) -> tuple[FactPattern, ...]:
+        """Return all measurements that prove or break the claim."""
+        proof = [pattern for group in self.claim.proof for pattern in group]
+        return (*bad_facts(self.claim, self.row.parameters), *proof)
+
+    def matching(self, patterns: Iterable[FactPattern]) -> Iterator[Measurement]:
+        """Yield the measurements that patterns speak of."""
+        wanted = scope_of_claim(self.claim, self.row.parameters)
+        for fact in self.measurements:
+            for pattern in patterns:
+                scope = {**wanted, "check": pattern.check} if pattern.check else wanted
+                is_named = fact.name == measure_name(pattern, self.row.parameters)
+                if is_named and all(
+                    fact.scope.get(key, word) == word for key, word in scope.items()
+                ):
+                    yield fact
+                    break
+
+    def caps_of_proof(self) -> Iterator[Cap]:
+        """Yield a cap for each group of the proof of which nothing was measured."""
+        for group in self.claim.proof:
+            facts = list(self.matching(group))
+            if any(fact.value is None or isinstance(fact.number, PrintedNumber) for fact in facts):
+                continue
+            names = " or ".join(self.names(group))
+            if facts:
+                text = f"{names} was not measured: {facts[0].content.strip()}"
+                yield Cap("measured", text, self.path, facts[0].line)
+            else:
+                yield Cap("measured", f"{names} was not measured", self.path)
+        if self.claim.looked_at is not None:
+            counts = list(self.matching([self.claim.looked_at]))
+            numbers = [fact.number for fact in counts if isinstance(fact.number, PrintedNumber)]
+            if counts and not any(number.value > 0 for number in numbers):
+                text = f"nothing was looked at: {counts[0].content.strip()}"
+                yield Cap("measured", text, self.path, counts[0].line)
+
+    def names(self, patterns: Iterable[FactPattern]) -> list[str]:
+        """Return what patterns speak of, in words: `worst slack of hold`."""
+        wanted = scope_of_claim(self.claim, self.row.parameters)
+        names = list[str]()
+        for pattern in patterns:
+            name = measure_name(pattern, self.row.parameters).replace("_", " ")
+            check = pattern.check or wanted.get("check")
+            names.append(f"{name} of {check}" if check else name)
+        return names
+
+    def caps_of_numbers(self) -> Iterator[Cap]:
+        """Yield a cap for each value that is no certain number, such as a printed -0.00."""
+        for fact in self.matching(self.patterns):
+            number = fact.number
+            if isinstance(number, UnknownNumber) and number.reason != "not_measured":
+                text = f"{fact.name.replace('_', ' ')}: {number.message}"
+                yield Cap("measured", text, self.path, fact.line)
+
+    def caps_of_alarms(self) -> Iterator[Cap]:
+        """Yield a cap for each measurement that only alarms."""
+        for fact in self.matching(self.claim.alarming):
+            number = fact.number
+            if not isinstance(number, PrintedNumber) or number.value > 0:
+                text = f"{fact.name.replace('_', ' ')}: {fact.content.strip()}"
+                yield Cap("trouble", text, self.path, fact.line)
+
+    def unread(self) -> Iterator[UnreadMatter]:
+        """Yield what stands in place of a measurement, if nothing of the claim could be read."""
+        facts = list(self.matching(self.patterns))
+        if any(not self.why_unread(fact) for fact in facts):
+            return
+        name = Path(self.path).name
+        for fact in facts:
+            where = f"{name}:{fact.line}, {self.why_unread(fact)}"
+            yield UnreadMatter(fact.content.strip(), where)
+        if not facts:
+            names = " or ".join(dict.fromkeys(self.names(self.claim.proof[0])))
+            yield UnreadMatter(names, f"{name}, in which no report format reads it")
+
+    def why_unread(self, fact: Measurement) -> str:
+        """Return why nobody can tell what a measurement says, or "".
+
+        A value such as INF was read: it says that nothing was measured.
+        """
+        number = fact.number
+        if isinstance(number, UnknownNumber):
+            return "" if number.reason in ("not_measured", "rounded") else number.message
+        if number is None or self.limit is None:
+            return ""
+        if fact.name not in self.proof_names:
+            # The negative part of a slack says nothing of one that is not negative.
+            return "" if number.value < 0 else "which is zero for any value above it"
+        wanted, unit = self.limit.number, number.unit
+        if not wanted.unit and wanted.value == 0:
+            return ""
+        if (quantity_of(wanted.unit) or "") != (quantity_of(unit) or ""):
+            return f"with the unit {unit}" if unit else "without a unit"
+        return ""
+
+    @property
+    def proof_names(self) -> set[str]:
+        """Return the names of the measurements that prove the claim."""
+        groups = self.claim.proof
+        return {measure_name(each, self.row.parameters) for group in groups for each in group}
+
+    def other_facts(self) -> str:
+        """Return why a report holds other facts only, or ""."""
+        if not self.measurements or any(True for _ in self.matching(self.patterns)):
+            return ""
+        others = sorted({fact.name.replace("_", " ") for fact in self.measurements})
+        shown = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
+        names = " or ".join(dict.fromkeys(self.names(self.patterns[-2:])))
+        return f"wrong file: it holds no {names}, only {shown}"

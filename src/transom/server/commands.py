@@ -1,0 +1,114 @@
+"""The commands that a person can start from a form, and the models of the forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from transom.errors import InputError
+
+
+def _one_line(text: str) -> str:
+    if any(not sign.isprintable() for sign in text):
+        raise ValueError("must be one line of printable text")
+    return text.strip()
+
+
+def _lines(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+Line = Annotated[str, AfterValidator(_one_line), Field(max_length=1_000)]
+Lines = Annotated[
+    str, AfterValidator(_lines), Field(max_length=10_000, json_schema_extra={"format": "textarea"})
+]
+_VARIABLES = "Value of a variable in paths as NAME=PATH, one a line."
+
+
+class StartForm(BaseModel):
+    """The options of a command that a person starts; unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the command."""
+        raise NotImplementedError
+
+
+class CheckForm(StartForm):
+    """Build a checker for an item and run it."""
+
+    item: Line = Field(title="Item", description="Item file, e.g. VER-01.yaml.", min_length=1)
+    variables: Lines = Field("", title="Variables", description=_VARIABLES)
+
+    def arguments(self) -> list[str]:
+        # After `--`, no value can be taken for an option.
+        return ["check", "all", *_variables(self.variables), "--", self.item]
+
+
+class BatchForm(StartForm):
+    """Check many items at once."""
+
+    items: Lines = Field(
+        title="Items", description="Folders, globs or item files, one a line.", min_length=1
+    )
+    variables: Lines = Field("", title="Variables", description=_VARIABLES)
+    jobs: int = Field(4, title="Jobs", description="Number of items at once.", ge=1, le=64)
+
+    def arguments(self) -> list[str]:
+        options = [f"--jobs={self.jobs}", *_variables(self.variables)]
+        return ["check", "batch", *options, "--", *self.items.splitlines()]
+
+
+class InvestigateForm(StartForm):
+    """Judge whether a feature is ready for its next stage."""
+
+    question: Line = Field(
+        title="Question", description="Which feature, for which stage.", min_length=1
+    )
+    data: Line = Field(
+        title="Data", description="Folder that holds a folder for each feature.", min_length=1
+    )
+    target: Line = Field("", title="Stage", description="Stage to judge the feature for.")
+    policy: Line = Field("", title="Policy", description="Policy file with your own criteria.")
+    as_of: Line = Field("", title="As of", description="Day of the judgement [today].")
+
+    def arguments(self) -> list[str]:
+        options = [f"--data={self.data}"]
+        for name, value in (
+            ("target", self.target),
+            ("policy", self.policy),
+            ("as-of", self.as_of),
+        ):
+            if value:
+                options.append(f"--{name}={value}")
+        return ["investigate", *options, "--", self.question]
+
+
+FORMS: Mapping[str, type[StartForm]] = {
+    "check": CheckForm,
+    "batch": BatchForm,
+    "investigate": InvestigateForm,
+}
+"""The forms by the names of their commands."""
+
+
+def filled(kind: str, fields: Mapping[str, str]) -> StartForm:
+    """Return a form as a person filled it in; InputError names the first field that is wrong."""
+    model = FORMS.get(kind)
+    if model is None:
+        raise InputError(f"{kind!r} cannot be started here", hint=f"one of: {', '.join(FORMS)}")
+    try:
+        # An empty field has the value of one that was left out.
+        return model.model_validate({name: text for name, text in fields.items() if text.strip()})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(str(first["msg"]), where=place, hint="correct the form") from error
+
+
+def _variables(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        yield f"--var={line}"

@@ -1,0 +1,69 @@
+"""*Start*: begin a check, a batch or an investigation in a process of its own."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from transom.errors import InputError
+from transom.server.children import launch
+from transom.server.commands import FORMS, filled
+from transom.server.forms import form_of
+from transom.server.rendering import CSRF_FIELD, page
+from transom.server.site import Site
+
+router = APIRouter(include_in_schema=False)
+api = APIRouter(prefix="/api")
+
+_LOGS = "started"
+_MOST_OUTPUT = 20_000
+
+
+def _log_of(site: Site, name: str) -> Path:
+    """Return where a started command prints."""
+    if not re.fullmatch("[0-9a-f]{16}", name):
+        raise InputError(f"nothing was started under {name!r}", hint="see the page Start")
+    return site.runs.workspace.root / _LOGS / f"{name}.log"
+
+
+@router.get("/start")
+def show_forms(request: Request) -> Response:
+    """Show a form for each command."""
+    forms = {kind: model.model_json_schema() for kind, model in FORMS.items()}
+    return page(request, "start.html", {"forms": forms, "folder": str(Path.cwd())})
+
+
+@router.post("/start/{kind}")
+async def start(request: Request, kind: str) -> Response:
+    """Start a command as a form says."""
+    site: Site = request.app.state.site
+    fields = form_of(await request.body())
+    fields.pop(CSRF_FIELD, None)
+    arguments = filled(kind, fields).arguments()
+    name = secrets.token_hex(8)
+    # Before `--`: what follows it is no option.
+    split = arguments.index("--")
+    workspace = f"--workspace={site.runs.workspace.root}"
+    command = [*arguments[:split], workspace, *arguments[split:]]
+    process = launch(site.runs, command, _log_of(site, name))
+    request.app.state.started[name] = (process, shlex.join(["transom", *command]))
+    return RedirectResponse(f"/started/{name}", 303)
+
+
+@router.get("/started/{name}")
+def show_started(request: Request, name: str) -> Response:
+    """Show how a started command does, and what it printed."""
+    log = _log_of(request.app.state.site, name)
+    process, command = request.app.state.started.get(name, (None, ""))
+    if process is None and not log.is_file():
+        raise InputError(f"nothing was started under {name!r}", hint="see the page Start")
+    output = log.read_bytes()[-_MOST_OUTPUT:].decode("utf-8", "replace") if log.is_file() else ""
+    code = process.poll() if process else None
+    is_running = process is not None and code is None
+    values = {"command": command, "output": output, "code": code, "is_running": is_running}
+    return page(request, "started.html", values)

@@ -1,0 +1,101 @@
+"""Descriptions as claims: what is read at once, what is offered, and what is never offered whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.ranking import candidates, read_at_once
+
+AT_ONCE = [
+    ("Confirm that setup timing is met.", "setup_met", {}),
+    ("Verify LVS is clean", "netlists_match", {}),
+    ("Confirm KLayout DRC is clean.", "rules_clean", {}),
+    ("Ensure that there are no max capacitance violations.", "capacitance_met", {}),
+    (
+        "Confirm that the worst hold slack is at least 0.1 ns.",
+        "number_limit",
+        {"measure": "worst_slack", "check": "hold", "limit": "at least 0.1 ns"},
+    ),
+    (
+        "Confirm the total power is below 5 mW.",
+        "number_limit",
+        {"measure": "total_power", "limit": "below 5 mW"},
+    ),
+]
+NOT_AT_ONCE = [
+    "Setup timing is not met.",
+    "Confirm setup timing is met in the scan mode.",
+    "Confirm setup timing is met except in two views.",
+    "Confirm the worst hold slack is not at least 0.1 ns.",
+    "Confirm the total power is below 5 mW in standby.",
+    "Confirm LVS is nearly clean.",
+]
+OFFERED = [
+    ("Setup WNS must not be negative in the signed-off report.", "setup_met"),
+    ("No hold violations anywhere.", "hold_met"),
+    ("Layout and schematic agree, that is they match uniquely.", "netlists_match"),
+    ("zero markers in the design rule check", "rules_clean"),
+    ("setpu timing is met, all endpoints", "setup_met"),
+    ("core density under 72 percent", "number_limit"),
+    ("Utilization not above 80 %", "number_limit"),
+    ("no latches were inferred in the netlist", "no_latches"),
+    ("antennas: zero violations after routing", "antenna_clean"),
+    ("Every library and SPEF was loaded", "files_loaded"),
+]
+INVERTED = [
+    "The setup report must show at least one violation.",
+    "Hold is violated somewhere.",
+    "Layout and schematic mismatch.",
+    "LVS must not match.",
+    "There must be latches.",
+    "DRC violations are present.",
+    "Setup timing is not met.",
+    "No setup violation above 40 ps.",
+    "Hold timing is met apart from the scan clock.",
+    "Only one antenna violation is left.",
+    "DRC is clean when fill is switched off.",
+    "No latches in block alu.",
+]
+
+
+@pytest.mark.parametrize(("description", "name", "parameters"), AT_ONCE)
+def test_a_written_sentence_is_read_at_once(
+    description: str, name: str, parameters: dict[str, str]
+) -> None:
+    row = read_at_once(description, has_patterns=False)
+    assert row is not None
+    assert (row.name, row.parameters, row.left_out) == (name, parameters, ())
+
+
+@pytest.mark.parametrize("description", NOT_AT_ONCE)
+def test_any_other_word_is_a_question(description: str) -> None:
+    assert read_at_once(description, has_patterns=False) is None
+
+
+@pytest.mark.parametrize(("description", "name"), OFFERED)
+def test_the_fitting_claim_is_among_three(description: str, name: str) -> None:
+    assert name in [row.row.name for row in candidates(description, has_patterns=False)]
+
+
+@pytest.mark.parametrize("description", INVERTED)
+def test_another_sense_is_never_offered_whole(description: str) -> None:
+    whole = [row.row for row in candidates(description, has_patterns=False) if not row.row.left_out]
+    assert whole == []
+
+
+def test_a_denied_limit_turns_its_comparison_round() -> None:
+    row = candidates("Core utilisation not above 80 %", has_patterns=False)[0].row
+    assert row.parameters == {"measure": "density", "limit": "<= 80 %"}
+
+
+def test_a_candidate_says_which_words_it_leaves_out() -> None:
+    found = candidates("Hold timing is met and the density is below 70 %", has_patterns=False)
+    by_name = {candidate.row.name: candidate for candidate in found}
+    assert by_name["hold_met"].row.left_out == ("the density is below 70",)
+    assert 'not checked: "the density is below 70"' in by_name["hold_met"].sentence
+
+
+def test_each_written_sentence_belongs_to_one_claim() -> None:
+    sentences = [text for claim in shipped_claims().claims.values() for text in claim.says]
+    assert len(sentences) == len(set(sentences))

@@ -1,0 +1,115 @@
+"""The pages of the products: features, stories, studies, and the playbook with its buttons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from tests.server.leaving import NASTY, csrf_of, finish, markup_in
+from tests.server.test_results import leave_investigation, leave_story, leave_study
+from transom.learning import InsightCategory, Playbook, Source
+from transom.learning.ledger import scores_of
+from transom.runs.history import RunHistory
+
+
+def test_releases_show_each_feature_by_its_newest_investigation(
+    browser: TestClient, history: RunHistory
+) -> None:
+    assert "No feature was judged yet" in browser.get("/releases").text
+    leave_investigation(history, "first")
+    newest = leave_investigation(history, "second", status="pass")
+    (feature,) = browser.get("/api/releases").json()["features"]
+    assert (feature["run_id"], feature["criteria"], feature["actions"]) == (
+        newest,
+        {"uat": "pass"},
+        {},
+    )
+    text = browser.get("/releases").text
+    assert f"/runs/{newest}#criterion-uat" in text and "first" not in text
+
+
+def test_stories_list_epics_with_their_stories(browser: TestClient, history: RunHistory) -> None:
+    assert "No epic was worked on yet" in browser.get("/stories").text
+    run = leave_story(history)
+    other = finish(history, "other", "failed", kind="story")
+    text = browser.get("/stories").text
+    assert f"/runs/{run}#story-story-1" in text and "None of its stories has ended" in text
+    epics = browser.get("/api/stories").json()["epics"]
+    stories = {epic["run_id"]: [story["id"] for story in epic["stories"]] for epic in epics}
+    assert stories == {run: ["story-1"], other: []}
+
+
+def test_studies_are_listed_and_shown_while_no_run_is_asked_for(
+    browser: TestClient, history: RunHistory, tmp_path: Path
+) -> None:
+    assert "No study ran here yet" in browser.get("/studies").text
+    leave_study(history, tmp_path)
+    assert 'href="/studies/plate"' in browser.get("/studies").text
+    assert "<h2>Best design</h2>" in browser.get("/studies/plate").text
+    (study,) = browser.get("/api/studies").json()["studies"]
+    assert browser.get("/api/studies/plate").json() == study
+    assert browser.get("/studies/none").status_code == 422
+
+
+def test_the_playbook_is_searched_in_all_scopes(
+    browser: TestClient, book: Playbook, tmp_path: Path
+) -> None:
+    assert "No insight is here" in browser.get("/playbook").text
+    book.add_insight(InsightCategory.MISTAKE, "Never sign off on a stale netlist", tags=["netlist"])
+    with Playbook(tmp_path / "state.db", domain="checklist") as narrow:
+        narrow.add_insight(InsightCategory.STRATEGY, "Read the header first")
+    text = browser.get("/playbook").text
+    assert "mis-00001" in text and "str-00002" in text and "domain/checklist" in text
+    found = browser.get("/api/playbook?query=stale%20NETLIST").json()
+    assert [item["id"] for item in found["items"]] == ["mis-00001"]
+    assert browser.get("/api/playbook?scope=domain/checklist").json()["total"] == 1
+
+
+def test_a_person_counts_outcomes_and_retires_an_insight(
+    browser: TestClient, book: Playbook
+) -> None:
+    insight = book.add_insight(InsightCategory.STRATEGY, "Read the header first")
+    address = f"/playbook/{insight.id}"
+    form = {"csrf": csrf_of(browser.get(address).text), "by": "Ann Lee"}
+    for change, score in (("helpful", 1), ("harmful", 0), ("harmful", -1)):
+        answer = browser.post(address, data={**form, "change": change})
+        assert f"Counted as {change}" in answer.text
+        assert book.require(insight.id).net_score == score
+    assert "Score over time" in answer.text and answer.text.count("<circle") == 3
+    assert [score for _, score in scores_of(book.events(insight.id))] == [1, 0, -1]
+    history = browser.get(f"/api{address}").json()["history"]
+    assert history[-1]["data"]["source"] == {"by": "Ann Lee"}
+    for bad in ({"by": ""}, {"change": "delete"}, {"change": "retire", "why": " "}):
+        refused = browser.post(address, data={**form, "change": "helpful", **bad})
+        assert refused.status_code == 422, bad
+    assert browser.post(address, data={"change": "helpful", "by": "x"}).status_code == 403
+    browser.post(address, data={**form, "change": "retire", "why": "it is wrong"})
+    assert book.require(insight.id).retired == "it is wrong"
+    assert insight.id in browser.get("/playbook?retired=true").text
+    browser.post(address, data={**form, "change": "restore"})
+    assert not book.require(insight.id).retired
+
+
+def test_the_insight_of_another_person_is_not_shown(
+    browser: TestClient, book: Playbook, tmp_path: Path
+) -> None:
+    with Playbook(tmp_path / "state.db", user="bob") as own:
+        insight = own.add_insight(InsightCategory.STRATEGY, "Ask Carol", personal=True)
+    assert insight.id not in browser.get("/playbook").text
+    assert browser.get(f"/playbook/{insight.id}").status_code == 422
+    assert browser.get(f"/api/playbook/{insight.id}").status_code == 422
+
+
+def test_texts_of_the_products_are_never_markup(
+    browser: TestClient, history: RunHistory, book: Playbook
+) -> None:
+    leave_investigation(history, NASTY)
+    leave_story(history, NASTY)
+    source = Source(run=NASTY, stage=NASTY, study=NASTY, by=NASTY)
+    insight = book.add_insight(InsightCategory.STRATEGY, NASTY, tags=[NASTY], source=source)
+    book.record_outcome(insight.id, True, followed=True, source=source)
+    paths = ("/releases", "/stories", "/studies", "/playbook", f"/playbook?query={NASTY}")
+    for path in (*paths, f"/playbook/{insight.id}", f"/playbook/{insight.id}?done={NASTY}"):
+        answer = browser.get(path)
+        assert (answer.status_code, markup_in(answer.text)) == (200, []), path
