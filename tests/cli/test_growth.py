@@ -103,6 +103,7 @@ NOT_MEASURED = {
     "mcp": "runs until it is stopped",
     "schema": "prints a file of the package",
     "agent show": "reads the module that it names, no runs",
+    "study forget": "reads the trials of one run",
     "serve": "runs until it is stopped",
     "worker": "runs until it is stopped",
     "workers": "reads the workers that live and the jobs that are not done, no runs",

@@ -21,7 +21,7 @@ _EXACT_CALLS = re.compile(
 _NEAR_CALLS = re.compile(
     r"almost|close|approx|Greater|Less|Regex|(?<!Not)In$|Logs|called", re.IGNORECASE
 )
-_TOLERANCES = {"rel", "abs", "tol", "rtol", "atol", "rel_tol", "abs_tol", "delta"}
+_TOLERANCES = ("rel", "abs", "tol", "rtol", "atol", "rel_tol", "abs_tol", "delta")
 _ANY_ERROR = {"Exception", "BaseException"}
 _PLACES = 7  # of assertAlmostEqual
 _APPROX = 1e-6  # of pytest.approx
@@ -109,7 +109,7 @@ def _allowed(node: ast.AST) -> float:
         return 0.0
     name = ast.unparse(node.func).rpartition(".")[2]
     options: Mapping[str, ast.expr] = {word.arg: word.value for word in node.keywords if word.arg}
-    stated = [value for key in _TOLERANCES & options.keys() if (value := _number(options[key]))]
+    stated = [value for key in _TOLERANCES if (value := _number(options.get(key)))]
     if stated:
         return max(stated)
     if name == "approx":

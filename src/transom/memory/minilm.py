@@ -80,7 +80,7 @@ class MiniLM:
     def _weights(self) -> Mapping[str, Array]:
         """Map the file of weights: name -> array of 32-bit floats.
 
-        Source: https://github.com/huggingface/safetensors, section Format.
+        Source: the documentation of safetensors, section Format.
         """
         path = self._folder / "model.safetensors"
         try:

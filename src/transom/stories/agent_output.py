@@ -35,7 +35,8 @@ _UNTIL = re.compile(
     re.IGNORECASE,
 )
 _AIDER_COST = re.compile(r"\$(\d+(?:\.\d+)?) session")
-_AIDER_TOKENS = re.compile(r"Tokens:\s*([\d.]+k?) sent,.{0,200}?([\d.]+k?) received", re.IGNORECASE)
+_AIDER_SENT = re.compile(r"\btokens:\s*+([\d.]++k?) sent\b", re.IGNORECASE)
+_AIDER_RECEIVED = re.compile(r"(?<![\d.])([\d.]++k?) received\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,15 @@ def without_colours(text: str) -> str:
 
 def _of_text(plain: str) -> AgentOutput:
     cost = _AIDER_COST.findall(plain)
-    sent = [_thousands(tokens) for tokens, _ in _AIDER_TOKENS.findall(plain)]
-    received = [_thousands(tokens) for _, tokens in _AIDER_TOKENS.findall(plain)]
+    sent = received = 0
+    for line in plain.splitlines():
+        # Aider writes one such line a reply: "Tokens: 4.2k sent, 1k cache hit, 600 received."
+        sent_match, received_match = _AIDER_SENT.search(line), _AIDER_RECEIVED.search(line)
+        if sent_match and received_match:
+            sent += _thousands(sent_match[1])
+            received += _thousands(received_match[1])
     price = float(cost[-1]) if cost else None
-    return AgentOutput(plain, Usage(sum(sent), sum(received), cost=price))
+    return AgentOutput(plain, Usage(sent, received, cost=price))
 
 
 def _thousands(text: str) -> int:
