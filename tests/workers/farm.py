@@ -38,7 +38,7 @@ class Slow(RulesProvider):
     async def complete(self, request, *, on_delta=None):
         with open("asked", "a") as file:
             file.write("x")
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(float(os.environ.get("SLOW_SECONDS", "0.4")))
         return await super().complete(request, on_delta=on_delta)
 
 

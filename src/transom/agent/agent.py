@@ -12,7 +12,7 @@ from typing import Any, Generic, Self
 
 from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
-from transom.agent.messages import answer_again, checked_text, keep_answer, send_message
+from transom.agent.messages import keep_answer, resume_message, send_text
 from transom.agent.meter import Meter
 from transom.agent.models import Budget, MessageEnded, OnEvent, Out, Response
 from transom.agent.outline import AgentOutline, mermaid_of, outline_of
@@ -146,7 +146,7 @@ class Agent(Generic[Deps, Out]):
             ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: there is no
                 answer. The conversation is intact, and `resume` tries again.
         """
-        return await self._answered(partial(_send, content, blocks, id))
+        return await self._answered(partial(send_text, content, blocks, id))
 
     def stream(
         self,
@@ -165,7 +165,7 @@ class Agent(Generic[Deps, Out]):
             blocks: as for `send`.
             id: as for `send`.
         """
-        ask = _resume if content is None else partial(_send, content, blocks, id)
+        ask = resume_message if content is None else partial(send_text, content, blocks, id)
         return AnswerStream(partial(self._answered, ask))
 
     async def resume(self) -> Response[Out] | None:
@@ -179,7 +179,7 @@ class Agent(Generic[Deps, Out]):
         """
         if not (await self._open()).log.state.messages:
             return None
-        return await self._answered(_resume)
+        return await self._answered(resume_message)
 
     async def _answered(
         self,
@@ -445,36 +445,6 @@ class Agent(Generic[Deps, Out]):
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:
         await self.close()
-
-
-async def _send(
-    content: str,
-    blocks: Sequence[Block],
-    id: str,  # noqa: A002  as in `Agent.send`
-    session: AgentSession,
-) -> Response:
-    """Send a message in an open conversation; see `Agent.send`."""
-    state = session.log.state
-    text = checked_text(content, session.log.id, blocks)
-    # A program that runs again sends its old messages to a closed sub-conversation, and gets the
-    # old answers.
-    is_closed = state.sub is not None and state.sub.closed is not None
-    if is_closed and not id and session.next_message >= len(state.messages):
-        problem = "it is completed, and nothing more is said in it"
-        raise RunError(problem, where=session.log.id, hint="open another")
-    return await send_message(session, text, blocks, id=id)
-
-
-async def _resume(session: AgentSession) -> Response:
-    """Go on with the last message of an open conversation; see `Agent.resume`."""
-    messages = session.log.state.messages
-    if not messages:
-        problem = "the conversation has no message yet"
-        raise RunError(problem, where=session.log.id, hint="send one")
-    for number in range(len(messages)):
-        session.replay(number)
-    session.next_message = len(messages)
-    return await answer_again(session, len(messages) - 1)
 
 
 def _with_output(role: Role, output: Any) -> Role:

@@ -54,6 +54,36 @@ def checked_text(content: str, conversation: str, blocks: Sequence[Block] = ()) 
     return whole_text(content)
 
 
+async def send_text(
+    content: str,
+    blocks: Sequence[Block],
+    id: str,  # noqa: A002  as in `Agent.send`
+    session: AgentSession,
+) -> Response:
+    """Send a message in an open conversation; see `Agent.send`."""
+    state = session.log.state
+    text = checked_text(content, session.log.id, blocks)
+    # A program that runs again sends its old messages to a closed sub-conversation, and gets the
+    # old answers.
+    is_closed = state.sub is not None and state.sub.closed is not None
+    if is_closed and not id and session.next_message >= len(state.messages):
+        problem = "it is completed, and nothing more is said in it"
+        raise RunError(problem, where=session.log.id, hint="open another")
+    return await send_message(session, text, blocks, id=id)
+
+
+async def resume_message(session: AgentSession) -> Response:
+    """Go on with the last message of an open conversation; see `Agent.resume`."""
+    messages = session.log.state.messages
+    if not messages:
+        problem = "the conversation has no message yet"
+        raise RunError(problem, where=session.log.id, hint="send one")
+    for number in range(len(messages)):
+        session.replay(number)
+    session.next_message = len(messages)
+    return await answer_again(session, len(messages) - 1)
+
+
 async def send_message(
     session: AgentSession,
     text: str | None,

@@ -114,7 +114,7 @@ class Door:
         """Return the refusal of a request that another site sends, or that names another server."""
         hosts = _values(scope, b"host")
         if len(hosts) != 1 or not self._is_own_name(hosts[0].lower()):
-            detail = "the Host is not this server; name it as it was started with --host"
+            detail = "the Host is not this server; use the name that --host set"
             return _error(scope, 403, detail)
         own = f"{scope['scheme']}://{hosts[0]}".lower()
         # A browser sends the Origin with every form and every change of a script.

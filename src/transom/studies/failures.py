@@ -7,8 +7,11 @@ files of the same form can extend.
 
 from __future__ import annotations
 
+import builtins
+import errno
 import fnmatch
 import math
+import os
 import re
 import signal
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -63,6 +66,9 @@ class FailureClass(Data):
 
     Attributes:
         open: whether the class leaves open if the design or the machine is the cause.
+        errors: names of error numbers of the operating system, such as ESTALE; their texts are
+            words of the class.
+        exceptions: exceptions of Python; they and the built-in ones below them are words, too.
     """
 
     title: str
@@ -70,6 +76,28 @@ class FailureClass(Data):
     open: bool = False
     advice: str = ""
     words: tuple[Pattern, ...] = ()
+    errors: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """All patterns of the class: its words, and what its error numbers and exceptions say."""
+        texts = []
+        for name in self.errors:
+            if number := getattr(errno, name, None):  # not every system has every number
+                texts.append(rf"(?:^|[:,(\]] ?){re.escape(os.strerror(number))}\b")
+        for name in self.exceptions:
+            texts.append(rf"\b(?:{'|'.join(_exceptions_below(getattr(builtins, name)))})\b:")
+        return (*self.words, *texts)
+
+
+def _exceptions_below(exception: type[BaseException]) -> list[str]:
+    """Return the names of a built-in exception and of those that derive from it."""
+    names = []
+    for name, value in vars(builtins).items():
+        if isinstance(value, type) and issubclass(value, exception):
+            names.append(name)
+    return names
 
 
 class Taxonomy(Data):
@@ -89,7 +117,7 @@ class Taxonomy(Data):
     @cached_property
     def words(self) -> dict[str, re.Pattern[str]]:
         every = {
-            name: "|".join(f"(?:{word})" for word in failure_class.words)
+            name: "|".join(f"(?:{word})" for word in failure_class.patterns)
             for name, failure_class in self.classes.items()
         }
         return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}

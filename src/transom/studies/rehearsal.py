@@ -24,14 +24,20 @@ def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
             "first solve: return code 0 counts as solved; if your solver also ends so when it did"
             " not converge, add solver.finished, a pattern that only a good run prints"
         )
-    without_unit = [name for name, range_ in study.variables.items() if not range_.unit]
-    numeric = [name for name, range_ in study.variables.items() if not range_.choices]
-    if len(numeric) > 1 and set(numeric) <= set(without_unit) and not study.features:
-        lines.append(
-            f"first solve: {', '.join(numeric)} have no unit, so no ratio of them can be learned;"
-            " add `unit: mm` to each"
-        )
+    if problem := missing_units(study):
+        lines.append(f"first solve: {problem}")
     return lines
+
+
+def missing_units(study: Study) -> str:
+    """Return that rules can use no ratio, since no variable has a unit; else ""."""
+    numeric = [name for name, range_ in study.variables.items() if not range_.choices]
+    if len(numeric) < 2 or study.features or any(study.variables[name].unit for name in numeric):
+        return ""
+    return (
+        f"{', '.join(numeric)} have no unit, so no ratio of them can be learned; add `unit: mm`"
+        " to each"
+    )
 
 
 def _missing_outputs(study: Study, folder: Path) -> Iterator[str]:

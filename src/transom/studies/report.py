@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.studies.advice import RULE, Insight
+from transom.studies.rehearsal import missing_units
 from transom.studies.result import Best, StudyResult
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Study
@@ -224,6 +225,8 @@ def report_text(
             f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items()
         )
         lines.append(f"  failures: {classes}")
+        if problem := missing_units(study):
+            lines.append(f"  {problem}")
     if totals.failed and not totals.complete:
         last = next(trial for trial in reversed(trials) if trial.kind == "failed")
         lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")

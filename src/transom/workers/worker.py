@@ -27,6 +27,10 @@ from transom.workers.submission import (
 
 MOST_LOSSES = 3
 """How many processes a job may cost before it is given up."""
+MOST_ORPHANED = 10
+"""How many workers may die over a job before it is given up: machines fail more often than a job
+ends them.
+"""
 _BUSY_SECONDS = 2.0
 _ELSEWHERE_SECONDS = 5.0
 _TIDY_SECONDS = 5.0
@@ -104,11 +108,13 @@ class QueueWorker:
         self._check_folders(job)
         key = _key(job)
         troubles: Any = self._store.get(TROUBLES, key) or {}
+        answer: dict[str, Any]
         if troubles.get("lost", 0) >= MOST_LOSSES:
-            reason = f"its process ended {MOST_LOSSES} times before it was done"
-            answer: dict[str, Any] = {"failed": reason}
+            answer = {"failed": f"its process ended {MOST_LOSSES} times before it was done"}
+        elif troubles.get("orphaned", 0) >= MOST_ORPHANED:
+            answer = {"failed": f"{MOST_ORPHANED} workers ended before it was done"}
         else:
-            answer = await self._answer_of(job)
+            answer = await self._answer_of(job, alone="lost" in troubles)
         # Another worker's lease lasts some seconds longer than its heartbeat; or a person has the
         # run open.
         if answer.get("busy"):
@@ -139,11 +145,14 @@ class QueueWorker:
                 return True
         return False
 
-    async def _answer_of(self, job: WorkerJob) -> dict[str, Any]:
+    async def _answer_of(self, job: WorkerJob, *, alone: bool) -> dict[str, Any]:
         try:
             if job.data["kind"] == PROGRAM:
                 return await self._answer_of_program(job)
-            return await self._pool.do(job.group, job.data, {"target": job.data["target"]})
+            # A job whose process ended gets one of its own: it may be the reason, and the others
+            # of that process are not to be given up with it.
+            group = _key(job) if alone else job.group
+            return await self._pool.do(group, job.data, {"target": job.data["target"]})
         except HandEnded as ended:
             self._progress(f"{job.data['target']}: {ended}; it is done again")
             await self._note(job, "lost")
@@ -178,7 +187,7 @@ class QueueWorker:
     async def _note_loss(self, job: WorkerJob) -> None:
         """Count a job whose worker died."""
         self._progress(f"{job.data['target']}: its worker does not answer; it is taken over")
-        await self._note(job, "lost")
+        await self._note(job, "orphaned")
 
     async def _note(self, job: WorkerJob, trouble: str) -> None:
         key = _key(job)

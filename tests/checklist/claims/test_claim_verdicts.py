@@ -234,3 +234,69 @@ DEFINED = "create_clock -name lamp_clk -period 2.0 [get_ports clk]"
 def test_each_clock_of_a_line_counts(status: str, commands: str, tmp_path: Path) -> None:
     verdict = judge(tmp_path, ClaimRow(name="clocks_listed"), commands, CLOCKS)
     assert verdict.status == status, (verdict.capped_by, verdict.extra_items, verdict.errors)
+
+
+CORNERS = {"requirements": {"value": 2, "pattern_items": ["*ss_125C*", "*ff_n40C*"]}}
+READ = """\
+OpenROAD v2.0-14000
+read_liberty /own/lib/std__ss_125C_1v60.lib
+read_liberty -corner fast /own/lib/std_ff_n40C_1v95.lib.gz
+read_liberty /own/lib/ram.lib
+link_design blinker
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "word", "log"),
+    [
+        ("PASS", "", READ),
+        ("PASS", "", READ.replace("OpenROAD v2.0-14000", "OpenSTA 2.5.0") + "exit\n"),
+        ("PASS", "", READ + "[WARNING STA-0441] set_input_delay relative to a clock\n"),
+        ("FAIL", "ff_n40C", READ.replace("std_ff_n40C_1v95.lib.gz", "ram2.lib")),
+        ("FAIL", "tt_025C", READ.replace("ram.lib", "std_tt_025C_1v80.lib")),
+        ("FAIL", "ff_n40C", READ + "[ERROR STA-0340] cannot open '/own/lib/std_ff_n40C_1v95.lib'.\n"),
+        ("FAIL", "ss_125C", READ + "[ERROR STA-0340] cannot open /own/lib/std__ss_125C_1v60.lib.gz\n"),
+        ("NEEDS_REVIEW", "congestion", READ + "[ERROR GRT-0118] Routing congestion too high.\n"),
+        ("NEEDS_REVIEW", "blk.spef", READ + "[ERROR STA-0340] cannot open 'blk.spef'.\n"),
+        ("NEEDS_REVIEW", "end", READ.replace("OpenROAD v2.0-14000", "OpenSTA 2.5.0")),
+        ("NEEDS_MODEL", "corner library", "OpenROAD v2.0-14000\n"),
+    ],
+)  # fmt: skip
+def test_each_required_corner_was_run_and_its_library_read(
+    status: str, word: str, log: str, tmp_path: Path
+) -> None:
+    verdict = judge(tmp_path, ClaimRow(name="corners_run"), log, CORNERS)
+    assert verdict.status == status, (verdict.capped_by, verdict.missing_items, verdict.errors)
+    entries = (*verdict.missing_items, *verdict.extra_items)
+    shown = [f"{entry.value} {entry.matched_content}" for entry in entries]
+    shown += [cap.text for cap in verdict.capped_by]
+    shown += [f"{row.text} {row.where}" for row in verdict.needs_model]
+    assert any(word in text for text in shown) or not word, shown
+
+
+YOSYS_END = (
+    "End of script. Logfile hash: 0a1b2c3d4e, CPU: user 0.02s system 0.00s, MEM: 12.31 MB peak\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "log"),
+    [
+        ("PASS", "\n Yosys 0.40 (git sha1 abcdef0)\n\n" + YOSYS_END),
+        ("FAIL", " Yosys 0.40 (git sha1 abcdef0)\nWarning: wire lamp has no driver.\n" + YOSYS_END),
+        ("NEEDS_REVIEW", " Yosys 0.40 (git sha1 abcdef0)\nERROR: syntax error in lamp.v\n" + YOSYS_END),
+        ("NEEDS_MODEL", " Yosys 0.40 (git sha1 abcdef0)\n"),
+    ],
+)  # fmt: skip
+def test_a_log_without_warnings_has_shown_its_end(status: str, log: str, tmp_path: Path) -> None:
+    verdict = judge(tmp_path, ClaimRow(name="no_warnings"), log)
+    assert verdict.status == status, (verdict.capped_by, verdict.missing_items, verdict.errors)
+
+
+def test_an_error_is_not_excused_where_warnings_are_asked_about(tmp_path: Path) -> None:
+    listed = {"requirements": {"value": 1, "pattern_items": ["*DRT-0349*"]}}
+    log = (
+        "OpenROAD v2.0\n[WARNING DRT-0349] LEF58_ENCLOSURE is ignored\n[ERROR GRT-0118] Too high.\n"
+    )
+    verdict = judge(tmp_path, ClaimRow(name="only_listed_warnings"), log, listed)
+    assert (verdict.status, verdict.would_be) == ("NEEDS_REVIEW", "PASS"), verdict.capped_by

@@ -53,6 +53,7 @@ PROOF = {proof}
 BAD = {bad}
 LIMIT = {limit}
 GROUP_BY = {group_by}
+BAD_CATEGORY = {bad_category}
 SUBJECT_KEYS = ("endpoint", "object", "category", "cell", "rule", "group", "corner", "check")
 
 
@@ -101,7 +102,7 @@ def entry_of(fact, why_bad):
         "line_number": fact["line"],
         "matched_content": fact["content"],
         "parsed_fields": {{
-            "measurement": {{
+            BAD_CATEGORY if why_bad else "measurement": {{
                 **fact["scope"],
                 "name": subject,
                 "measure": fact["name"],
@@ -208,12 +209,14 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     }
     if claim.list:
         mode = "allow" if claim.list == "allowed" else "require"
-        validation = ValidationItem(
-            **common, select="measurement.value", check="pattern", mode=mode
-        )
+        items = [ValidationItem(**common, select="measurement.value", check="pattern", mode=mode)]
+        if claim.bad:
+            name = " or ".join(_words(pattern, row) for pattern in claim.bad)
+            refuted = {"id": "2.2", "name": f"No {name}", "select": "refuting.name"}
+            items.append(ValidationItem(**refuted, mode="forbid"))
     else:
         condition = Condition(field="measurement.holds", op=Operator.EQUALS, value=True)
-        validation = ValidationItem(**common, select="measurement.holds", condition=condition)
+        items = [ValidationItem(**common, select="measurement.holds", condition=condition)]
     return CheckerConfig(
         item_id=item.item_id,
         description=" ".join(item.description.split()),
@@ -221,7 +224,7 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
         requirements=requirements,
         waivers=waivers,
         claim=row,
-        items=(validation,),
+        items=tuple(items),
     )
 
 
@@ -248,6 +251,8 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         bad=pformat(bad, width=96),
         limit=pformat(limit, width=96),
         group_by=pformat(claim.group_by),
+        # What refutes a list is no entry of it.
+        bad_category=pformat("refuting" if claim.list else "measurement"),
         grouped=_CALL_GROUPED if claim.group_by else "",
         locked=LOCKED_LAYER,
     ) + (_GROUPED if claim.group_by else "")

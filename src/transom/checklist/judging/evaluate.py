@@ -95,7 +95,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     forbidden_items = extra_items if is_value_check else missing_items
     for case, answer in zip(cases, answers, strict=True):
         checked = _conclude(case, answer, evidence)
-        if is_claim and not case.holding and not case.failing:
+        if is_claim and case.item.mode != "forbid" and not case.holding and not case.failing:
             unmeasured.append(Note(source_file=checked.source_file, message=checked.reason))
             continue
         if not isinstance(checked, Violation):
