@@ -104,6 +104,7 @@ NOT_MEASURED = {
     "schema": "prints a file of the package",
     "agent show": "reads the module that it names, no runs",
     "serve": "runs until it is stopped",
+    "view": "writes one run as a file, and reads no other",
     "worker": "runs until it is stopped",
     "workers": "reads the workers that live and the jobs that are not done, no runs",
 }

@@ -98,7 +98,7 @@ def keep_picture(page: object, name: str, folder: Path) -> None:
     page.screenshot(path=path)  # type: ignore[attr-defined]
     # Text on a plain ground needs few colours.
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(32).save(path, optimize=True)
+        picture.convert("RGB").quantize(128).save(path, optimize=True)
     assert path.stat().st_size < LARGEST
 
 

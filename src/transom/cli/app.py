@@ -64,6 +64,7 @@ TREE = {
     "learning": ("learn", "Report what was learned."),
     "cache": ("learn", "Report the use of vendors' caches."),
     "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
+    "view": ("viewing", "Write a run as one HTML file, for a mail or a build server."),
     "worker": ("workers", "Do the work of --distributed commands, on any machine."),
     "workers": ("workers", "List the workers, and the jobs that wait for them."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),

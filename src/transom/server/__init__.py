@@ -3,5 +3,7 @@
 from transom.server.app import build_app
 from transom.server.door import MOST_BYTES, Door
 from transom.server.listening import listen, new_token, serve
+from transom.server.run_file import run_file
+from transom.server.site import Site
 
-__all__ = ["MOST_BYTES", "Door", "build_app", "listen", "new_token", "serve"]
+__all__ = ["MOST_BYTES", "Door", "Site", "build_app", "listen", "new_token", "run_file", "serve"]

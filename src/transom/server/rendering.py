@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -62,6 +63,8 @@ def environment() -> Environment:
         "duration": duration,
         "moment": moment,
         "figure": figure,
+        # The style is a file of ours, and has no `<`.
+        "own_style": Markup,
         "usd": usd,
         # A slash in a name would begin another segment of the path.
         "segment": lambda text: quote(str(text), safe=""),

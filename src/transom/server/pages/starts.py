@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from transom.errors import InputError
+from transom.formats.text_files import decode_text
 from transom.server.children import launch
 from transom.server.commands import FORMS, filled
 from transom.server.forms import form_of
@@ -62,7 +63,7 @@ def show_started(request: Request, name: str) -> Response:
     process, command = request.app.state.started.get(name, (None, ""))
     if process is None and not log.is_file():
         raise InputError(f"nothing was started under {name!r}", hint="see the page Start")
-    output = log.read_bytes()[-_MOST_OUTPUT:].decode("utf-8", "replace") if log.is_file() else ""
+    output = decode_text(log.read_bytes()[-_MOST_OUTPUT:]) if log.is_file() else ""
     code = process.poll() if process else None
     is_running = process is not None and code is None
     values = {"command": command, "output": output, "code": code, "is_running": is_running}

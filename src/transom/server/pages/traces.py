@@ -86,7 +86,7 @@ def show_trace(request: Request, run_id: str) -> Response:
         "problems": failures(spans),
         "bars": bars[:MOST_SPANS],
         "total": len(bars),
-        "width": WATERFALL_WIDTH,
+        "waterfall_width": WATERFALL_WIDTH,
     }
     return page(request, "trace.html", values)
 
