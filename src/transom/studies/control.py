@@ -66,12 +66,21 @@ def needs_control(streak: Sequence[Trial], taxonomy: Taxonomy) -> bool:
     )
 
 
-def needs_person(trials: Sequence[Trial], streak: Sequence[Trial], taxonomy: Taxonomy) -> bool:
-    """Return whether every solve so far ended alike, so often that a person has to look."""
-    if len(streak) < len(_solves(trials)) or not streak:
-        return False
-    is_open = taxonomy.leaves_cause_open(streak[0].failure)
-    return _is_due(len(streak), ASKED if is_open else _ASKED_IF_NAMED)
+def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
+    """Return the failures with the newest one's text, if no solve succeeded and a person must look.
+
+    A cause that lies in the design is only doubted if every solve failed of it.
+    """
+    solves = sorted(_solves(trials), key=lambda trial: trial.number)
+    if not solves or any(trial.kind == "solved" for trial in solves):
+        return []
+    newest = solves[-1]
+    alike = [trial for trial in solves if symptom(trial) == symptom(newest)]
+    if taxonomy.leaves_cause_open(newest.failure):
+        is_due = _is_due(len(alike), ASKED)
+    else:
+        is_due = len(alike) == len(solves) and _is_due(len(alike), _ASKED_IF_NAMED)
+    return alike if is_due else []
 
 
 def _is_due(length: int, first: int) -> bool:
@@ -152,14 +161,14 @@ class MachineCheck:
         Raises:
             StudyStopped: a person has to look.
         """
-        streak = failures_in_a_row(trials)
-        if needs_person(trials, streak, self.taxonomy):
+        alike = failures_alike(trials, self.taxonomy)
+        if alike:
             hint = (
                 "if the set-up is wrong, correct it, and forget these solves with: transom study"
                 " forget STUDY; if the designs are to blame, resume the study"
             )
             raise StudyStopped(
-                f"all {len(streak)} solves so far ended alike: {streak[0].reason}", hint=hint
+                f"no solve succeeded, and {len(alike)} ended alike: {alike[-1].reason}", hint=hint
             )
 
     def _control(self, control: Trial, problem: str, failed: Sequence[int] = ()) -> None:
