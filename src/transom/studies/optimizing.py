@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
 _LOG = logging.getLogger("transom.studies")
-_COMPARISON = re.compile(r"^\s*(?P<left>.+?)\s*(?P<sign><=|>=)\s*(?P<right>\S.*?)\s*$")
+_COMPARISON = re.compile(r"(?P<left>[^<>=]+)(?P<sign><=|>=)(?P<right>[^<>=]+)")
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -180,12 +180,12 @@ def _variable(name: str, values: Any) -> dict[str, Any]:
 
 def _constraint(text: str) -> dict[str, Any]:
     """Return a constraint in the form of a study file."""
-    match = _COMPARISON.match(text)
-    if match is None:
+    match = _COMPARISON.fullmatch(text)
+    left, right = (match["left"].strip(), match["right"].strip()) if match else ("", "")
+    if match is None or not left or not right:
         raise InputError(
             f"{text!r} is not a constraint", where="constraints", hint="write stress <= 180"
         )
-    left, right = match["left"], match["right"]
     bound = "max" if match["sign"] == "<=" else "min"
     try:
         formula = Formula.parse(right)
