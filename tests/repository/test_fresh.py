@@ -6,7 +6,7 @@ from scripts.fresh import Row, advice_in, counted_tests, is_good, products_shown
 
 DEMO = """\
 setup: missing: bubblewrap; run as root: apt-get install -y bubblewrap
-Nobody is asked: no model, no network.
+The demo needs no model and no network.
 == Checklist: from a line of a sign-off checklist to a checker
 checklist: 20.1 s
 == Stories: git and test runs say what was done

@@ -67,7 +67,7 @@ async def demo(session: Session, products: Products = None) -> int:
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
     session.tell(
-        "Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in"
+        "The demo needs no model and no network. It takes about two minutes, and keeps its runs in"
     )
     session.tell(f"{session.workspace_root}; the folder may be deleted.")
     for name in names:
@@ -164,16 +164,16 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
         "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook"
         " keeps:"
     )
-    session.tell(f'     {one.id} "{one.content}", standing {standings[-1]}')
+    session.tell(f'     {one.id} "{one.content}", score {standings[-1]}')
     run, passed = await _build(quiet, examples, "POWER-02")
     learned()
     session.tell(
         f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes."
     )
-    session.tell(f"     It counts for {one.id}, standing {standings[-1]}.")
+    session.tell(f"     It counts for {one.id}, score {standings[-1]}.")
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
     learned()
-    session.tell(f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
+    session.tell(f"  3. {lines_of(word)[0]}, score {standings[-1]}.")
     with opened(quiet, LEARNED) as playbook:
         history = [event.kind for event in playbook.events(one.id)]
     session.tell(
@@ -234,11 +234,11 @@ _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
         _checklist,
     ),
     "investigator": (
-        "is a feature ready for its next stage? Each criterion is held to its source",
+        "is a feature ready for its next stage? Each criterion is checked against its source",
         investigate.demo,
     ),
     "stories": (
-        "git and test runs say what was done, claims count nothing; recorded replies play",
+        "git and test runs decide what is done, not an agent's word; the replies are recorded",
         story.demo,
     ),
     "studies": (
@@ -246,7 +246,7 @@ _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
         study.demo,
     ),
     "learning": (
-        "what one build got wrong, the next one knows; recorded replies play a model",
+        "what one build got wrong, the next build knows; the model's replies are recorded",
         _learning,
     ),
 }
