@@ -34,7 +34,7 @@ def leave_investigation(history: RunHistory, text: str = "UAT passed", status: s
     criteria = [
         CriterionResult(
             id="uat", name=text, required=True, status=status, evidence=["E1"], why=text, owner=text
-        )  # type: ignore[arg-type]
+        )
     ]
     investigation = Investigation(
         question=text,
@@ -69,7 +69,7 @@ def leave_story(history: RunHistory, text: str = "Discounts", status: str = "don
         StageRow(stage="dev", attempt=2, summary=text, evidence={"findings": [text]}),
     ]
     story = StoryResult(
-        id="story-1", title=text, status=status, reason=text, stages=rows,  # type: ignore[arg-type]
+        id="story-1", title=text, status=status, reason=text, stages=rows,
         tests={"passed": 6, "failed": 1}, parked=[text],
     )  # fmt: skip
     folder = folder_of(history, run) / "story-1"
