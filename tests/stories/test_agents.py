@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -227,10 +228,9 @@ async def test_a_process_in_a_session_of_its_own_does_not_outlive_its_call(tmp_p
     at = world(tmp_path, f"test $TRANSOM_ROLE != sm || {{ {starts} sleep 1; }}")
     await at.go("story-1")
     for pid in (tmp_path / "pids").read_text().split():
-        assert (
-            not Path(f"/proc/{pid}/environ").exists()
-            or not Path(f"/proc/{pid}/environ").read_bytes()
-        )
+        # Nobody may have waited for a killed process yet; its environment is empty then.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            assert not Path(f"/proc/{pid}/environ").read_bytes()
 
 
 async def test_a_missing_permission_is_said_with_the_words_of_the_agent(tmp_path: Path) -> None:
