@@ -32,6 +32,19 @@ TABLE = """\
 Density: 62.310%
 ------------------------------------------------------------
 """
+VIOLATED = """\
+Startpoint: r1 (rising edge-triggered flip-flop clocked by clk)
+Endpoint: r9/D (rising edge-triggered flip-flop clocked by clk)
+Path Group: clk
+Path Type: max
+
+  Delay    Time   Description
+---------------------------------------------------------
+   0.00    0.00   clock clk (rise edge)
+---------------------------------------------------------
+          -0.31   slack (VIOLATED)
+
+"""
 LVS = """\
 Netgen 1.5.250
 Subcircuit summary:
@@ -89,11 +102,16 @@ FAILS = [
     ("negative part", limit("worst_slack", ">= 0", "setup"), " time 1ns\nwns -0.31\n", "-0.31"),
     ("limit", limit("worst_slack", "at least 0.5 ns", "setup"), SLACKS, "0.40"),
     ("limit", limit("worst_slack", "at least 500 ps", "setup"), SLACKS, "0.40"),
+    ("contradicted", limit("worst_slack", ">= 0", "setup"), SLACKS + VIOLATED, "r9/D"),
+    ("contradicted", limit("worst_slack", "at least 0.1 ns", "setup"), SLACKS + VIOLATED.replace("-0.31", "0.05"), "0.05"),
+    ("contradicted", limit("worst_slack", "at least 0 ns", "setup"), SLACKS.replace("tns max 0.00", "tns max -12.40"), "-12.40"),
+    ("contradicted", limit("worst_slack", ">= 0", "setup"), TABLE.replace("|    0    |    0", "|    3    |    0"), "violating paths"),
     ("unit", limit("total_power", "below 5 mW"), POWER, "12.5"),
     ("unit", limit("total_power", "below 5 W"), POWER.replace("1mW", "1W"), "12.5"),
 ]  # fmt: skip
 HELD_BACK = [
     # kind, claim, report, rule and word of the cap
+    ("not measured", SETUP, SLACKS.replace("max 0.40", "max 1000000015047466219876688855040.00"), "measured", "1000000015"),
     ("not measured", SETUP, SLACKS.replace("max 0.40", "max INF"), "measured", "INF"),
     ("not measured", TIMING, SLACKS.replace("min 0.12", "min INF"), "measured", "INF"),
     ("not measured", TIMING, "wns 0.00\ntns 0.00\n", "measured", "worst slack of hold"),

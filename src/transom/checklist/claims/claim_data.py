@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from transom.evidence.numbers import NumberLimit, read_bound
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
@@ -64,6 +65,7 @@ class LimitedMeasure(_Part):
     check: str | None = None
     quantity: str = ""
     negative_part: str | None = None
+    contradicted_by: tuple[FactPattern, ...] = ()
 
 
 class ClaimsFile(_Part):
@@ -103,10 +105,24 @@ def scope_of_claim(claim: Claim, parameters: dict[str, str]) -> dict[str, str]:
 def bad_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[FactPattern, ...]:
     """Return the measurements that break a claim with its parameters."""
     measure = limited_measure(parameters) if "measure" in claim.parameters else None
-    if measure is None or measure.negative_part is None:
+    if measure is None:
         return claim.bad
-    shown = FactPattern(name=measure.negative_part, below=0, breaks_limit=True)
-    return (*claim.bad, shown)
+    bad = list(claim.bad)
+    if measure.negative_part is not None:
+        bad.append(FactPattern(name=measure.negative_part, below=0, breaks_limit=True))
+    for pattern in measure.contradicted_by:
+        # A violated path contradicts "at least 0", but not "at least -0.1 ns".
+        if pattern.breaks_limit or _is_at_least_zero(parameters):
+            bad.append(pattern)
+    return tuple(bad)
+
+
+def _is_at_least_zero(parameters: Mapping[str, str]) -> bool:
+    """Return whether the limit is a lower bound that is not negative."""
+    bound = read_bound(parameters.get("limit", ""), decimal_mark=".")
+    if not isinstance(bound, NumberLimit):
+        return False
+    return bound.comparator in (">", ">=") and bound.number.value >= 0
 
 
 def measure_name(pattern: FactPattern, parameters: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -23,6 +24,7 @@ UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number"]
 is not; it speaks of the matter; or a value in it is no number.
 """
 
+_LARGEST = Decimal("1e20")
 _MOST_SHAPES = 2_000
 _MOST_LINES = 50
 
@@ -39,7 +41,7 @@ class NumberRule(NamedTuple):
 @lru_cache(maxsize=65_536)
 def _printed(value: str, rule: NumberRule) -> PrintedNumber | UnknownNumber:
     """Return the number that a value prints."""
-    return read_number(
+    number = read_number(
         value,
         units=rule.units,
         decimal_mark=".",
@@ -47,6 +49,10 @@ def _printed(value: str, rule: NumberRule) -> PrintedNumber | UnknownNumber:
         is_count=rule.is_count,
         is_share=rule.is_share,
     )
+    # Tools print a huge number for "there was none": OpenSTA 1e+30, for example.
+    if isinstance(number, PrintedNumber) and abs(number.value) >= _LARGEST:
+        return UnknownNumber(value, "not_measured", f"{value!r} stands for no value")
+    return number
 
 
 class Measurement(NamedTuple):
