@@ -22,6 +22,7 @@ r1/D (dff1)                          1.95        0.64        1.31 (MET)
 
 """
 SLACKS = " time 1ns\nwns max 0.00\ntns max 0.00\nworst slack max 0.40\nworst slack min 0.12\n"
+LOG = f"OpenSTA 2.6.0\n{SLACKS}"
 TABLE = """\
 #  Command:           timeDesign -postRoute
 |     Setup mode     |   all   | reg2reg |
@@ -117,6 +118,8 @@ HELD_BACK = [
     ("not measured", TIMING, "wns 0.00\ntns 0.00\n", "measured", "worst slack of hold"),
     ("not measured", TIMING, ENDPOINTS, "measured", "hold"),
     ("nothing looked at", SETUP, TABLE.replace("318", " 0 ").replace("290", " 0 "), "measured", "looked at"),
+    ("not read", limit("worst_slack", ">= 0", "setup"), LOG + "\x1b[31mWNS -0.5\x1b[0m\n", "trouble", "WNS"),
+    ("not read", limit("worst_slack", ">= 0", "hold"), LOG + "WHS: -0.10\n", "trouble", "WHS"),
     ("rounded", limit("worst_slack", "at least 0 ns", "setup"), SLACKS.replace("0.40", "-0.00"), "measured", "-0.00"),
     ("trouble", SETUP, ENDPOINTS + "Error: cannot read file x.spef.\n", "trouble", "x.spef"),
     ("trouble", MATCH, LVS.replace("Sub", "Warning: cell ram treated as a black box.\nSub"), "trouble", "black box"),

@@ -93,6 +93,7 @@ def read_report_pieces(
 
 # A command of Tcl; what is quoted belongs to it as a whole.
 _COMMAND: Final = re.compile(r"(?:\{[^{}]*\}|\[[^][]*\]|\"[^\"]*\"|[^][{}\";])+")
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*+[A-Za-z]")
 
 
 @dataclass(eq=False)
@@ -255,6 +256,10 @@ class FilePass:
         """Read one line."""
         self._line = line
         line = line.replace("\0", " ").rstrip()
+        if "\x1b" in line:
+            # A terminal's colours are no part of the report.
+            line = _COLOURS.sub("", line)
+            shape = _zeroed(line)
         if len(line) > LONGEST_LINE:
             # A line that is long by its blanks alone is short.
             line = " ".join(line.split())
