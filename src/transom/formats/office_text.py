@@ -208,12 +208,13 @@ def _word_text(data: bytes, where: str) -> str:
                 where=where,
                 hint="accept or reject them",
             )
+    styles = {style.style_id: str(style.name) for style in document.styles}
     lines = list[str]()
     for section in document.sections:
         # A mark such as DRAFT often stands in the header alone.
         for paragraph in section.header.paragraphs:
-            lines += [paragraph.text.strip(), ""]
-    styles = {style.style_id: str(style.name) for style in document.styles}
+            if paragraph.text.strip():
+                lines += [paragraph.text.strip(), ""]
     lines += _word_lines(body, styles)
     return "\n".join(lines) + "\n"
 

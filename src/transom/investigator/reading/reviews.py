@@ -23,6 +23,7 @@ _BESIDE_NOUN = word_set(
     " board go no"
 )
 _IDENTITY = word_set("date feature title")
+_UNTIL = word_set("until till through thru to end before")
 _FEWEST_VOTES = 2
 _PEOPLE = word_set(
     "reviewer stakeholder approver approval signoff sign review participant feedback attendee"
@@ -201,7 +202,8 @@ def _validity(root: Node) -> Iterator[Observation]:
     """Yield the last day of an approval: `valid_until`, `expires`."""
     for node in root.walk():
         key = set(node.words)
-        is_day = {"valid", "until"} <= key or key & {"expire", "expires", "expiry", "expiration"}
+        is_end = {"valid", "validity"} & key and _UNTIL & key
+        is_day = is_end or key & {"expire", "expires", "expiry", "expiration"}
         if is_day and isinstance(node.value, str) and node.value.strip():
             yield observe("review.valid_until", node, node.value.strip(), nature="measured")
 
