@@ -39,7 +39,7 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
             mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return ""
-    mounts = {
+    mounts: dict[str, str] = {
         # A later mount on the same folder hides the earlier.
         _ESCAPED.sub(lambda code: chr(int(code[1], 8)), folder): kind
         for folder, kind in _MOUNT.findall(mountinfo)
