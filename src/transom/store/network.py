@@ -44,6 +44,7 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
         _ESCAPED.sub(lambda code: chr(int(code[1], 8)), folder): kind
         for folder, kind in _MOUNT.findall(mountinfo)
     }
+    # The deepest folder above a path that is a mount point is the mount of the path.
     resolved = path.resolve()
     for folder in (resolved, *resolved.parents):
         if kind := mounts.get(str(folder)):
