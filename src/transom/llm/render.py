@@ -125,8 +125,9 @@ def _tool_text(tool: ToolSpec) -> str:
 
 def render_turn(turn: Turn) -> str:
     """Return a turn as it stands in a request."""
-    if isinstance(turn, ToolResults):
-        return "\n\n".join([_result_text(result, _sent_text(result)) for result in turn.results])
+    match turn:
+        case ToolResults(results):
+            return "\n\n".join([_result_text(result, _sent_text(result)) for result in results])
     return turn_text(turn)
 
 
@@ -135,10 +136,11 @@ def turn_text(turn: Turn) -> str:
 
     Vendors have their own formats for turns, in which the same texts are sent.
     """
-    if isinstance(turn, ToolResults):
-        return "\n\n".join([_result_text(result, result.content) for result in turn.results])
-    if isinstance(turn, UserMessage):
-        return f"<asked>\n{turn.text}\n</asked>"
+    match turn:
+        case ToolResults(results):
+            return "\n\n".join([_result_text(result, result.content) for result in results])
+        case UserMessage(text):
+            return f"<asked>\n{text}\n</asked>"
     return "\n".join(["<said>", *(_part_text(part) for part in turn.parts), "</said>"])
 
 
