@@ -118,7 +118,7 @@ def test_a_stable_block_holds_no_image(scan: Path) -> None:
 
 
 def _connected(dialect: Dialect, url: str) -> Any:
-    sees = {"images": True, "files": dialect.name != "ollama"}
+    sees: dict[str, Any] = {"images": True, "files": dialect.name != "ollama"}
     settings: HostedSettings
     if dialect.name == "openai":
         settings = OpenAISettings(base_url=f"{url}/v1", **sees)
