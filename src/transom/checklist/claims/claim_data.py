@@ -131,8 +131,8 @@ def _is_at_least_zero(parameters: Mapping[str, str]) -> bool:
 def is_in_scope(scope: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
     """Return whether a measurement may be of what a claim asks about.
 
-    What a report does not say may be anything, but a check must be named: a slack of nobody knows
-    what is no slack of setup.
+    A scope that the report leaves out fits, apart from the check: a slack of an unnamed check is no
+    slack of setup.
     """
     for key, word in wanted.items():
         default = "" if key == "check" else word

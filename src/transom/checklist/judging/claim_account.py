@@ -210,7 +210,7 @@ class _ClaimView:
                     continue
                 scope = {**fact.scope, "check": check}
                 if is_in_scope(scope, {**wanted, "check": check}) and self.is_bad(pattern, fact):
-                    text = f"nothing says of which check this is: {fact.content.strip()}"
+                    text = f"the report does not name its check: {fact.content.strip()}"
                     yield Cap("measured", text, self.path, fact.line)
 
     def is_bad(self, pattern: FactPattern, fact: Measurement) -> bool:
@@ -268,7 +268,7 @@ class _ClaimView:
             yield UnreadMatter(fact.content.strip(), where)
         unnamed = () if facts else tuple(self.without_check())
         for fact in unnamed:
-            where = f"{name}:{fact.line}, where nothing says of which check it is"
+            where = f"{name}:{fact.line}; the report does not name its check"
             yield UnreadMatter(fact.content.strip(), where)
         if not facts and not unnamed:
             names = " or ".join(dict.fromkeys(self.names(self.claim.proof[0])))
