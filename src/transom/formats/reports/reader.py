@@ -20,8 +20,8 @@ from typing import Final
 
 from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.trouble import TroubleFinder
-from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.readings import FileReading, SectionReading, UnexplainedLines
+from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.rules import CompiledFormat, LineRule
 from transom.formats.reports.section import (
     SectionPass,
