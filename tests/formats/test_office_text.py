@@ -27,10 +27,8 @@ def test_a_word_file_keeps_what_stands_in_content_controls() -> None:
     struck = (
         "<w:p><w:r><w:rPr><w:strike/></w:rPr><w:t>old</w:t></w:r><w:r><w:t>new</w:t></w:r></w:p>"
     )
-    assert text_bytes(word_file(control + struck), "a.docx").decode().split("\n\n")[-2:] == [
-        "Decision: no",
-        "new\n",
-    ]
+    text = text_bytes(word_file(control + struck), "a.docx").decode()
+    assert text.split() == ["Decision:", "no", "new"]
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def parse_form(text: str, where: str) -> dict[str, Json]:
             _fill(target[heading], "", blocks)
             continue
         _fill(target, heading, part.blocks)
-    return _plain(form)
+    plain: dict[str, Json] = _plain(form)
+    return plain
 
 
 def _placed_section(parent: dict[str, Any], heading: str, part: Part) -> tuple[str, Sequence[Node]]:
