@@ -130,7 +130,6 @@ def junit_release(release: ReleaseAssessment) -> str:
     """Format a release as JUnit XML: a suite for each feature, a case for each criterion."""
     root = Element("testsuites", name=printable(release.name))
     for row in release.features:
-        failures = len(row.open_criteria) + len(row.caps)
         counted = {
             "name": printable(f"{row.feature_id} {row.name}"),
             "tests": str(len(row.criteria) + len(row.caps)),
