@@ -191,8 +191,13 @@ def readable(command: TestCommand, project: Path) -> list[Path]:
 
     Environments are in the project's folder, not in git; without them the tests find no package.
     """
+    return [*environments_of(command.readable, project), Path(sys.prefix), Path(sys.base_prefix)]
+
+
+def environments_of(named: Sequence[Path], project: Path) -> list[Path]:
+    """Return the paths that a person named, and the environments in the project's folder."""
     own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
-    return [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *own]
+    return [*named, *own]
 
 
 def _read(report: Path, done: Done) -> TestRun:
