@@ -1,4 +1,4 @@
-"""Lying, forging and honest ways of an agent in projects with pytest and with Node."""
+"""Lying, forging and honest ways of an agent in projects with pytest, Node, cargo and make."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def world(folder: Path, row: Any) -> World:
         del changed[path]
     task = {
         "write": changed,
-        "edits": row.get("edits", {}),
+        "edits": {**base.get("edits", {}), **row.get("edits", {})},
         "covers": row.get("covers", base["covers"]),
     }
     write(folder, "row.json", json.dumps(task))
@@ -100,11 +100,9 @@ def world(folder: Path, row: Any) -> World:
 
 @pytest.mark.parametrize("row", [row for kind in KINDS for row in rows(kind)])
 async def test_only_honest_work_is_done_in_other_projects(tmp_path: Path, row: Any) -> None:
-    if (
-        not shutil.which(DATA["projects"][row["project"]]["command"][0])
-        and row["project"] != "fleet"
-    ):
-        pytest.skip("node is not installed")
+    program = DATA["projects"][row["project"]]["command"][0]
+    if program != "$PYTHON" and not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
     at = world(tmp_path, row)
     main = git(at.project, "rev-parse", "main")
     (story,) = (await at.go()).stories

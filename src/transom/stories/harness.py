@@ -206,6 +206,22 @@ def runner_words(added: str) -> list[str]:
     return list(dict.fromkeys(pattern.findall(added)))
 
 
+_FRAMES = re.compile(
+    r"\b(?:inspect\.(?:stack|currentframe|getouterframes|getinnerframes|trace)"
+    r"|sys\._(?:getframe\w*|current_frames)|traceback\.(?:extract_stack|walk_stack|format_stack)"
+    r"|gc\.get_(?:objects|referrers|referents)|captureStackTrace|runtime\.Callers?)\b"
+)
+
+
+def looks_at_callers(added: str) -> str:
+    """Return the words with which added product code looks at its callers, or "".
+
+    Code that knows who calls it can behave otherwise in a test.
+    """
+    match = _FRAMES.search(added)
+    return match[0] if match else ""
+
+
 def always_equal(text: str) -> str:
     """Return the class of a Python file whose objects are equal to everything, or ""."""
     try:

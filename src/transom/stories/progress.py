@@ -22,7 +22,9 @@ _PROOFS = {
     "made-to-fail": "the tests run again, made to fail",
     "bodies-raise": "the tests run again, with functions that raise",
     "bodies-empty": "the tests run again, with functions that return nothing",
-    "bodies-changed": "the tests run again, with functions that return other values",
+    "bodies-stop": "the tests run again, with functions that raise when they return",
+    "bodies-lower": "the tests run again, with functions that return lower values",
+    "bodies-higher": "the tests run again, with functions that return higher values",
     "code-of-before": "the tests run again, with the code of before",
 }
 
