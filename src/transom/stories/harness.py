@@ -201,7 +201,8 @@ def runner_words(added: str) -> list[str]:
     """
     pattern = re.compile(
         r"\b(?:_?pytest|PYTEST_\w+|junit\w*|pluggy|unittest\.(?!mock)\w+|node:test|NODE_TEST\w*"
-        r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)|\bcfg(?:_attr)?!?\([^)\n]*\btest\b"
+        r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)"
+        r"|\bcfg(?:_attr)?!?\([^)\n]*\btest\b"
     )
     return list(dict.fromkeys(pattern.findall(added)))
 

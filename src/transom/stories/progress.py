@@ -39,10 +39,16 @@ def describe_stage(name: str) -> str:
     match = _STAGE.fullmatch(name)
     if match is None:
         return ""
+    part = match["part"] or ""
     if match["step"] == "proof":
-        text = _PROOFS.get(match["part"] or "", "")
+        text = _PROOFS.get(part, "")
+    elif part:
+        return ""
     else:
-        text = "" if match["part"] else _STEPS.get(match["step"], "")
+        text = _STEPS.get(match["step"], "")
+    if not text:
+        return ""
     number = int(match["number"] or 1)
-    again = f" (attempt {number})" if number > 1 and match["step"] != "proof" else ""
-    return f"{match['story']}: {text}{again}" if text else ""
+    if number > 1 and match["step"] != "proof":
+        text += f" (attempt {number})"
+    return f"{match['story']}: {text}"

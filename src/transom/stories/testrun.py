@@ -306,9 +306,10 @@ def _read_printed(command: TestCommand, done: Done, result: Mapping[str, Any]) -
     if listed := read_test_output(f"{done.stdout}\n{done.stderr}"):
         return TestRun(**result, **_by_name(listed))
     name = " ".join(command.argv)
-    status: CaseStatus = "failed" if done.code else "passed"
-    messages = {name: result["output"][-1_000:]} if done.code else {}
-    return TestRun(**result, cases={name: status}, messages=messages, only_code=True)
+    if done.code == 0:
+        return TestRun(**result, cases={name: "passed"}, only_code=True)
+    messages = {name: result["output"][-1_000:]}
+    return TestRun(**result, cases={name: "failed"}, messages=messages, only_code=True)
 
 
 def _by_name(listed: Sequence[JUnitCase]) -> dict[str, Any]:
