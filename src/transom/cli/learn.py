@@ -26,7 +26,6 @@ from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
-from transom.llm.prices import Prices
 from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
 from transom.runs.history import RunHistory
 from transom.store.sqlite_errors import is_read_only
@@ -273,8 +272,7 @@ def serve(
         session.report(document, f"open   {url}/?token={token}", f"token  {token}")
         sys.stdout.flush()
         _warn_of_network(host)
-        prices = Prices.load(session.settings.paths.prices)
-        app = server.build_app(playbook, history, token, host, prices)
+        app = server.build_app(playbook, history, token, host, session.settings)
         try:
             server.serve(app, listener, app.on_stop)
         finally:
