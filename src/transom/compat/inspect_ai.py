@@ -54,7 +54,10 @@ def _messages(turns: tuple[Turn, ...], model: str) -> list[Any]:
         ChatMessageTool,
         ChatMessageUser,
     )
-    from inspect_ai.tool import ToolCall, ToolCallError  # type: ignore[import-not-found]  # noqa: PLC0415
+    from inspect_ai.tool import (  # type: ignore[import-not-found]  # noqa: PLC0415  an extra
+        ToolCall,
+        ToolCallError,
+    )
 
     messages: list[Any] = []
     for turn in turns:

@@ -56,6 +56,7 @@ class ChatRequest:
         """
         if not isinstance(document, Mapping):
             raise InputError("the body is no JSON object")
+        # What would change the answer is refused; sampling settings are hints that may be ignored.
         if document.get("tools") or document.get("functions"):
             raise InputError("an agent has its own tools", where="tools", hint="leave tools out")
         if document.get("n") not in (None, 1):
@@ -159,6 +160,7 @@ class ChatCompletions:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
             return _event({**head, "choices": [choice]})
 
+        # The role comes first and alone, as OpenAI's own server sends it.
         yield piece({"role": "assistant", "content": ""})
         try:
             # If the client leaves, the generator is closed, and the message stops.
@@ -256,6 +258,7 @@ def _role_and_text(message: Any, place: str) -> tuple[str, str]:
     content = message.get("content")
     if isinstance(content, str):
         return role, content
+    # Front ends send a text in parts once a message has held an image.
     texts = []
     for part in content if isinstance(content, list) else [None]:
         match part:
@@ -296,6 +299,7 @@ def _usage(response: AgentResponse[Any], before: Usage) -> dict[str, int]:
 
 
 def _event(document: Mapping[str, Any]) -> bytes:
+    # A model may send half a character, which no UTF-8 has.
     return f"data: {json.dumps(document, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
