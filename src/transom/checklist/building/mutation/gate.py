@@ -8,6 +8,7 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.building.artifacts import ATOM_A
+from transom.checklist.building.mutation.addition import WAY, try_additions
 from transom.checklist.building.mutation.alterations import (
     Alteration,
     alterations,
@@ -17,6 +18,7 @@ from transom.checklist.building.mutation.alterations import (
 from transom.checklist.building.mutation.combinations import run_tests
 from transom.checklist.building.mutation.examples import Examples, Tried
 from transom.checklist.building.mutation.patterns import try_patterns
+from transom.checklist.building.mutation.shortening import shortened
 from transom.checklist.building.prober import Answer, Prober, RealFile
 from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.writing.shapes import SpecDocument
@@ -33,7 +35,8 @@ class Mutation:
         row: the score for `build.json`; None where there was nothing to try.
         messages: by the gate and the artifact that they are about. `examples` are read otherwise
             than the ItemSpec says, or it contradicts itself; `untested` items have no example;
-            `mutation`: alterations that atom A does not follow; `questions` only its writer can
+            `addition`: bad lines that leave an item positive; `mutation`: alterations that atom A
+            does not follow; `questions` only its writer can
             answer; `patterns` match no line; `untried`: what could not be tried, and why.
         tests: the combinations of requirements and waivers that were asked for.
     """
@@ -82,7 +85,10 @@ async def mutate(
     """
     score = _Score()
     seen = [(file, await prober.answer(file.name, file.text)) for file in files]
-    readable = [(file, answer) for file, answer in seen if answer.refused is None]
+    readable = list[tuple[RealFile, Answer]]()
+    for file, answer in seen:
+        if answer.refused is None:
+            readable.append(await shortened(prober, file, answer))
     refused = [
         f"{file.name} cannot be tried: {one.refused}"
         for file, one in seen
@@ -92,6 +98,7 @@ async def mutate(
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
     problems, asked = await _altered(prober, readable, score)
+    overlooked = await _added(examples, spec, score)
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
     patterns = await try_patterns(spec, config, read, prober)
@@ -99,6 +106,7 @@ async def mutate(
         ("examples", ATOM_A): wrong,
         ("examples", SPEC): spec_wrong,
         ("untested", SPEC): _untested(config, spec),
+        ("addition", ATOM_A): overlooked,
         ("mutation", ATOM_A): (*problems, *patterns.keyed),
         ("questions", ATOM_A): (*asked, *patterns.questions),
         ("patterns", SPEC): patterns.missed,
@@ -134,6 +142,20 @@ async def _examples(
             if tried.problem:
                 (spec_wrong if tried.spec else wrong).append(tried.problem)
     return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
+
+
+async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[str]:
+    """Return which bad lines leave an item positive; the first of each item says enough."""
+    problems = list[str]()
+    for trial in await try_additions(examples, spec):
+        survivor = None
+        if trial.problem is not None:
+            problems.append(trial.problem)
+            survivor = Survivor(
+                mutation=WAY, artifact=trial.file, line=trial.line or None, why=trial.problem
+            )
+        score.take(WAY, survivor)
+    return problems[:_SHOWN]
 
 
 async def _altered(
