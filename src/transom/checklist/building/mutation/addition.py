@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from rapidfuzz import fuzz
+
 from transom.canonical import Json
 from transom.checklist.atoms import Entry, Operator, Requirements, ValidationItem
 from transom.checklist.building.mutation.alterations import is_prose, other_token, places
@@ -31,6 +33,7 @@ WAY: Final = "bad line added"
 _JUDGED_LINES: Final = 4
 _BASES: Final = 2
 _LONGEST_SHOWN: Final = 90
+_LIKE_A_ROW: Final = 75.0
 # Of an item with one of these counts, more lines can never break it.
 _AT_LEAST: Final = (Operator.GE, Operator.GT, Operator.NOT_EQUALS)
 
@@ -229,6 +232,9 @@ def _bad_copies(
             else:
                 renamed = _renamed(text, entry, field, spec)
                 behind = _behind_record(report, number)
+                if renamed != text and is_last and not index:
+                    # The same name again, with a worse value.
+                    yield BadLines(text, behind, must_be_read=is_known)
                 yield BadLines(renamed, behind, must_be_read=is_known)
 
 
@@ -294,10 +300,12 @@ async def _failing_example(
     """
     name = examples.name_of(example)
     alone = (await examples.prober.answer(name, f"{example.text}\n")).entries
-    failing = [entry for entry in alone if has_field(entry.parsed_fields, item.select)]
-    if not failing or await is_accepted(examples, item, name, f"{example.text}\n"):
+    is_read = any(has_field(entry.parsed_fields, item.select) for entry in alone)
+    if not is_read and not _is_row(item, example, report, judged):
         return []
-    if _takes_more_lines(report) is False:
+    if await is_accepted(examples, item, name, f"{example.text}\n"):
+        return []
+    if not _takes_more_lines(report):
         return []
     text = example.text.strip("\n")
     count = len(report.lines) - (report.lines[-1] == "")
@@ -316,6 +324,17 @@ async def _failing_example(
         at = [number for number in at if number > 0]
     places_in_report = dict.fromkeys(_behind_record(report, number) for number in at)
     return [BadLines(text, number) for number in places_in_report]
+
+
+def _is_row(
+    item: ValidationItem, example: SpecExample, report: RealFile, judged: Sequence[Entry]
+) -> bool:
+    """Return whether an example is a row as those that are judged, although atom A drops it."""
+    row = example.text.strip("\n")
+    if item.quantifier != "each" or item.mode != "require" or "\n" in row:
+        return False
+    lines = [report.lines[(entry.line_number or 1) - 1] for entry in judged]
+    return any(fuzz.ratio(line, row) >= _LIKE_A_ROW for line in lines)
 
 
 def _behind_record(report: RealFile, number: int) -> int:
