@@ -110,11 +110,19 @@ def _call_lines(call: JournaledCall) -> list[str]:
         )
     if one["status"] != "whole":
         head += f", {one['status']}"
-    rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
+    media = {}
+    for block in window.blocks:
+        if block.media is not None:
+            media[block.name] = block.media.text
+    rows = []
+    for block in one["blocks"]:
+        columns = [value for name, value in block.items() if name not in ("media", "tokens")]
+        rows.append((*columns, f"{block['tokens']} tokens"))
     turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
     told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}
     beside = {
         "tools": {tool.name: f"{call.tokens(tool)} tokens" for tool in call.request.tools},
+        "images and files": media,
         **told,
         "left out": one["dropped"],
         "used": {share["name"]: f"{share['used']} of {share['limit']}" for share in one["shares"]},
