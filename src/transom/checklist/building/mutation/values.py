@@ -36,8 +36,9 @@ def bad_texts(
         yield from _bad_words(condition, item, line, value, known_words)
         return
     limit = condition.value
-    is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
-    if condition.op not in _COMPARED or not is_number or not isinstance(value, int | float):
+    if not isinstance(limit, int | float) or isinstance(limit, bool):
+        return
+    if condition.op not in _COMPARED or not isinstance(value, int | float):
         return
     ((start, end),) = places(line, value)
     token = line[start:end]
