@@ -19,11 +19,17 @@ from transom.checklist.building.mutation.combinations import run_tests
 from transom.checklist.building.mutation.examples import Examples, Tried
 from transom.checklist.building.mutation.patterns import try_patterns
 from transom.checklist.building.mutation.shortening import shortened
+from transom.checklist.building.mutation.suggestion import (
+    ExampleOutcome,
+    SuggestedLine,
+    suggest_lines,
+)
 from transom.checklist.building.prober import Answer, Prober, RealFile
 from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.writing.shapes import SpecDocument
 
 _SHOWN: Final = 8
+_SHOWN_ADDITIONS: Final = 3
 _SEEDS: Final = (1, 2)
 
 
@@ -39,11 +45,13 @@ class Mutation:
             does not follow; `questions` only its writer can
             answer; `patterns` match no line; `untried`: what could not be tried, and why.
         tests: the combinations of requirements and waivers that were asked for.
+        suggestions: lines that a person may confirm as the examples that the ItemSpec lacks.
     """
 
     row: MutationRow | None
     messages: Mapping[tuple[str, str], Sequence[str]]
     tests: tuple[Combination, ...] = ()
+    suggestions: tuple[SuggestedLine, ...] = ()
 
 
 @dataclass
@@ -102,17 +110,20 @@ async def mutate(
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
     patterns = await try_patterns(spec, config, read, prober)
+    suggestions = list[SuggestedLine]()
+    for item, outcomes in lacking_examples(config, spec):
+        suggestions += await suggest_lines(examples, item, outcomes)
     messages: dict[tuple[str, str], Sequence[str]] = {
         ("examples", ATOM_A): wrong,
         ("examples", SPEC): spec_wrong,
-        ("untested", SPEC): _untested(config, spec),
+        ("untested", SPEC): _untested(config, spec, suggestions),
         ("addition", ATOM_A): overlooked,
         ("mutation", ATOM_A): (*problems, *patterns.keyed),
         ("questions", ATOM_A): (*asked, *patterns.questions),
         ("patterns", SPEC): patterns.missed,
         ("untried", ATOM_A): (*refused, *untried, *patterns.untried),
     }
-    return Mutation(score.row(), messages, combinations)
+    return Mutation(score.row(), messages, combinations, tuple(suggestions))
 
 
 async def _examples(
@@ -155,7 +166,7 @@ async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[
                 mutation=WAY, artifact=trial.file, line=trial.line or None, why=trial.problem
             )
         score.take(WAY, survivor)
-    return problems[:_SHOWN]
+    return problems[:_SHOWN_ADDITIONS]
 
 
 async def _altered(
@@ -233,28 +244,42 @@ async def _same_again(
     return list(dict.fromkeys(problems))
 
 
-def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
-    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give
-    one.
+def lacking_examples(
+    config: CheckerConfig, spec: SpecDocument
+) -> list[tuple[ValidationItem, list[ExampleOutcome]]]:
+    """Return the items of which the ItemSpec has no example that holds, or none that fails."""
+    known = {(example.item, example.outcome) for example in spec.guide.examples}
+    lacking = list[tuple[ValidationItem, list[ExampleOutcome]]]()
+    for item in config.items:
+        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in known]
+        if outcomes:
+            lacking.append((item, outcomes))
+    return lacking
 
-    Where a person's patterns decide, and no condition beside them, there is no line that fails
-    whatever they are.
+
+def _untested(
+    config: CheckerConfig, spec: SpecDocument, suggestions: Sequence[SuggestedLine]
+) -> tuple[str, ...]:
+    """Return what each item lacks, and how to give it.
+
+    If a person's patterns decide and no condition does, no line fails whatever they are.
     """
-    given = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = [
-        (item, [word for word in _outcomes(item) if (item.id, word) not in given])
-        for item in config.items
-    ]
-    return tuple(
-        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so"
-        " nothing shows that it "
-        "is read right; list one under `#### Examples` in Section 4.1: "
-        f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
-        f"fields: {{{item.select}: <what it must yield>}}}}`"
-        for item, words in lacking
-        if words
-    )
+    messages = list[str]()
+    for item, outcomes in lacking_examples(config, spec):
+        message = (
+            f"item {item.id}: the ItemSpec has no example that {' and none that '.join(outcomes)},"
+            " so nothing shows that it is read right; list one under `#### Examples` in Section"
+            f' 4.1: `- {{item: "{item.id}", outcome: {outcomes[-1]}, text: "<a line of the'
+            f' report>", fields: {{{item.select}: <what it must yield>}}}}`, or pass --good and'
+            " --bad to `transom check lint`"
+        )
+        own = [line for line in suggestions if line.item == item.id]
+        for line in own:
+            message += f"; is this a line that {line.outcome}? {line}"
+        messages.append(message)
+    return tuple(messages)
 
 
-def _outcomes(item: ValidationItem) -> tuple[str, ...]:
-    return ("holds",) if item.check == "pattern" and item.condition is None else ("holds", "fails")
+def _outcomes(item: ValidationItem) -> tuple[ExampleOutcome, ...]:
+    is_by_pattern = item.check == "pattern" and item.condition is None
+    return ("holds",) if is_by_pattern else ("holds", "fails")
