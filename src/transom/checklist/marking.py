@@ -176,7 +176,10 @@ class MarkedLogs:
                 ends.append(Marked("beside", self.texts[name][number - 1], name, number))
         lesson = learn(lines, ends)
         is_last = {end.line == self._last_line(end.file) for end in ends} == {True}
-        lesson = replace(lesson, is_end_last=is_last)
+        # A row may be the end as well; then only its presence is asked for.
+        rows = [line.text for line in lesson.marked if line.mark in ("good", "bad")]
+        is_own_line = not fitting(lesson.complete, rows)
+        lesson = replace(lesson, is_end_last=is_last and is_own_line)
         if (END, NO_END) in marks:
             return Taught(lesson, ())
         return Taught(lesson, tuple(self._open_ended(lesson)))
