@@ -126,6 +126,27 @@ def test_a_checker_without_examples_is_doubted_until_a_person_takes_it(
     assert main(run) == ACCEPTED
 
 
+@pytest.mark.parametrize("name", ["total-plain", "total-constant"])
+def test_two_lines_that_a_person_names_prove_a_checker_or_refute_it(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    case = next(case for case in cases() if case.name == name)
+    folder = case.write(tmp_path)
+    spec = folder / "ItemSpec.md"
+    spec.write_text(spec.read_text().partition("#### Examples")[0])
+    workspace = ["--workspace", str(tmp_path / "w"), "-q"]
+    # No gate has seen it yet.
+    assert main(["check", "run", str(folder), *workspace]) == DOUBTED
+    lines = ["--good", "ant.log:3", "--bad", "Total antenna violations: 37"]
+    code = main(["check", "lint", str(folder), *lines, *workspace])
+    assert "text: 'Total antenna violations: 0'" in spec.read_text()
+    if case.honest:
+        assert code == ACCEPTED
+        assert main(["check", "run", str(folder), *workspace]) == ACCEPTED
+    else:
+        assert code == REFUSED
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHARED))
 def test_the_shared_checkers_without_examples_are_doubted_at_most_and_never_accepted(
