@@ -9,9 +9,28 @@ import pytest
 
 from transom.checklist.number_ranges import COMPARISONS, Comparison, fulfils, range_regex
 
-PRINTED = (
-    "0 0.0 -0.001 98 97.99 98.0 98.00 98.01 100 9 980 50.1 49.9 -12.5 -0.5 -0.50 -0.51 +3 007 00.5"
-).split()
+PRINTED = [
+    "0",
+    "0.0",
+    "-0.001",
+    "98",
+    "97.99",
+    "98.0",
+    "98.00",
+    "98.01",
+    "100",
+    "9",
+    "980",
+    "50.1",
+    "49.9",
+    "-12.5",
+    "-0.5",
+    "-0.50",
+    "-0.51",
+    "+3",
+    "007",
+    "00.5",
+]
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)

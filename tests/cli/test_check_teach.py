@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.checks import Desk
 from tests.cli.helpers import COMMAND, clean_environment
-from transom.checklist.teach import limited_line, Marked, clear_end, learn
+from transom.checklist.teach import Marked, clear_end, learn, limited_line
 from transom.errors import InputError
 
 LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
@@ -320,7 +320,9 @@ def test_a_limit_that_is_not_clear_is_refused() -> None:
 
 def test_bad_lines_alone_let_all_others_be() -> None:
     lesson = learn([Marked("bad", "@20 PROTO-11 handshake dropped by u_dma/ch0")])
-    read = [lesson.read(line) for line in ("@30 beat ok", "@40 PROTO-7 handshake dropped by u_x/c1")]
+    read = [
+        lesson.read(line) for line in ("@30 beat ok", "@40 PROTO-7 handshake dropped by u_x/c1")
+    ]
     assert read == [None, "bad"]
     assert lesson.read("@50 PROTO-8 data changed") == "unread"
 
