@@ -70,11 +70,11 @@ class Marked:
     text: str
     file: str = ""
     line: int = 0
-    limit: NumberLimit | None = None
+    limit: TaughtLimit | None = None
 
 
 @dataclass(frozen=True)
-class NumberLimit:
+class TaughtLimit:
     """A limit of a number in a line, such as "at least 98".
 
     Attributes:
@@ -115,13 +115,13 @@ def limited_line(text: str, place: str, limit: str) -> Marked:
     if match["which"]:
         numbers = {index: text for index, text in numbers.items() if text == match["which"]}
     if len(numbers) != 1:
-        hint = "name the number as it is printed: FILE:LINE:61.2 < 80"
+        hint = "name the number that you mean: FILE:LINE:61.2 < 80"
         what = "has no such number" if not numbers else "has several numbers"
         raise InputError(what, where=place, hint=hint)
     ((index, number),) = numbers.items()
     comparison = cast("Comparison", match["comparison"])
     is_good = fulfils(float(number.rstrip("%")), comparison, float(match["limit"]))
-    held = NumberLimit(index, comparison, match["limit"])
+    held = TaughtLimit(index, comparison, match["limit"])
     return Marked("good" if is_good else "bad", text, limit=held)
 
 
