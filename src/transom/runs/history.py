@@ -100,6 +100,27 @@ class RunHistory:
                 runs.append(self._as_it_stands(RunSummary.of(summary)))
         return runs
 
+    def with_calls(self, since: str, at_most: int) -> tuple[int, list[RunSummary]]:
+        """Return how many runs began at a time or later, and those of them that asked a model.
+
+        Args:
+            since: UTC, ISO 8601.
+            at_most: the number of runs that are looked at, the newest first.
+        """
+        count = 0
+        runs: list[RunSummary] = []
+        for summary in self.store.summaries(limit=at_most):
+            facts: Any = summary.data
+            if summary.kind == OUTDATED:
+                continue
+            if facts["started_at"] < since:
+                break
+            count += 1
+            # Most runs ask the rules alone, and a summary in full costs as much as its row.
+            if facts["usage"]:
+                runs.append(self._as_it_stands(RunSummary.of(summary)))
+        return count, runs
+
     def folded_page(self) -> list[RunSummary]:
         """Return all runs, also those without a summary, whose journals are read."""
         summaries = {summary.stream: summary for summary in self.store.summaries()}
