@@ -84,7 +84,7 @@ def test_settings_show_their_sources_and_no_secret(
         "DEBUG",
         f"{file}:3",
     )
-    assert rows["store"]["value"] == "db/runs"
+    assert rows["store"]["value"] == "postgresql://db/runs"
     assert rows["workspace"]["source"] is None
     for secret in ("opensesame", "hunter2"):
         assert secret not in text and secret not in json.dumps(rows)
