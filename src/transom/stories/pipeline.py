@@ -100,6 +100,7 @@ class StoryFlow:
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
         result.parked = [one for one in self.epic.places.parked if form.fullmatch(one)]
         result.usage = _tokens(self.seats.usage if base else Usage())
+        result.cost = self.seats.usage.cost if base else None
         return result
 
     async def _begin(self) -> Baseline:
@@ -205,7 +206,9 @@ class StoryFlow:
                 " command again",
             )
         self.seats.leftovers = before.left
-        for number in range(1, self.settings.attempts + 1):
+        number, last = 0, self.settings.attempts
+        while number < last:
+            number += 1
             more: dict[str, Json] = {
                 "findings": "\n".join(f"- {finding}" for finding in findings),
                 "playbook": await self.seats.recall(self.story),
@@ -220,6 +223,10 @@ class StoryFlow:
             if not findings:
                 findings = await self._inspect(number, start, evidence, tests)
             self.seats.learn(number, worked.value.reply, findings)
+            if not findings and self.settings.review:
+                findings = await self._review(number, start)
+                # Work that is sent back without a fault costs Dev no attempt.
+                last += len(findings)
             if not findings:
                 await self._merge(number, start, before, evidence.coverage)
                 return
@@ -253,7 +260,8 @@ class StoryFlow:
         else:
             lacks += [Lack(f"AC-{row.number}", row.lack) for row in missing]
         diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
-        accepted = await accept_lacks(self.run, f"{self.name}/accept#{number}", lacks, diff)
+        stage = f"{self.name}/accept#{number}"
+        accepted = await accept_lacks(self.run, stage, lacks, diff, may_ask=self.epic.may_ask)
         rows = []
         for row in evidence.coverage:
             person = accepted.get(f"AC-{row.number}", accepted.get("story", ""))
@@ -343,6 +351,18 @@ class StoryFlow:
             raise Stopped("failed", decision)
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
 
+    async def _review(self, number: int, head: str) -> tuple[str, ...]:
+        """Have a person look at the diff; returns what Dev has to change."""
+        diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
+        prompt = f"{self.story.label} is ready; may it be merged? See: {diff}"
+        options = ("merge it", "send it back", "give up")
+        answer, reason = await self._ask(f"review#{number}", prompt, *options)
+        if answer == "give up":
+            raise Stopped("failed", f"a person gave up after a look at the diff: {reason}")
+        if answer == "merge it":
+            return ()
+        return (f"a reviewer of attempt {number} says: {reason or 'it cannot be merged so'}",)
+
     async def _merge(
         self, number: int, head: str, before: TestRun, coverage: tuple[Covering, ...]
     ) -> None:
@@ -389,7 +409,7 @@ class StoryFlow:
         """Ask a person, and pause the story until there is an answer; returns the option and the
         reason.
         """
-        answer = await self.run.ask(f"{self.name}/{name}", prompt, options=options)
+        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options)
         return answer.text, answer.reason
 
 
