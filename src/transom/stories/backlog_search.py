@@ -28,7 +28,8 @@ _SKIPPED = {
     "vendor",
 }
 _NOT_OWN = re.compile(
-    r"(?:_?bmad(?:-(?:core|method))?|\..*|.*templates?|archived?s?|old|attic|examples?|samples?"
+    # A numbered folder is a feature, even if it is about templates.
+    r"(?:_?bmad(?:-(?:core|method))?|\..*|(?!\d).*templates?|archived?s?|old|attic|examples?|samples?"
     r"|fixtures)$",
     re.IGNORECASE,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from transom.errors import InputError
 from transom.formats.markdown import (
@@ -27,7 +27,7 @@ from transom.stories.status import find_status, front_matter
 from transom.stories.story import Story, Task, placeholders, read_status
 
 _TITLE = re.compile(
-    r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
+    r"^(?:user\s+)?story\s+(\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
@@ -155,12 +155,10 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     """
     refuse_template(text, source)
     parts = parse(text)
-    wanted = {
-        match[1]: part for part in parse(specification) if (match := _USER_STORY.match(part.title))
-    }
+    wanted = _specified(specification)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        phase = _PHASE.match(part.title) if part.level == 2 else None
+        phase = _phase_of(part.title, len(stories) + 1) if part.level == 2 else None
         body = region(parts, number)
         tasks = tuple(
             one.model_copy(update={"text": _TASK.sub(r"\1 ", one.text)})
@@ -169,14 +167,19 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         )
         if not phase or not tasks:
             continue
-        about = _USER_STORY.match(phase[2])
-        goal, criteria = _wanted(body, wanted.get(about[1]) if about else None)
+        about = _USER_STORY.match(phase.title)
+        marks = {mark for inner in body for mark in _story_marks(inner.blocks)}
+        # Tasks name their story in each language: [US1].
+        story = about[1] if about else ""
+        if not about and len(marks) == 1 and f"US{min(marks)}" not in {one.id for one in stories}:
+            story = marks.pop()
+        goal, criteria = _wanted(body, wanted.get(story) if story else None)
         named = [file for task in tasks for file in _FILE.findall(task.text)]
-        prepares = [one.id for one in stories if not about or one.id.startswith("phase-")]
+        prepares = [one.id for one in stories if not story or one.id.startswith("phase-")]
         stories.append(
             Story(
-                id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
-                title=(about or phase)[2].strip(),
+                id=f"US{story}" if story else f"phase-{phase.number}",
+                title=(about[2] if about else phase.title).strip(),
                 epic=PurePosixPath(source).parent.name,
                 text=_cut(text, parts, number, len(body)),
                 goal=goal,
@@ -194,6 +197,38 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
         raise InputError("holds no phase with tasks", where=source, hint=hint)
     return tuple(stories)
+
+
+class _Phase(NamedTuple):
+    number: str
+    title: str
+
+
+def _phase_of(title: str, place: int) -> _Phase:
+    """Return the phase that a heading names; one in another language is counted."""
+    if match := _PHASE.match(title):
+        return _Phase(match[1].lower(), match[2])
+    number = re.search(r"\d+", title.partition(":")[0])
+    return _Phase(number[0] if number else str(place), title.partition(":")[2].strip() or title)
+
+
+def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
+    """Yield the numbers of the user stories that tasks name."""
+    for line in iter_lines(blocks):
+        yield from re.findall(r"\bT\d+\b.*?\[US(\d+)\]", line.text)
+
+
+def _specified(text: str) -> dict[str, Part]:
+    """Return number -> the part of each user story of a specification.
+
+    In another language a heading of the third level has its number and its priority.
+    """
+    parts = parse(text)
+    found = {match[1]: part for part in parts if (match := _USER_STORY.match(part.title))}
+    if found:
+        return found
+    foreign = re.compile(r"^\D{2,40}(\d+)\s*[:–—-]\s.*\(.*\bP\d\b.*\)")
+    return {match[1]: part for part in parts if (match := foreign.match(part.title))}
 
 
 def refuse_template(text: str, source: str) -> None:
