@@ -49,6 +49,11 @@ _CRITERIA = (
 )
 """Headings of criteria; the second form counts only if no heading has the first."""
 _CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
+_NO_CRITERIA = re.compile(
+    r"^\W*(?:out\s+of\s+scope|non-?goals?|notes?|references?|definition\s+of\s+done|risks?"
+    r"|assumptions?|open\s+questions?)\b",
+    re.IGNORECASE,
+)
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
     re.IGNORECASE,
@@ -341,15 +346,33 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
     """Return list items, or groups that begin with Given, below a heading or label like
     "Acceptance Criteria".
     """
-    blocks: Sequence[Node] = next(
-        (found for heading in _CRITERIA if (found := _below(parts, heading))), ()
+    blocks, has_heading = next(
+        (found for heading in _CRITERIA if (found := _below(parts, heading))[0]), ([], False)
     )
     texts: list[str] = []
+    is_ordered: bool | None = None
     for number, block in enumerate(blocks):
+        following = blocks[number + 1] if number + 1 < len(blocks) else None
         if isinstance(block, Bullets):
+            if number and _names_criterion(blocks[number - 1]):
+                texts[-1] = f"{texts[-1]} {_joined([*iter_lines([block])])}"
+                continue
+            is_ordered = block.ordered
             texts += [_joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
         elif isinstance(block, Paragraph):
             begins = _BEGINS.match(block.lines[0].text)
+            if _names_criterion(block) and isinstance(following, Bullets):
+                texts.append(_joined(block.lines))
+                continue
+            if has_heading and not begins and isinstance(following, Bullets):
+                # Below a heading, text before a list names a group of criteria.
+                is_other = is_ordered is not None and following.ordered != is_ordered
+                if is_other or _NO_CRITERIA.match(block.lines[0].text):
+                    break
+                continue
+            has_list = any(isinstance(later, Bullets) for later in blocks[number:])
+            if has_heading and not begins and not texts and has_list:
+                continue  # an introduction
             label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
                 break  # a new section begins
@@ -370,19 +393,29 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
     )
 
 
-def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:
-    """Return the blocks below the first heading, or the first label within a text, that matches.
+def _names_criterion(block: Node) -> bool:
+    """Whether a text numbers a criterion whose steps follow as a list: `**AC1 — Sign in:**`."""
+    if not isinstance(block, Paragraph) or len(block.lines) > 1:
+        return False
+    return bool(
+        block.lines[0].lead and re.match(r"AC\W*\d|scenario\W*\d", block.lines[0].text, re.I)
+    )
+
+
+def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
+    """Return the blocks below the first heading, or the first label within a text, that matches,
+    and whether it is a heading.
 
     Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
     """
     for place, part in enumerate(parts):
         if heading.match(part.title):
-            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)]
+            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
         for number, block in enumerate(part.blocks):
             if isinstance(block, Paragraph) and _is_label(block, heading):
                 rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
-                return [*rest, *part.blocks[number + 1 :]]
-    return []
+                return [*rest, *part.blocks[number + 1 :]], False
+    return [], False
 
 
 def _deeper(parts: Sequence[Part], level: int) -> Iterator[Node]:
