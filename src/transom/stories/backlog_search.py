@@ -29,8 +29,8 @@ _SKIPPED = {
 }
 _NOT_OWN = re.compile(
     # A numbered folder is a feature, even if it is about templates.
-    r"(?:_?bmad(?:-(?:core|method))?|\..*|(?!\d).*templates?|archived?s?|old|attic|examples?|samples?"
-    r"|fixtures)$",
+    r"(?:_?bmad(?:-(?:core|method))?|\..*|(?!\d).*templates?|archived?s?|old|attic"
+    r"|examples?|samples?|fixtures)$",
     re.IGNORECASE,
 )
 """Folders whose stories are those of a tool, examples, or work of before. They are reported."""
