@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -25,10 +26,11 @@ from transom.errors import InputError
 from transom.llm import Provider
 from transom.runs.artifact import write_file
 from transom.sandbox import Level, needs
-from transom.stories.backlog import find_backlog
+from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
 from transom.stories.git import Git, Worktrees
+from transom.stories.github_issues import read_github
 from transom.stories.handoff import STAGES
 from transom.stories.progress import describe_stage
 from transom.stories.results import EpicResult, StoryResult
@@ -65,6 +67,13 @@ class StoryOptions:
         str, typer.Option(metavar="ID", help="Epic, e.g. epic-1, or the file of its backlog.")
     ] = ""
     story: Annotated[str | None, typer.Option(metavar="ID", help="Run only this story.")] = None
+    github: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="Read the stories from issues of this repository."),
+    ] = None
+    label: Annotated[
+        str, typer.Option(metavar="LABEL", help="Label of the issues that are stories.")
+    ] = ""
     review: Annotated[
         bool, typer.Option("--review", help="Ask you to look at each diff before it is merged.")
     ] = False
@@ -104,6 +113,7 @@ async def run(session: Session, options: StoryOptions) -> int:
     stories are merged. Run the same command again to continue.
     """
     project = await open_project(session.cwd / options.project)
+    options = _named(options)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
     reports = reports_in(options.reports, ("json", "junit"))
@@ -114,7 +124,8 @@ async def run(session: Session, options: StoryOptions) -> int:
     if options.dry_run:
         target = await existing_branch(Git(project), options.epic, settings.stories)
         settings = replace(settings, stories=target)
-        planned = await plan(project, options.epic, options.story, settings)
+        backlog = await asyncio.to_thread(_backlog, project, options)
+        planned = await plan(project, options.epic, options.story, settings, backlog)
         return session.report(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         epic.may_ask = not options.no_questions
@@ -130,6 +141,22 @@ async def run(session: Session, options: StoryOptions) -> int:
         content = epic_junit(result) if kind == "junit" else pretty_json(result).encode()
         write_file(session.cwd / path, content)
     return session.report(result, *lines_of(result), code=result.exit_code)
+
+
+def _named(options: StoryOptions) -> StoryOptions:
+    """Return the options with the name of the epic, which issues get from their label."""
+    if options.github is None:
+        return options
+    if not options.label:
+        hint = "name the label of your stories"
+        raise InputError("no label was given", where="--label", hint=hint)
+    return replace(options, epic=options.epic or f"{options.github}:{options.label}")
+
+
+def _backlog(project: Path, options: StoryOptions) -> Backlog:
+    if options.github is None:
+        return find_backlog(project, options.epic)
+    return read_github(options.github, options.label, options.epic)
 
 
 async def _finish(session: Session, epic: Epic, result: EpicResult) -> None:
@@ -246,7 +273,7 @@ async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
-    backlog = find_backlog(project, options.epic)
+    backlog = await asyncio.to_thread(_backlog, project, options)
     replay = session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)

@@ -38,7 +38,7 @@ from transom.stories.story import CLOSED, Status, Story, read_status
 _ASKED: frozenset[Status] = frozenset({"unknown", "review"})
 """Statuses of stories that may be built already: work in review is there."""
 
-Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
+Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "github"]
 
 
 @dataclass(frozen=True)

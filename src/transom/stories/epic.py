@@ -223,11 +223,20 @@ def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
     return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
-async def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
+async def plan(
+    project: Path,
+    epic: str,
+    story: str | None,
+    settings: StorySettings,
+    backlog: Backlog | None = None,
+) -> EpicResult:
     """Plan a dry run: the stories in order, and the size of each seat's blocks. No worker is
     called.
+
+    Args:
+        backlog: the epic's stories; None: they are looked for in the project.
     """
-    backlog = find_backlog(project, epic)
+    backlog = backlog or find_backlog(project, epic)
     merged = await Git(project).merged(backlog.epic, settings.stories.target)
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []

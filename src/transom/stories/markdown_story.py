@@ -236,6 +236,11 @@ def _specified(text: str) -> dict[str, Part]:
     return {match[1]: part for part in parts if (match := foreign.match(part.title))}
 
 
+def read_boxes(text: str) -> list[Task]:
+    """Return the list items with a check box of a text."""
+    return [task for part in parse(text) for task in _boxes(part.blocks)]
+
+
 def refuse_template(text: str, source: str) -> None:
     """Raise InputError if the heading or story is a placeholder: the file is a template."""
     heading = next((part.line for part in parse(text) if part.level == 1), 0)
