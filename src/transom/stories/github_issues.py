@@ -68,7 +68,7 @@ def _story(issue: Mapping[str, Any], repository: str, epic: str, known: set[str]
     body = str(issue.get("body") or "").replace("\r\n", "\n")
     source = f"{repository}#{number}"
     status = _status(issue)
-    fields = {
+    fields: dict[str, Any] = {
         "id": number,
         "key": f"issue-{number}",
         "title": title,
