@@ -70,8 +70,10 @@ class StoryFlow:
         result, base = self.result, None
         try:
             base = await self._begin()
+            before = await self._try_tests()
+            base = self.base
             await self._ready()
-            await self._build()
+            await self._build(before)
             result.status = "done"
             self.handoff.cleanup()
         except Capped as stop:
@@ -103,8 +105,12 @@ class StoryFlow:
         result.cost = self.seats.usage.cost if base else None
         return result
 
-    async def _begin(self) -> Baseline:
-        """Record the baseline; the worktree is made when it is first needed."""
+    async def _begin(self, head: str = "") -> Baseline:
+        """Record the baseline; the worktree is made when it is first needed.
+
+        Args:
+            head: the target's newest commit, if the story begins anew from there.
+        """
         project, target = self.epic.places.project, self.settings.target
         await self._reclaim(project)
 
@@ -122,10 +128,17 @@ class StoryFlow:
             name = await project.free(f"transom/{story.slug}")
             return Baseline(base=base, branch=name, target=branch, at=now())
 
+        # A commit that mended the tests made another baseline, see `_try_tests`.
+        folders = (self.run.folder / self.name).glob("baseline-*")
+        later = sorted(folders, key=lambda folder: folder.stat().st_mtime)
+        name = "baseline"
+        if head:
+            name = f"baseline-{head[:12]}"
+        elif later:
+            name = later[-1].name
         out = model_file("baseline.json", Baseline)
-        self.base = (
-            await self.run.stage(f"{self.name}/baseline", step, self.story, target, out=out)
-        ).value
+        stage = f"{self.name}/{name}"
+        self.base = (await self.run.stage(stage, step, self.story, target, out=out)).value
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -193,18 +206,30 @@ class StoryFlow:
             if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
                 raise Stopped("blocked", "a person said to leave it")
 
-    async def _build(self) -> None:
-        """Run Dev and QA until the work is merged."""
-        start = self.base.base
-        findings: tuple[str, ...] = ()
-        before = await self.judge.tests("tests-before", start)
+    async def _try_tests(self) -> TestRun:
+        """Run the tests on the baseline before anybody is paid.
+
+        If they cannot be run, and the target has a newer commit, the story begins from there.
+        """
+        before = await self.judge.tests("tests-before", self.base.base)
+        head = await self.epic.places.project.commit_of(f"refs/heads/{self.base.target}")
+        if before.problem and head and head != self.base.base:
+            await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
+            await self._begin(head)
+            before = await self.judge.tests(f"tests-before-{head[:12]}", head)
         problem = before.problem or await self.judge.try_command(before)
         if problem:
             raise Stopped(
                 "paused",
-                f"before Dev begins, {problem}; fix the `stories` settings, and run the"
-                " command again",
+                f"before anybody is called, {problem}; fix the `stories` settings, or commit what"
+                " is missing, and run the command again",
             )
+        return before
+
+    async def _build(self, before: TestRun) -> None:
+        """Run Dev and QA until the work is merged."""
+        start = self.base.base
+        findings: tuple[str, ...] = ()
         self.seats.leftovers = before.left
         number, last = 0, self.settings.attempts
         while number < last:
