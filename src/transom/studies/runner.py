@@ -38,6 +38,7 @@ from transom.studies.trials import (
     FAILED_BY,
     RECORD,
     START,
+    STEP,
     Trial,
     objective_values,
     progress_line,
@@ -272,7 +273,7 @@ class StudyRunner:
                     if self._stop.is_set() or _spent(trials) >= budget:
                         return None
                     if design := next_step(self.study, trials, budget, self._fits):
-                        self._optuna.enqueue_trial(design)
+                        self._optuna.enqueue_trial(design, user_attrs={"source": STEP})
                 trial, claim = unfinished or self._fresh()
                 rejection = self.guide.judge(self.study.values(trial.params))
                 if rejection is None:
