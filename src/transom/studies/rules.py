@@ -122,6 +122,11 @@ class Features:
     formulas: Mapping[str, Formula] = field(default_factory=dict)
     choices: Mapping[str, tuple[Number, ...]] = field(default_factory=dict)
 
+    @property
+    def carry_over(self) -> bool:
+        """Whether a feature relates numbers to each other, so that designs carry over."""
+        return any(len(formula.names) > 1 for formula in self.formulas.values())
+
     @staticmethod
     def of(study: Study) -> Features:
         """Return all features of a study; a variable with a unit of its own is a feature itself."""

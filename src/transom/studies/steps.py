@@ -39,7 +39,7 @@ def next_step(
     solves = sum(trial.kind in ("solved", "failed") for trial in trials)
     if spec.kind != "tpe" or not spec.steps or solves < half or len(trials) % 2:
         return None
-    if _solves_since_a_step(trials) <= _PAUSE * _failed_steps(trials):
+    if _solves_since_a_step(trials) <= _PAUSE * _failed_steps(study, trials):
         return None
     spread = _WIDEST * (1 - (solves - half) / half) + _NARROWEST
     pick = random.Random(f"{study.study}/{spec.seed}/{len(trials)}")
@@ -59,13 +59,16 @@ def _solves_since_a_step(trials: Sequence[Trial]) -> int:
     return solves
 
 
-def _failed_steps(trials: Sequence[Trial]) -> int:
-    """Return how many steps failed since the last one that was solved."""
+def _failed_steps(study: Study, trials: Sequence[Trial]) -> int:
+    """Return how many steps failed since the one that gave the best design, or of all."""
+    best = next(iter(ranked(study, trials)), None)
     failed = 0
     for trial in sorted(trials, key=lambda trial: trial.number, reverse=True):
-        if trial.source == STEP and trial.kind == "solved":
+        if trial.source != STEP:
+            continue
+        if best is not None and trial.number == best.number:
             break
-        failed += trial.source == STEP and trial.kind == "failed"
+        failed += trial.kind == "failed"
     return failed
 
 
