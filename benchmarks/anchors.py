@@ -24,6 +24,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -363,6 +364,7 @@ def by_transom(family: str, number: int, seed: int, root: Path) -> list[Outputs 
     """Solve with Transom, whose folder has the studies before."""
     import optuna
 
+    from transom.studies.control import StudyStopped
     from transom.studies.failures import Diagnosis
     from transom.studies.runner import StudyRunner
     from transom.studies.solver import Solved
@@ -397,8 +399,13 @@ def by_transom(family: str, number: int, seed: int, root: Path) -> list[Outputs 
         }
     )
     storage = optuna.storages.InMemoryStorage()
-    runner = StudyRunner(study, root, storage=storage, own_solver=OwnSolver())
-    runner.guide.learn(runner.run(), Verification(asked=False))
+    trials = None
+    while trials is None:
+        runner = StudyRunner(study, root, storage=storage, own_solver=OwnSolver())
+        # No solve succeeded, and all ended alike: a person says that the designs are to blame.
+        with suppress(StudyStopped):
+            trials = runner.run()
+    runner.guide.learn(trials, Verification(asked=False))
     return results
 
 

@@ -56,6 +56,7 @@ _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried 
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
 # designs in a row that rules may reject; the next one is solved to test the rules
 _REJECTIONS = 100
+_SILENCE = 5.0  # seconds without a line while designs are rejected
 _RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
 _STARTED = "started"  # the designs of `start` that were queued
 _INFEASIBLE = 1e-9
@@ -267,6 +268,7 @@ class StudyRunner:
         Trials of killed workers come first.
         """
         with self._lock:
+            spoken = time.monotonic()
             for rejected in range(20 * _REJECTIONS):
                 unfinished = self._left_over()
                 if unfinished is None:
@@ -286,6 +288,9 @@ class StudyRunner:
                     return trial, claim, rejection.rules
                 self._reject(trial, rejection)
                 claim.release()
+                if time.monotonic() - spoken > _SILENCE:
+                    spoken = time.monotonic()
+                    self.progress(f"{rejected + 1} designs in a row rejected: {rejection.reason}")
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
         raise StudyStopped(
             f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint
