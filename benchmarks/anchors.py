@@ -485,6 +485,7 @@ def main() -> int:
     run.add_argument("--arms", default="tpe,constrained,transom")
     run.add_argument("--families", default=",".join(FAMILIES))
     run.add_argument("--seeds", type=int, default=10)
+    run.add_argument("--first", type=int, default=0, help="number of the first seed")
     run.add_argument("--out", type=Path, required=True)
     commands.add_parser("table").add_argument("rows", type=Path)
     given = parser.parse_args()
@@ -493,7 +494,7 @@ def main() -> int:
         return 0
     logging.disable(logging.WARNING)
     warnings.filterwarnings("ignore")
-    for seed in range(given.seeds):
+    for seed in range(given.first, given.first + given.seeds):
         for family in given.families.split(","):
             for arm in given.arms.split(","):
                 if arm == "smac" and len(FAMILIES[family](0).objectives) > 1:
