@@ -30,6 +30,7 @@ from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Occasion, call_hooks, load_hooks
 from transom.studies.rehearsal import rehearsal_lines
+from transom.studies.repair import repaired
 from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import next_step
 from transom.studies.storage import FileLock, open_storage
@@ -288,6 +289,8 @@ class StudyRunner:
                     return trial, claim, rejection.rules
                 self._reject(trial, rejection)
                 claim.release()
+                if not rejection.rules:
+                    self._enqueue_repaired(trial)
                 if time.monotonic() - spoken > _SILENCE:
                     spoken = time.monotonic()
                     self.progress(f"{rejected + 1} designs in a row rejected: {rejection.reason}")
@@ -295,6 +298,13 @@ class StudyRunner:
         raise StudyStopped(
             f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint
         )
+
+    def _enqueue_repaired(self, trial: optuna.Trial) -> None:
+        """Let the next design be the nearest one that meets the requirements, if one is found."""
+        pick = random.Random(f"{self.study.study}/{self.study.sampler.seed}/{trial.number}")
+        design = repaired(self.study, trial.params, pick)
+        if design is not None:
+            self._optuna.enqueue_trial(design)
 
     def _fresh(self) -> tuple[optuna.Trial, FileLock]:
         trial = self._optuna.ask(self._ranges)
