@@ -35,6 +35,7 @@ from transom.investigator.reading.recognition import (
 _DOC_FOLDERS: Final = ("planning", "docs", "documentation")
 _PARTS: Final = ("jira", "metrics", "reviews", *_DOC_FOLDERS)
 _ISSUE_FILES: Final = ("feature_issue.json", "issue.json", "jira_issue.json")
+_ISSUE_HEAD: Final = 1 << 16  # bytes in which an issue names its key and its fields
 _INDEX: Final = "jira_metadata.json"
 
 
@@ -45,6 +46,7 @@ class Feature:
     Attributes:
         folder: its folder's name in the data folder.
         category: Jira's key of the status category, "" if unknown.
+        fix_versions: names of the releases that are to have it.
     """
 
     folder: str
@@ -54,10 +56,12 @@ class Feature:
     status: str
     data_quality: str
     category: str = field(default="", compare=False)
+    fix_versions: tuple[str, ...] = field(default=(), compare=False)
 
     def to_json(self) -> dict[str, Json]:
         """Return the six fields that the tool shows."""
-        return {name: value for name, value in asdict(self).items() if name != "category"}
+        hidden = ("category", "fix_versions")
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 
 @dataclass(frozen=True)
@@ -338,7 +342,14 @@ class DataFolder:
             if row_fields.get("status", own.status) != own.status and own.status:
                 # the issue is more reliable than its copy in the index
                 row_fields["status"] = own.status
-            yield Feature(**{**own.to_json(), "category": own.category, **row_fields})
+            yield Feature(
+                **{
+                    **own.to_json(),
+                    "category": own.category,
+                    "fix_versions": own.fix_versions,
+                    **row_fields,
+                }
+            )
 
     def _from_folder(self, folder: str) -> Feature:
         issue = self._issue_of(folder)
@@ -357,6 +368,7 @@ class DataFolder:
             status=issue.status if issue else "",
             data_quality=self._quality(folder, issue),
             category=issue.category if issue else "",
+            fix_versions=issue.fix_versions if issue else (),
         )
 
     def _issue_of(self, folder: str) -> Issue | None:
@@ -396,8 +408,15 @@ def _is_inside(path: Path, folder: str) -> bool:
 
 
 def _may_be_issue(path: Path) -> bool:
-    """Return whether a file may hold the issue, by its suffix, its folder and its name."""
+    """Return whether a file may hold the issue, by its suffix and the keys at its beginning."""
     if path.suffix.casefold() != ".json":
         return False
     name = path.name.casefold()
-    return path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic"))
+    if path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic")):
+        return True
+    try:
+        with path.open("rb") as file:
+            head = file.read(_ISSUE_HEAD)
+    except OSError:
+        return False
+    return b'"key"' in head and (b'"fields"' in head or b'"issues"' in head)
