@@ -30,10 +30,11 @@ from transom.checklist.sheet import read_sheet
 from transom.checklist.waiver_lint import waiver_findings
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
-from transom.cli.answers import load_checked
+from transom.cli.answers import load_checked, on_terminal
 from transom.cli.app import group
 from transom.cli.batch import found
 from transom.cli.command import By, command
+from transom.cli.example_lines import add_lines, ask_for_lines
 from transom.cli.history import history
 from transom.cli.options import Options, check_app, places_of
 from transom.cli.output import counted, day_of, say, table
@@ -53,6 +54,22 @@ Targets = Annotated[
         metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="Items, ItemSpecs or checkers to lint."
     ),
 ]
+GoodLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--good",
+        metavar="LINE|FILE:N",
+        help="A line with which the item holds, added to the examples of the ItemSpec.",
+    ),
+]
+BadLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bad",
+        metavar="LINE|FILE:N",
+        help="A line with which it fails, added to the examples of the ItemSpec.",
+    ),
+]
 Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="Folder of the checker.")]
 Sheet = Annotated[
     Path,
@@ -70,13 +87,25 @@ Names = Annotated[
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
 async def lint(
-    session: Session, targets: Targets, options: Annotated[Options, ("variables", "roots")]
+    session: Session,
+    targets: Targets,
+    options: Annotated[Options, ("variables", "roots")],
+    good: GoodLine = None,
+    bad: BadLine = None,
 ) -> int:
     """Report what is wrong with items, ItemSpecs or checkers.
 
-    It runs the gates of checkers again, on the current files.
+    It runs the gates of checkers again, on the current files. If the ItemSpec of a checker has no
+    examples, it asks you once for a good and a bad line.
     """
     places = places_of(session, options, None)
+    if good or bad:
+        if len(targets) != 1 or not targets[0].is_dir():
+            hint = "name one checker: transom check lint CHECKER --good LINE --bad LINE"
+            raise InputError("--good and --bad are lines of one checker", hint=hint)
+        checker = load_checker(targets[0])
+        files = own_files(checker.item, places.roots(checker.item, targets[0]))
+        add_lines(checker, files, good or (), bad or ())
     async with history(session) as store:
         linted = [
             await _lint(session, target, replace(places, base=home(store, target)))
@@ -123,7 +152,7 @@ async def _lint(session: Session, target: Path, places: Places) -> LintResult:
         raise InputError("no such file", where=str(target), hint="check the path")
     try:
         if target.is_dir():
-            return await _lint_checker(target, places, session.settings.sandbox.level)
+            return await _lint_checker(session, target, places)
         if target.suffix == ".md":
             found = check_spec(
                 parse_spec(read_text(target), artifact=str(target)), artifact=str(target)
@@ -140,8 +169,9 @@ async def _lint(session: Session, target: Path, places: Places) -> LintResult:
         return LintResult(findings=(Finding("readable", place if at else where, at, message),))
 
 
-async def _lint_checker(folder: Path, places: Places, level: str | None) -> LintResult:
-    """Every gate, on the files of today."""
+async def _lint_checker(session: Session, folder: Path, places: Places) -> LintResult:
+    """Run every gate on the current files."""
+    level = session.settings.sandbox.level
     checker, sandbox = load_checker(folder), Sandbox(level=Level(level) if level else None)
     roots = places.roots(checker.item, folder)
     files = own_files(checker.item, roots)
@@ -152,7 +182,12 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
     report = claim_report(checker)
     if report is None:
         report = await regate(checker, None, files, roots.readable(), sandbox)
-    if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
+        if on_terminal(session) and ask_for_lines(checker, report.suggestions):
+            checker = load_checker(folder)
+            report = await regate(checker, None, files, roots.readable(), sandbox)
+    build = checker.build
+    is_new = build is None or checker.edited or build.status == "needs_review"
+    if is_new and not {finding.gate for finding in report.findings} - DOUBTS:
         # so that a person can approve it
         write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))
         names = " and ".join(checker.edited) or "the checker"

@@ -45,7 +45,7 @@ UNSAFE_RISK = (
     "also because a log told it to; every verdict is marked"
 )
 UNSAFE_OPTION = "--unsafe-no-sandbox"
-MARKS = ("good", "bad", "beside", "end")
+MARKS = ("good", "bad", "limit", "beside", "end")
 Several: TypeAlias = tuple[str, ...]
 
 
@@ -129,6 +129,13 @@ class Options:
     ] = ()
     bad: Annotated[
         Several, typer.Option(metavar="FILE:LINE", help="Bad line; repeat the option for several.")
+    ] = ()
+    limit: Annotated[
+        Several,
+        typer.Option(
+            metavar="FILE:LINE>=N",
+            help="Limit for the number in a line, such as 'cov.log:12 >= 98'.",
+        ),
     ] = ()
     beside: Annotated[
         Several,

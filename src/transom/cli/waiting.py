@@ -182,7 +182,7 @@ def ask_on_terminal(question: OpenQuestion) -> str:
 async def _waiting_views(session: Session) -> list[RunView]:
     """Return the runs that wait, with their journals, the newest first."""
     async with run_history(session) as runs:
-        waiting = {run.id for run in runs.folded_page() if run.waits}
+        waiting = {run.id for run in runs.all_summaries() if run.waits}
         return [
             view(runs.workspace, runs.store, row)
             for row in all_runs(runs.store)
