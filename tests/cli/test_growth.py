@@ -100,6 +100,7 @@ NOT_MEASURED = {
     ),
     "migrate": "copies all rows once",
     "chat": OF_ITS_OWN_RUN,
+    "release": "reads the files that it names, and the history of one release",
     "mcp": "runs until it is stopped",
     "schema": "prints a file of the package",
     "agent show": "reads the module that it names, no runs",

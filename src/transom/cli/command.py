@@ -33,6 +33,10 @@ RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="Run: its id, the beginning of the id, or its name.")
 ]
 By = Annotated[str, typer.Option(metavar="NAME", help="Your name, recorded with the decision.")]
+AgentOption = Annotated[
+    str,
+    typer.Option("--agent", metavar="MODULE:AGENT", help="Agent, or a function that returns it."),
+]
 MoreRepairs = Annotated[
     bool, typer.Option("--reset-iterations", help="Allow the full number of repairs again.")
 ]
