@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -13,19 +14,23 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from transom.canonical import pretty_json
 from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import plain, style_status, table
+from transom.cli.output import plain, reports_in, style_status, table
 from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
+from transom.runs.artifact import write_file
 from transom.sandbox import Level, needs
-from transom.stories.backlog import find_backlog
+from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.epic import open_project, plan, run_epic
+from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
 from transom.stories.git import Git, Worktrees
+from transom.stories.github_issues import read_github
 from transom.stories.handoff import STAGES
 from transom.stories.progress import describe_stage
 from transom.stories.results import EpicResult, StoryResult
@@ -62,6 +67,26 @@ class StoryOptions:
         str, typer.Option(metavar="ID", help="Epic, e.g. epic-1, or the file of its backlog.")
     ] = ""
     story: Annotated[str | None, typer.Option(metavar="ID", help="Run only this story.")] = None
+    github: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="Read the stories from issues of this repository."),
+    ] = None
+    label: Annotated[
+        str, typer.Option(metavar="LABEL", help="Label of the issues that are stories.")
+    ] = ""
+    review: Annotated[
+        bool, typer.Option("--review", help="Ask you to look at each diff before it is merged.")
+    ] = False
+    no_questions: Annotated[
+        bool,
+        typer.Option(
+            "--no-questions", help="Fail a story where a person would be asked; for build servers."
+        ),
+    ] = False
+    reports: Annotated[
+        tuple[str, ...],
+        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit."),
+    ] = ()
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan without calling a model or an agent.")
     ] = False
@@ -88,20 +113,66 @@ async def run(session: Session, options: StoryOptions) -> int:
     stories are merged. Run the same command again to continue.
     """
     project = await open_project(session.cwd / options.project)
+    options = _named(options)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
+    reports = reports_in(options.reports, ("json", "junit"))
     settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
+    if options.review:
+        reviewed = settings.stories.model_copy(update={"review": True})
+        settings = replace(settings, stories=reviewed)
     if options.dry_run:
-        planned = await plan(project, options.epic, options.story, settings)
+        target = await existing_branch(Git(project), options.epic, settings.stories)
+        settings = replace(settings, stories=target)
+        backlog = await asyncio.to_thread(_backlog, project, options)
+        planned = await plan(project, options.epic, options.story, settings, backlog)
         return session.report(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
+        epic.may_ask = not options.no_questions
         result = await run_epic(epic, options.story)
+        await _finish(session, epic, result)
         if reasons := _reasons(result, "paused"):
             await epic.run.pause("", reasons)
         else:
             status = {0: "done", 1: "failed", 3: "blocked"}[result.exit_code]
-            await epic.run.finish(status, waits=_reasons(result, "blocked"))
+            waits = result.problem or _reasons(result, "blocked")
+            await epic.run.finish(status, waits=waits)
+    for kind, path in reports:
+        content = epic_junit(result) if kind == "junit" else pretty_json(result).encode()
+        write_file(session.cwd / path, content)
     return session.report(result, *lines_of(result), code=result.exit_code)
+
+
+def _named(options: StoryOptions) -> StoryOptions:
+    """Return the options with the name of the epic, which issues get from their label."""
+    if options.github is None:
+        return options
+    if not options.label:
+        hint = "name the label of your stories"
+        raise InputError("no label was given", where="--label", hint=hint)
+    return replace(options, epic=options.epic or f"{options.github}:{options.label}")
+
+
+def _backlog(project: Path, options: StoryOptions) -> Backlog:
+    if options.github is None:
+        return find_backlog(project, options.epic)
+    return read_github(options.github, options.label, options.epic)
+
+
+async def _finish(session: Session, epic: Epic, result: EpicResult) -> None:
+    """Open the pull request, if one is wanted, and tell who is to be told."""
+    settings = session.settings.stories
+    if settings.finish != "merge":
+        result.branch = epic.settings.stories.target
+    has_work = any(story.status == "done" and story.commits for story in result.stories)
+    if settings.finish == "pull-request" and has_work:
+        base = settings.target or await epic.places.project.branch()
+        try:
+            result.request = await open_request(epic.places.project, base, result)
+        except InputError as error:
+            result.problem = f"the stories are on {result.branch}, without a pull request: {error}"
+    if problem := await notify(settings.notify, result, epic.project):
+        session.progress(f"the notice failed: {problem}")
 
 
 @command(
@@ -115,7 +186,8 @@ async def status(
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
-    merged = await Git(project).merged(options.epic, session.settings.stories.target)
+    stories = await existing_branch(Git(project), options.epic, session.settings.stories)
+    merged = await Git(project).merged(options.epic, stories.target)
     settled = (
         settle(project, backlog.stories, backlog.sprint, repair)
         if repair and backlog.sprint
@@ -201,10 +273,12 @@ async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
-    backlog = find_backlog(project, options.epic)
+    backlog = await asyncio.to_thread(_backlog, project, options)
     replay = session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
+    target = await use_branch(places.project, options.epic, settings.stories)
+    settings = replace(settings, stories=target)
     agents = _agents(session, places)
     makers: dict[WorkerKind, Provider | None] = {
         **agents,
@@ -239,6 +313,12 @@ def lines_of(result: EpicResult) -> list[str]:
     if any("transom resume" not in reason for reason in waiting):
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
+    if result.branch:
+        lines.append(f"branch: {result.branch}")
+    if result.request:
+        lines.append(f"pull request: {result.request}")
+    if result.problem:
+        lines.append(result.problem)
     return lines + [f"not read: {entry}" for entry in result.skipped]
 
 
@@ -253,6 +333,10 @@ def _lines(story: StoryResult) -> list[str]:
         said = row.decision or "; ".join(row.evidence.get("findings") or []) or row.summary
         lines.append(f"  {row.stage} {row.attempt}: {said}"[:200])
     lines += [f"  tests: {plain(story.tests)}"] if story.tests else []
+    if story.usage.get("input_tokens") or story.cost is not None:
+        cost = "cost unknown" if story.cost is None else f"{story.cost:.2f} USD"
+        tokens = story.usage.get("input_tokens", 0), story.usage.get("output_tokens", 0)
+        lines.append(f"  spent: {tokens[0]:,} tokens in, {tokens[1]:,} out, {cost}")
     return lines + [f"  kept: {branch}" for branch in story.parked]
 
 
