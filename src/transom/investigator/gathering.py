@@ -37,6 +37,7 @@ from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox
 
 _MOST_SHOWN = 14  # observations of a source in its reader's window
+_NAMES_ONLY = ("review.approver", "review.author")
 _MOST_SUMMARIES = 24
 _GROUP = 12
 _SUMMARY = 900  # characters of a summary
@@ -186,7 +187,9 @@ async def summarised(
 ) -> SourceReport:
     """Return a source's reading, and the reader's summary, checked against the ledger."""
     ledger = Ledger(data.read)
-    rows = [_row(ledger, one, reading) for one in reading.observations[:_MOST_SHOWN]]
+    # Names of approvers repeat the decisions; only a policy that asks for roles needs them.
+    told = [one for one in reading.observations if one.measure not in _NAMES_ONLY]
+    rows = [_row(ledger, one, reading) for one in told[:_MOST_SHOWN]]
     blocks = [
         ours("question", question),
         json_rows("source", [_task(ref, reading, feature_id)]),
