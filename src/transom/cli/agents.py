@@ -53,13 +53,14 @@ def show(session: Session, name: AgentName, mermaid: Mermaid = False) -> int:
         print_text(*agent.to_mermaid().splitlines())
         return 0
     outline = agent.outline()
-    return session.report({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
+    return session.show({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
 
 
 def _lines(outline: AgentOutline, margin: str) -> Iterator[str]:
     """Yield the lines of an agent, and those of its sub-agents below it."""
-    by = f"  answered by {outline.provider}" if outline.provider else ""
-    yield f"{margin}{outline.role}{by}"
+    # An agent without a model of its own is answered by that of its caller.
+    model = f"  answered by {outline.provider}" if outline.provider else ""
+    yield f"{margin}{outline.role}{model}"
     yield f"{margin}  sees: {', '.join(outline.sees)}"
     if outline.output:
         yield f"{margin}  answers as: {outline.output}"

@@ -58,7 +58,7 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
 
 def _model(session: Session, *, has_agent: bool) -> Chain | None:
     """Return the model that the command names; None for the agent's own."""
-    if has_agent and "model" not in session.given:
+    if has_agent and "model" not in session.overrides:
         return None
     if session.settings.model == RULES and session.answers is None:
         hint = "say --model ollama:NAME, openai:NAME or anthropic:NAME"

@@ -50,7 +50,7 @@ async def files(session: Session, paths: Paths) -> int:
     lines = list[str]()
     for entry in listed:
         lines += _lines_of(entry)
-    code = session.report(document, *lines)
+    code = session.show(document, *lines)
     is_unreadable = any(entry.status == "unreadable" for entry in listed)
     return 2 if is_unreadable else code
 
@@ -72,9 +72,9 @@ def _lines_of(entry: ListedFile) -> list[str]:
         text = shape.text[:_LONGEST_TEXT]
         times = f" ({shape.count} lines)" if shape.count > 1 else ""
         lines.append(f"  not explained: line {shape.lines[0]}{times}: {text}")
-    more = len(entry.unexplained) - _SHOWN_UNEXPLAINED
-    if more > 0:
-        lines.append(f"  ... and {more} more kinds of unexplained lines; see --format json")
+    hidden = len(entry.unexplained) - _SHOWN_UNEXPLAINED
+    if hidden > 0:
+        lines.append(f"  ... and {hidden} more kinds of unexplained lines; see --format json")
     return lines
 
 

@@ -50,7 +50,7 @@ def migrate(session: Session, target: Target) -> int:
         ],
     }
     total = sum(entry.rows for entry in copied)
-    return session.report(
+    return session.show(
         document,
         *table(rows, head=("table", "rows", "sha256")),
         f"{counted(total, 'row')} copied to {location}; all are equal",

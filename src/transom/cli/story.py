@@ -50,7 +50,7 @@ Repair = Annotated[
 
 @dataclass(frozen=True)
 class StoryOptions:
-    """What `story run` takes beside the common options."""
+    """The options of `story run`, besides the common ones."""
 
     project: Annotated[
         Path, typer.Option(metavar="DIR", help="Project: the top folder of a git repository.")
@@ -90,7 +90,7 @@ async def run(session: Session, options: StoryOptions) -> int:
     settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
     if options.dry_run:
         planned = await plan(project, options.epic, options.story, settings)
-        return session.report(planned, *lines_of(planned), code=planned.exit_code)
+        return session.show(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
         if reasons := _reasons(result, "paused"):
@@ -98,7 +98,7 @@ async def run(session: Session, options: StoryOptions) -> int:
         else:
             status = {0: "done", 1: "failed", 3: "blocked"}[result.exit_code]
             await epic.run.finish(status, waits=_reasons(result, "blocked"))
-    return session.report(result, *lines_of(result), code=result.exit_code)
+    return session.show(result, *lines_of(result), code=result.exit_code)
 
 
 @command(
@@ -113,47 +113,52 @@ async def status(
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
     merged = await Git(project).merged(options.epic, session.settings.stories.target)
-    settled = (
-        settle(project, backlog.stories, backlog.sprint, repair)
-        if repair and backlog.sprint
-        else []
-    )
-    backlog = find_backlog(project, options.epic) if settled else backlog
-    states = [(one, "done" if one.id in merged else one.status) for one in backlog.stories]
-    rows = [{"id": one.id, "status": state, "title": one.title} for one, state in states]
+    changes = []
+    if repair and backlog.sprint:
+        changes = settle(project, backlog.stories, backlog.sprint, repair)
+    if changes:
+        # The files changed, so they are read again.
+        backlog = find_backlog(project, options.epic)
+    rows: list[dict[str, str]] = []
+    for story in backlog.stories:
+        # Git decides what is done, whatever a file says.
+        state = "done" if story.id in merged else story.status
+        rows.append({"id": story.id, "status": state, "title": story.title})
     document = {
         "epic": options.epic,
         "stories": rows,
         "drift": [*map(str, backlog.drift)],
-        "settled": len(settled),
+        "settled": len(changes),
     }
     lines = [f"epic {options.epic} has no stories"]
     if rows:
         lines = [*sections({"stories": rows})]
-    lines += [f"settled: {change}" for change in settled]
+    lines += [f"settled: {change}" for change in changes]
     lines += [f"disagrees: {difference}" for difference in backlog.drift]
-    return session.report(document, *lines, code=1 if backlog.drift else 0)
+    return session.show(document, *lines, code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     """Return how stories are worked on, from the settings; their tests run at the level."""
-    told, agent = session.settings.stories, session.settings.agent
+    settings, agent = session.settings.stories, session.settings.agent
     for key, argv in _commands(session).items():
         if shutil.which(argv[0]) is None:
             raise InputError(f"there is no program {argv[0]}", where=key, hint="correct it")
-    model: WorkerKind = "rules" if session.settings.model == "rules" else "model"
-    chosen = session.settings.origins.get("model") == "command line"
-    has_agent = bool(agent.command) or agent.kind != "plain"
-    default: WorkerKind = "command" if has_agent and not chosen else model
-    kinds: dict[str, WorkerKind] = {seat: getattr(told.workers, seat) or default for seat in STAGES}
-    seconds, pairs = (
-        session.settings.execution.timeout_per_stage,
-        [one.partition("=") for one in told.environment],
-    )
-    tests = TestCommand(
-        told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, level
-    )
-    return StorySettings(kinds, tests, told, session.settings.handoff)
+    default: WorkerKind = "rules" if session.settings.model == "rules" else "model"
+    # A model of the command line takes the place of the agent of the settings.
+    is_model_named = session.settings.origins.get("model") == "command line"
+    if (agent.command or agent.kind != "plain") and not is_model_named:
+        default = "command"
+    kinds: dict[str, WorkerKind] = {
+        seat: getattr(settings.workers, seat) or default for seat in STAGES
+    }
+    environment: dict[str, str] = {}
+    for text in settings.environment:
+        name, _, value = text.partition("=")
+        environment[name] = value
+    seconds = session.settings.execution.timeout_per_stage
+    tests = TestCommand(settings.tests, settings.readable, seconds, environment, level)
+    return StorySettings(kinds, tests, settings, session.settings.handoff)
 
 
 def _commands(session: Session) -> dict[str, tuple[str, ...]]:
@@ -190,7 +195,7 @@ def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWork
 async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
-    """The run of an epic, with its workers in their seats."""
+    """Open the run of an epic, with its workers in their seats."""
     backlog = find_backlog(project, options.epic)
     replay = session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
@@ -221,27 +226,35 @@ def _reasons(result: EpicResult, status: str) -> str:
 
 
 def lines_of(result: EpicResult) -> list[str]:
-    """A result for people."""
-    lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
-    lines += [line for story in result.stories for line in _lines(story)]
-    waiting = [story.reason for story in result.stories if story.status == "paused"]
-    if any("transom resume" not in reason for reason in waiting):
+    """Return the lines that show the result of an epic."""
+    lines: list[str] = []
+    if result.dry_run:
+        lines.append("dry run: nobody is called, and nothing changes")
+    has_other_reason = False
+    for story in result.stories:
+        lines += _lines(story)
+        # Some reasons name the command already.
+        if story.status == "paused" and "transom resume" not in story.reason:
+            has_other_reason = True
+    if has_other_reason:
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
     return lines + [f"not read: {entry}" for entry in result.skipped]
 
 
 def _lines(story: StoryResult) -> list[str]:
+    """Return the lines that show one story."""
     lines = [f"{style_status(f'{story.status:<8}')} {story.id}  {story.title}"]
-    lines += [f"  {story.reason}"] if story.reason else []
-    lines += [
-        f"  would call {seat}, which sees (characters): {plain(window)}"
-        for seat, window in story.windows.items()
-    ]
+    if story.reason:
+        lines.append(f"  {story.reason}")
+    for seat, window in story.windows.items():
+        lines.append(f"  would call {seat}, which sees (characters): {plain(window)}")
     for row in story.stages:
-        said = row.decision or "; ".join(row.evidence.get("findings") or []) or row.summary
-        lines.append(f"  {row.stage} {row.attempt}: {said}"[:200])
-    lines += [f"  tests: {plain(story.tests)}"] if story.tests else []
+        findings = "; ".join(row.evidence.get("findings") or [])
+        outcome = row.decision or findings or row.summary
+        lines.append(f"  {row.stage} {row.attempt}: {outcome}"[:200])
+    if story.tests:
+        lines.append(f"  tests: {plain(story.tests)}")
     return lines + [f"  kept: {branch}" for branch in story.parked]
 
 
@@ -250,7 +263,7 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     in the workspace.
 
     The project's code is ours. So its tests may run at the lower level L2 where a machine has no
-    namespaces; projects of others are held to L3.
+    namespaces; projects of others need L3.
     """
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
@@ -260,13 +273,18 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     project = Git(folder / "project")
     await project("init", "--quiet", "--initial-branch=main")
     await project.commit_all("A till\n")
-    told = StoriesSettings(
+    stories = StoriesSettings(
         workers=Workers(sm="replay", po="replay", dev="replay", qa="replay"),
         replay=shipped / "replies",
         tests=("{python}", "run_tests.py", "{junit}"),
         environment=("PYTHONDONTWRITEBYTECODE=1",),
     )
-    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None, "store": None}
+    apart = {
+        "stories": stories,
+        "workspace": folder / "workspace",
+        "state_dir": None,
+        "store": None,
+    }
     session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
     level = Level.L3
