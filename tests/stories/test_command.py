@@ -48,7 +48,7 @@ def test_a_dry_run_is_a_plan_and_leaves_nothing(
     assert main([*RUN, "--dry-run", "--story", "story-2"]) == 0
     out = capsys.readouterr().out
     assert (
-        "dry run: nobody is called" in out
+        "dry run: no model and no agent is called" in out
         and "would call qa, which sees" in out
         and "story-1" not in out
     )

@@ -38,6 +38,7 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
     """
     if ":" not in name:
         raise InputError(f"{name!r} names no agent", where=place, hint="write MODULE:AGENT")
+    # The user's modules lie in the working folder, as a program there would import them.
     value = imported(name, session.cwd, place)
     if not isinstance(value, Agent):
         problem = f"{name} is a {type(value).__name__}, and no agent"
@@ -52,6 +53,7 @@ def show(session: Session, name: AgentName, mermaid: Mermaid = False) -> int:
     if mermaid:
         print_text(*agent.to_mermaid().splitlines())
         return 0
+    # JSON has all fields of an outline; the lines for people leave out empty ones.
     outline = agent.outline()
     return session.show({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
 

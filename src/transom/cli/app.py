@@ -146,7 +146,11 @@ root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
 """The commands and groups whose modules are imported."""
 
 
-def group(name: str, help: str = "", parent: typer.Typer = root) -> typer.Typer:  # noqa: A002  as typer calls it
+def group(
+    name: str,
+    help: str = "",  # noqa: A002  as typer calls it
+    parent: typer.Typer = root,
+) -> typer.Typer:
     """Return a new group of commands, e.g. `runs`.
 
     Args:

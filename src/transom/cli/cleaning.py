@@ -57,6 +57,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
     # A wrong age is an error even if there is nothing to clean.
     oldest = datetime.now(UTC) - age(options.older_than or "7d")
     async with history(session, writing=not options.dry_run) as store:
+        # A dry run takes the same way, and so lists exactly what a real one removes.
         remover = None if options.dry_run else RunRemover(session.known_workspace, store)
         rows = []
         for run in all_runs(store):
@@ -108,6 +109,7 @@ def _why_it_stays(run: RunView, folder: Path, options: Cleaning, oldest: datetim
         return "it is younger"
     if options.keep_successful and run.status in SUCCESSES:
         return "it came to its end"
+    # A person may still answer it; only an age that is named removes it.
     if options.older_than is None and run.status == "paused":
         return "it waits for a person; name an age with --older-than"
     return "somebody approved its checker" if next(folder.rglob(APPROVAL), None) else None
@@ -152,6 +154,7 @@ class BlobReferences:
             self._last = appended[-1].seq
             self._add(record for record in appended if record.stream.startswith("run/"))
         stream = f"run/{run_id}"
+        # Equal windows of several runs are stored once.
         blobs = set(blobs_in(self._store.read(stream)))
         return {blob for blob in blobs if self._streams_of[blob] <= {stream}}
 
@@ -199,6 +202,7 @@ class RunRemover:
         folder = self._workspace.run_folder(run.row.name, run_id)
         trace = self._workspace.traces / f"{trace_id(run_id)}.jsonl"
         target = self._workspace.root / "archive" / run_id
+        # Packed first, so that a full disk costs no run.
         if archive:
             _pack(self._store, run, folder, trace)
             shutil.make_archive(str(target), "gztar", folder.parent, folder.name)

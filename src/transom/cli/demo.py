@@ -80,6 +80,7 @@ async def demo(session: Session, products: Products = None) -> int:
                 raise SandboxUnavailable(f"it needs sandbox level {_LEVELS[name].value}: {missing}")
             documents[name] = await show(session, examples)
         except TransomError as error:
+            # One product that cannot be shown hides none of the others.
             failed = True
             say(f"transom: {name} is not shown: {error}")
         session.progress(f"{name}: {time.monotonic() - started:.1f} s")
@@ -150,6 +151,7 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
     """
     examples = examples / "learning"
     folder = session.workspace_root / "learning"
+    # Each demo learns from nothing.
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(
         update={"workspace": folder, "state_dir": None, "store": None}

@@ -81,11 +81,10 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
         "database": await _database(session),
         "settings": _settings(session),
         "providers": _providers(session),
-        "tools": [
-            {"name": name, "path": shutil.which(name), "for": use} for name, use in _TOOLS.items()
-        ],
+        "tools": _tools(),
         "extras": _extras(),
     }
+    # A missing extra or key is normal; these two stop the products.
     is_fit = document["sandbox"]["usable"] and not document["database"]["damage"]
     return session.show(document, *sections(document), code=0 if is_fit else 1)
 
@@ -121,6 +120,15 @@ def _providers(session: Session) -> list[dict[str, Any]]:
     return [{"name": "rules", **_rules(session)}, replay, *hosted]
 
 
+def _tools() -> list[dict[str, Any]]:
+    """Return where the programs are that products use."""
+    tools: list[dict[str, Any]] = []
+    for name, use in _TOOLS.items():
+        path = shutil.which(name)
+        tools.append({"name": name, "path": path, "for": use})
+    return tools
+
+
 def _extras() -> list[dict[str, Any]]:
     """Return the optional dependencies, and how to install those that are missing."""
     extras: list[dict[str, Any]] = []
@@ -145,19 +153,17 @@ async def _try_provider(session: Session, name: str) -> int:
         )
     settings: HostedSettings = getattr(session.settings.llm, kind)
     # A server that does not answer is reported soon, and not tried again.
-    brief = settings.model_copy(
-        update={
-            "retry": settings.retry.model_copy(update={"max_attempts": 1}),
-            "timeout_seconds": min(settings.timeout_seconds, 30.0),
-        }
-    )
+    retry = settings.retry.model_copy(update={"max_attempts": 1})
+    seconds = min(settings.timeout_seconds, 30.0)
+    brief = settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
 
     def make(stream: bool) -> RetryingProvider:
         return connect(name, brief, base_url=session.base_url, stream=stream)
 
     # Made first, so that a missing key or SDK is reported before anything is sent.
     provider = make(False)
-    url = without_credentials(server_of(kind, settings, base_url=session.base_url).base_url) or ""
+    server = server_of(kind, settings, base_url=session.base_url)
+    url = without_credentials(server.base_url) or ""
     # A server may repeat the key that it was sent.
     redact = Redactor(secrets=provider.secrets)
     session.progress(f"asking {name} a few small questions")
@@ -173,13 +179,15 @@ async def _try_provider(session: Session, name: str) -> int:
         "capabilities": provider.caps.to_json(),
         "checks": rows,
     }
-    cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
-    lines = [
-        f"{name} at {url}: {says}",
-        *table(cells, indent="  "),
-        f"  taken to have: {provider.caps.text()}",
-    ]
-    has_failed = any(row["status"] == "failed" for row in rows)
+    cells: list[tuple[str, ...]] = []
+    has_failed = False
+    for row in rows:
+        duration = f"{row['seconds']:5.2f} s"
+        cells.append((row["name"], row["status"], duration, row["says"]))
+        has_failed = has_failed or row["status"] == "failed"
+    lines = [f"{name} at {url}: {says}"]
+    lines += table(cells, indent="  ")
+    lines.append(f"  taken to have: {provider.caps.text()}")
     return session.show(document, *lines, code=int(has_failed))
 
 
@@ -220,6 +228,7 @@ def _workspace(session: Session) -> dict[str, Any]:
 async def _database(session: Session) -> dict[str, Any]:
     """Report the damage in the workspace's database."""
     location = session.known_store
+    # A workspace without a database is not damaged.
     if location is None:
         return {"bytes": 0, "damage": []}
     # PostgreSQL checks its own files.

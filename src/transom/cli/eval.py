@@ -199,6 +199,7 @@ async def history(session: Session, suite: SuiteName) -> int:
                 (result.run_id, passed, models.model, models.prompts, models.transom, names)
             )
     lines = table(rows, head=("RUN", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE"))
+    # The name of a folder is enough, so a wrong one cannot be told from a new suite.
     lines = lines or [f"{name} was not evaluated in {session.workspace_root}"]
     return session.show(
         {"schema": "transom.eval_history/1", "suite": name, "evaluations": documents}, *lines
@@ -244,6 +245,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
         options = CheckOptions(item=item, variables=texts)
         async with own_session.open_store() as store:
             answer = await answer_of(own_session, store, options)
+            # The journal has the tokens of every call.
             replies: list[Any] = []
             for row in store.read(f"run/{answer.run_id}"):
                 if row.kind == "model_reply":
@@ -334,6 +336,7 @@ class _Attempt:
                 except Paused as pause:
                     is_repeated = pause.what in self.questions
                     self.questions.append(pause.what)
+                    # The same question again means that the answer did not help.
                     if self._inputs.answer is None or is_repeated:
                         return None
                     await run.decide(self._inputs.answer, by="the scenario")

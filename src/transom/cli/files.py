@@ -44,6 +44,7 @@ async def files(session: Session, paths: Paths) -> int:
     formats = shipped_formats()
     listed = list[ListedFile]()
     for path in paths:
+        # A folder stands for all files below it.
         for file in files_below(path):
             listed.append(list_file(file, formats))
     document = FileList(files=listed).model_dump(by_alias=True, mode="json")
@@ -51,6 +52,7 @@ async def files(session: Session, paths: Paths) -> int:
     for entry in listed:
         lines += _lines_of(entry)
     code = session.show(document, *lines)
+    # The other files are listed all the same.
     is_unreadable = any(entry.status == "unreadable" for entry in listed)
     return 2 if is_unreadable else code
 
@@ -87,6 +89,7 @@ def _lines_of_section(section: ListedSection) -> list[str]:
         f"  {section.format}{inside}: {section.title}; {place}; {state}",
         f"    by line {section.first_line}: {section.evidence[:_LONGEST_TEXT]}",
     ]
+    # A report may state its tool, design or corner.
     stated = [f"{facet} {' / '.join(texts)}" for facet, texts in section.identity.items()]
     if stated:
         lines.append(f"    {', '.join(stated)}")

@@ -66,6 +66,7 @@ async def _answer_job(
         "ticket": job["ticket"],
         "verdict": verdict.model_dump(mode="json", by_alias=True),
     }
+    # The batch treats these three otherwise than a verdict.
     if isinstance(outcome, RunBusy):
         answer["busy"] = True
     elif isinstance(outcome, StoreError):

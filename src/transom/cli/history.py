@@ -10,6 +10,7 @@ from transom.cli.command import can_resume
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.runs.history import RunHistory, RunView, all_runs, view
+from transom.runs.summarising import RunRow
 from transom.store import Store
 from transom.store.sqlite_errors import is_read_only
 
@@ -21,6 +22,7 @@ async def history(session: Session, *, writing: bool = False) -> AsyncIterator[S
     """Open the workspace's database, or an empty one if there is none yet. Unless `writing`, the
     workspace may be read-only.
     """
+    # A workspace without a database has no run to write to, and none is made.
     if writing and session.known_store:
         store = session.open_store()
     else:
@@ -49,9 +51,13 @@ async def found_run(
 ) -> AsyncIterator[tuple[Store, RunView]]:
     """Open the database, for `writing` if so, and find the run that `text` names."""
     async with history(session, writing=writing) as store:
-        rows = {row.id: row for row in all_runs(store)}
-        with_name = [row.id for row in rows.values() if text and row.name == text]
-        ids = {run_id: run_id for run_id in rows}
+        rows: dict[str, RunRow] = {}
+        with_name: list[str] = []
+        for row in all_runs(store):
+            rows[row.id] = row
+            if text and row.name == text:
+                with_name.append(row.id)
+        ids = dict(zip(rows, rows, strict=True))
         run_id = pick("run", text, ids, with_name, place=str(session.workspace_root))
         yield store, view(session.known_workspace, store, rows[run_id])
 
@@ -92,6 +98,7 @@ def pick(
         return candidates[0]
     if candidates:
         raise _ambiguous(noun, text, ids, candidates, by_name=bool(with_name), place=place)
+    # The nearest id helps after a typing error; the list helps if nothing is near.
     likely = nearest(text, [*ids], _LEAST)
     if likely:
         hint = f"near: {likely}"

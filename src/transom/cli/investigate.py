@@ -107,6 +107,7 @@ async def investigate(
     inquiry = inquiry_of(session, question, options)
     session.record_arguments(as_of=inquiry.as_of.isoformat())
     async with learning(session, LEARNED) as (playbook, memory):
+        # `--no-memory` is about assessments; insights are still used.
         inquiry = replace(inquiry, playbook=playbook, memory=None if options.no_memory else memory)
         async with opened_run(session, inquiry, options) as run:
             result, pause = await answered(run, inquiry)
@@ -152,6 +153,7 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
         result = await judged(run, result)
         if inquiry.playbook:
             take_judgement(run, inquiry.playbook, result)
+        # `transom waiting` shows this line for a run that is finished, and still waits.
         stopped = result.exit_code == Paused.exit_code
         await run.finish(
             result.final_verdict,
@@ -180,6 +182,7 @@ async def opened_run(
         "target": inquiry.target,
         "jira": options.jira,
     }
+    # The name is a folder's name, too.
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:

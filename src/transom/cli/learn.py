@@ -98,6 +98,7 @@ def opened(
     """
     scope = scope or Scope()
     path = session.workspace.store_location if access == "make" else session.known_store
+    # Without embeddings, insights are found by their words.
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
     with Playbook(
@@ -109,6 +110,7 @@ def opened(
         read_only=read_only,
         redact=session.redact,
     ) as playbook:
+        # Texts of a session without embeddings get their vectors now.
         if not read_only:
             playbook.embed_missing()
         yield playbook
@@ -210,7 +212,8 @@ def context(session: Session, scope: Scope) -> int:
         )
     text = "\n\n".join(filter(None, (state.get_llm_context(), insights)))
     document = {"session_id": state.session_id, "context": text}
-    return session.show(document, *(text.splitlines() or ["nothing yet"]))
+    lines = text.splitlines() or ["nothing yet"]
+    return session.show(document, *lines)
 
 
 @command(session_app, "close", example="transom session close --good")
@@ -273,6 +276,7 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
     from transom import server
 
     token = server.new_token()
+    # Bound before anything is opened, so that a port in use is reported at once.
     listener, url = server.listen(host, port)
     with listener, opened(session, scope, "make") as playbook:
         store = session.open_store()
@@ -303,7 +307,9 @@ Key = Annotated[
     str | None,
     typer.Option("--id", metavar="ID", help="Id of the entry; replaces an entry with the same id."),
 ]
-Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
+Query = Annotated[
+    str, typer.Argument(metavar="WORDS", help='Words to search for; "" for the newest.')
+]
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of results.")]
 Relationship = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the relation, e.g. depends_on.")
@@ -347,6 +353,7 @@ async def add(session: Session, text: Text, key: Key = None) -> int:
     async with opened_memory(session) as memory:
         stored = await memory.store(text, key=key)
         entry = await memory.get(stored)
+    # Another process may have removed it meanwhile.
     return _show_entries(session, [(stored, entry)] if entry else [])
 
 
@@ -393,6 +400,11 @@ async def neighbours(
 
 def _show_entries(session: Session, rows: Sequence[tuple[str, MemoryEntry]]) -> int:
     """Print entries of the memory, each behind its head; returns the exit code."""
-    document = {"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in rows]}
-    lines = [f"{head}  {' '.join(entry.content.split())}" for head, entry in rows]
+    entries: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for head, entry in rows:
+        entries.append(entry.to_json())
+        # A text may have several lines; the list has one for each entry.
+        lines.append(f"{head}  {' '.join(entry.content.split())}")
+    document = {"schema": "transom.memory/1", "entries": entries}
     return session.show(document, *lines or ["nothing found"])

@@ -102,7 +102,8 @@ def open_streams() -> None:
         # If a stream was closed by `>&-`, the next file to be opened would take its place, and
         # messages would be written into it.
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123,SIM115  it stays open
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123,SIM115  it stays open
+            setattr(sys, name, stream)
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             # Each line of stdout is written at once, also to a file or a pipe: so it comes before
@@ -201,6 +202,7 @@ def table(
 
     Without rows, the head is left out, too.
     """
+    # Escapes are longer than what they stand for, so they come before the widths.
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     if head and cells:
         cells.insert(0, [*head])
@@ -304,6 +306,7 @@ def plain(value: object) -> str:
         return "; ".join(map(plain, value)) or "-"
     if value is None:
         return "-"
+    # A truth value is a number, too, so it comes before them.
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -135,6 +135,7 @@ def add(
     kind = InsightCategory.named(category)
     # Codes of errors in the text become tags, so that the same error finds it again.
     tags = tag or [*ErrorPatterns().tags_in(text)]
+    # Without a study, the playbook chooses: the domain, or all work.
     level: Literal["study"] | None = "study" if scope.study else None
     with opened(session, scope, "make") as playbook:
         known_ids = {*playbook.items}
@@ -195,7 +196,8 @@ def context(
     with opened(session, scope, "search") as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
     document = {"schema": "transom.playbook-context/1", "context": text}
-    return session.show(document, *(text.splitlines() or ["nothing yet"]))
+    lines = text.splitlines() or ["nothing yet"]
+    return session.show(document, *lines)
 
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
@@ -232,19 +234,19 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
     """
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
-    added = known = unreadable = 0
+    added = unchanged = unreadable = 0
     with opened(session, scope, "make") as playbook:
         for file in files:
             imported = import_file(playbook, session.cwd / file)
             rows.append(vars(imported))
             added += len(imported.added)
-            known += len(imported.known)
+            unchanged += len(imported.known)
             unreadable += len(imported.unreadable)
             for line in imported.unreadable:
                 say(f"transom: {line}")
             # An id may belong to another insight of this workspace.
             lines += [f"{old} is {new} here" for old, new in imported.renamed.items()]
-    head = f"{counted(added, 'insight')} added, {known} known"
+    head = f"{counted(added, 'insight')} added, {unchanged} known"
     return session.show({"files": rows}, head, *lines, code=int(unreadable > 0))
 
 
@@ -257,19 +259,19 @@ def review(
     person: PersonOption = "a person",
 ) -> int:
     """List questions about insights that are uncertain, near to another one, or long unused."""
+    # Each answer prints its insight as the one document of the command.
     if confirm and keep_both:
         raise InputError("one answer at a time", where="--keep-both", hint="leave out --confirm")
     access: Access = "write" if confirm or keep_both else "read"
     with opened(session, scope, access, hints=True) as playbook:
+        curator = Curator(playbook)
         if confirm:
-            return print_insight(
-                session, Curator(playbook).confirm(confirm, by=person), "confirmed"
-            )
+            entry = curator.confirm(confirm, by=person)
+            return print_insight(session, entry, "confirmed")
         if keep_both:
-            return print_insight(
-                session, Curator(playbook).distinguish(keep_both, by=person), "kept"
-            )
-        questions = Curator(playbook).questions(None)
+            entry = curator.distinguish(keep_both, by=person)
+            return print_insight(session, entry, "kept")
+        questions = curator.questions(None)
     # A person answers a few questions at a time.
     first_questions = questions[:_MOST_QUESTIONS]
     lines = []
@@ -286,6 +288,7 @@ def _answers(question: ReviewQuestion) -> list[str]:
     """Return the commands that answer a question."""
     key, other = question.insight.id, question.other
     retire_it = f"no:   transom playbook retire {key} --why TEXT"
+    # A single insight is uncertain or long unused; a pair may be one insight in two wordings.
     if other is None:
         confirm = f"yes:  transom playbook review --confirm {key}"
         return [confirm, f"edit: transom playbook edit {key} --content TEXT", retire_it]
@@ -313,11 +316,9 @@ def edit(
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session, access="write") as playbook:
-        return print_insight(
-            session,
-            Curator(playbook).edit(insight, content=content, tags=tag, by=person),
-            "changed",
-        )
+        curator = Curator(playbook)
+        entry = curator.edit(insight, content=content, tags=tag, by=person)
+        return print_insight(session, entry, "changed")
 
 
 @command(
@@ -334,9 +335,12 @@ def retire(
 ) -> int:
     """Retire an insight. It is kept, but neither shown nor learned again."""
     with opened(session, access="write") as playbook:
+        curator = Curator(playbook)
         if undo:
-            return print_insight(session, Curator(playbook).restore(insight, by=person), "restored")
-        return print_insight(session, Curator(playbook).retire(insight, why, by=person), "retired")
+            entry = curator.restore(insight, by=person)
+            return print_insight(session, entry, "restored")
+        entry = curator.retire(insight, why, by=person)
+        return print_insight(session, entry, "retired")
 
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
@@ -352,4 +356,5 @@ def bootstrap(session: Session, folder: Folder) -> int:
 def merge(session: Session, keep: Id, merged: MergedIds, person: PersonOption = "a person") -> int:
     """Merge insights into one, with their counts, tags and sources."""
     with opened(session, access="write") as playbook:
-        return print_insight(session, Curator(playbook).merge(keep, *merged, by=person), "merged")
+        entry = Curator(playbook).merge(keep, *merged, by=person)
+        return print_insight(session, entry, "merged")

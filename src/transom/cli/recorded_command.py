@@ -165,6 +165,7 @@ def _words(parameter: inspect.Parameter, value: Any) -> list[str]:
     if _is_positional(parameter):
         return [str(single) for single in values]
     name = _spelling(parameter)
+    # A flag has no value of its own.
     if value is True:
         return [name]
     if value is False:

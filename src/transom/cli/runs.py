@@ -62,15 +62,19 @@ async def show_run(session: Session, run: RunArgument) -> int:
         questions = [*questions_of(run_view, complete=True)]
     row = run_view.row
     usage: dict[str, int] = {"calls": len(run_view.replies)}
+    # Rules spend no tokens, and have entries all the same.
     for name in _TOKENS:
         usage[name] = sum(call["reply"]["usage"][name] for call in run_view.replies)
+    state = run_view.state
+    folder = session.known_workspace.run_folder(row.name, row.id)
     document = {
         "schema": "transom.run/1",
         **_summary(run_view),
-        "waiting": list(run_view.state.waiting.values()),
-        "handed": run_view.state.handed if run_view.status == "human_required" else None,
+        "waiting": list(state.waiting.values()),
+        # A build that gave up hands its problem to a person.
+        "handed": state.handed if run_view.status == "human_required" else None,
         "inputs": row.inputs,
-        "folder": str(session.known_workspace.run_folder(row.name, row.id)),
+        "folder": str(folder),
         "trace_id": trace_id(row.id),
         "stages": [stage.to_json() for stage in stages_of(run_view)],
         "checkpoints": [checkpoint.to_json() for checkpoint in checkpoints(run_view.records)],
@@ -115,6 +119,7 @@ async def resume(session: Session, run: RunArgument) -> int:
     async with found_run(session, run) as (_, run_view):
         row, state = run_view.row, run_view.state
         entry, version = state.entry, state.version
+    # A program, or a command that was removed since, has to be started by hand.
     if not can_resume(entry):
         raise RunError(_why_not_resumed(run_view), where=row.id, hint=next_step(run_view))
     if version not in (None, VERSION):
@@ -132,6 +137,7 @@ async def resume(session: Session, run: RunArgument) -> int:
 def _why_not_resumed(run: RunView) -> str:
     """Return why no command of this version can go on with a run."""
     entry = run.state.entry
+    # A command of an earlier version, which was renamed or removed since.
     if "command" in entry:
         return f"this version has no command `transom {entry['command']}`, which began the run"
     if entry:

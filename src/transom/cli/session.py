@@ -205,6 +205,7 @@ class Session:
             raise InputError(
                 f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint
             ) from error
+        # A distributed run goes on with the workers.
         is_distributed = entry.get("distributed", False)
         return replace(
             self,
@@ -229,6 +230,7 @@ class Session:
             return ""
         command = f"transom resume {run_id}"
         workspace = self.overrides.get("workspace")
+        # A command in the same folder finds the workspace by itself.
         if workspace is None or self.workspace_root == find_workspace(self.cwd):
             return command
         return f"{command} --workspace {shlex.quote(str(workspace))}"
@@ -297,6 +299,7 @@ class Session:
             option: the option in which `spec` was given, for messages.
             own: a product's providers with names of their own.
         """
+        # An evaluation answers from its own chain, whatever the settings say.
         if self.answers:
             return self.answers
         place = place_of_model(self.settings) if spec is None else option
@@ -319,6 +322,7 @@ class Session:
             return None
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
+        # All runs of a batch spend from the same purse.
         if not self.purses:
             self.purses.append(Purse(usd=limit, prices=prices))
         (purse,) = self.purses
@@ -349,12 +353,14 @@ class Session:
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
+        # A reply is shown while it is written, if its model can do that.
         if self.verbosity > 0 and any(model.caps.streaming for model in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if purse:
             run.spend_from(purse)
         run.files.keep(self.settings.cache)
+        # From here on, an interruption leaves a run that can be resumed.
         self.open_runs.append(run.id)
         async with run:
             try:

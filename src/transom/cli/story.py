@@ -87,12 +87,14 @@ async def run(session: Session, options: StoryOptions) -> int:
     project = await open_project(session.cwd / options.project)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
+    # The project's tests run code that an agent wrote.
     settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
     if options.dry_run:
         planned = await plan(project, options.epic, options.story, settings)
         return session.show(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
+        # A paused epic waits for a person, so `transom waiting` lists it.
         if reasons := _reasons(result, "paused"):
             await epic.run.pause("", reasons)
         else:
@@ -164,16 +166,22 @@ def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
 def _commands(session: Session) -> dict[str, tuple[str, ...]]:
     """Return the key of each agent's command in the settings -> the command."""
     settings = session.settings
-    commands = {"agent.command": settings.agent.command or COMMANDS.get(settings.agent.kind, ())}
+    agents = {"agent": settings.agent}
     for name, agent in settings.agents.items():
-        commands[f"agents.{name}.command"] = agent.command or COMMANDS.get(agent.kind, ())
-    return {key: argv for key, argv in commands.items() if argv}
+        agents[f"agents.{name}"] = agent
+    commands: dict[str, tuple[str, ...]] = {}
+    for key, agent in agents.items():
+        # A known kind of agent has a command of its own.
+        if argv := agent.command or COMMANDS.get(agent.kind, ()):
+            commands[f"{key}.command"] = argv
+    return commands
 
 
 def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWorker]:
     """Return the external agents by the names that `stories.workers` uses."""
     execution = session.settings.execution.timeout_per_stage
     is_set = "execution.timeout_per_stage" in session.settings.origins
+    # An agent works longer than a model writes.
     usual = execution if is_set else _AGENT_SECONDS
     agents: dict[WorkerKind, CommandWorker] = {}
     for key, argv in _commands(session).items():
@@ -198,14 +206,16 @@ async def _epic(
     """Open the run of an epic, with its workers in their seats."""
     backlog = find_backlog(project, options.epic)
     replay = session.settings.stories.replay
+    replay_worker: Provider | None = None
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
     agents = _agents(session, places)
-    makers: dict[WorkerKind, Provider | None] = {
-        **agents,
-        "rules": rules_worker(),
-        "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,
-    }
+    if replay:
+        replay_worker = ReplayWorker(places, "replay", local=True, folder=replay)
+    makers: dict[WorkerKind, Provider | None] = {**agents}
+    makers["rules"] = rules_worker()
+    makers["replay"] = replay_worker
+    # A folder's name must hold no path separator.
     name = f"{project.name}-{options.epic}".replace(os.sep, "-")
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
@@ -229,7 +239,7 @@ def lines_of(result: EpicResult) -> list[str]:
     """Return the lines that show the result of an epic."""
     lines: list[str] = []
     if result.dry_run:
-        lines.append("dry run: nobody is called, and nothing changes")
+        lines.append("dry run: no model and no agent is called, and nothing changes")
     has_other_reason = False
     for story in result.stories:
         lines += _lines(story)

@@ -100,6 +100,7 @@ async def _solved(
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:
                 session.progress("another process runs this study; this one helps with its trials")
+                # Solvers block, so they work in a thread.
                 await asyncio.to_thread(runner.run, trials)
                 session.progress("the trials are used up; the other process reports")
                 return None, []
@@ -175,6 +176,7 @@ def _numbers(text: str, all_numbers: list[int]) -> list[int]:
         return all_numbers
     numbers: list[int] = []
     for part in text.split(","):
+        # `5` is a range of one trial.
         first, _, last = part.strip().partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             raise InputError(
@@ -200,6 +202,7 @@ def _opened(session: Session, study: Study, *, is_known: bool = False) -> Iterat
 
 def _study_named(session: Session, study: str) -> Study:
     """Return the study of that file or name."""
+    # Checked here, since the modules of studies import them at once.
     if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study

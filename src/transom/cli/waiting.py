@@ -51,6 +51,7 @@ async def waiting(session: Session, new_sheet: NewSheet = None) -> int:
     the runs that wait without a question: items that need a model or a review, paused stories.
     """
     views = await _waiting_views(session)
+    # Equal questions of several runs are one.
     questions = open_questions(views)
     runs = waiting_runs(views, is_accepted)
     lines: list[str] = []
@@ -189,6 +190,7 @@ def ask_on_terminal(question: OpenQuestion) -> str:
     prompt = f"1 to {len(options)}" if options else "answer"
     while True:
         text = typed(f"{prompt} (empty: later): ")
+        # An option may be long, so its number is enough.
         if text.isdecimal() and 1 <= int(text) <= len(options):
             return options[int(text) - 1]
         if not text or not options or text in options:
@@ -235,20 +237,24 @@ async def _answer(session: Session, name: str, answer: Answer) -> int:
     )
     async with found_run(session, name, writing=True) as (store, run_view):
         recorded = await give_answer(session.workspace, store, run_view, recorded_answer)
+    choice = recorded.choice
     document: dict[str, Any] = {
         "schema": "transom.answer/1",
         "run_id": run_view.row.id,
         "answer": answer.words if recorded.answer is None else recorded.answer,
-        "stage": recorded.choice["stage"] if recorded.choice else None,
+        "stage": choice["stage"] if choice else None,
     }
     # Without a file, the question was about a tool call.
-    if recorded.choice and "file" not in recorded.choice:
-        call = {name: recorded.choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+    if choice and "file" not in choice:
+        call = {}
+        for key in ("tool", "arguments", "fingerprint"):
+            call[key] = choice.get(key)
         document["call"] = call
     return session.show(document, f"{_line_of(recorded)}; {_step_after(recorded, run_view)}")
 
 
 def _line_of(recorded: RecordedAnswer) -> str:
+    # Advice for a build that gave up answers no question.
     if recorded.choice is None:
         return f"taken: {', '.join(recorded.help_items)}"
     question = in_full(recorded.choice)
@@ -261,6 +267,7 @@ def _step_after(recorded: RecordedAnswer, run: RunView) -> str:
     """Return what else the run waits for, or how it goes on."""
     names: list[str] = []
     for choice in recorded.remaining:
+        # A file is named by its path; a question needs its short name.
         option = "" if "file" in choice else f" (--question {short_name(choice)})"
         names.append(in_full(choice) + option)
     if names:

@@ -89,6 +89,7 @@ async def _first(
 
     It is one of the same run, or the first call of the same role in another run.
     """
+    # A number is a call, and any other text a run.
     if diff.isdecimal():
         return _numbered(calls, int(diff), "--diff", run_id)
     other_calls, _, run_id = await _calls(session, diff)
@@ -201,6 +202,7 @@ async def stats(session: Session, since: Since = None, group_by: GroupOption = "
     oldest = 0
     if since:
         oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9
+    # Read one after the other: a workspace may hold thousands.
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _warn))
     price = Prices.load(session.settings.paths.prices).of_tokens
     figures = statistics(traces, by=group_by, price=price, since=since, oldest=oldest)
@@ -218,20 +220,11 @@ def _stats_lines(figures: Stats) -> list[str]:
             # The price of some calls of the row may be unknown.
             mark = "+?" if row.unpriced else ""
             cost = f"{row.cost_usd:.4f}{mark}"
-        cells.append(
-            (
-                row.name,
-                row.calls,
-                f"{row.seconds.mean:.3f}",
-                f"{row.seconds.p95:.3f}",
-                plain(row.errors),
-                row.retries,
-                row.input_tokens,
-                row.cached_tokens,
-                row.output_tokens,
-                cost,
-            )
-        )
+        mean = f"{row.seconds.mean:.3f}"
+        p95 = f"{row.seconds.p95:.3f}"
+        errors = plain(row.errors)
+        tokens = (row.input_tokens, row.cached_tokens, row.output_tokens)
+        cells.append((row.name, row.calls, mean, p95, errors, row.retries, *tokens, cost))
     head = (
         figures.by.upper(),
         "CALLS",
@@ -272,6 +265,7 @@ async def _trace_file(session: Session, text: str) -> Path:
     with_name: list[str] = []
     for row in await _runs(session):
         trace = trace_id(row.id)
+        # Its trace may have been removed, or the run was never traced.
         if trace not in files:
             continue
         ids[row.id] = trace

@@ -68,6 +68,7 @@ async def worker(
             session.progress("the worker takes no further job, and ends those that it has")
             doer.stop()
 
+        # A service manager stops a worker with SIGTERM, a person with Ctrl-C.
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, drain_now)
         session.progress(
@@ -139,6 +140,7 @@ def _queues_in(text: str) -> list[str]:
                 where="--queues",
                 hint=f"did you mean {nearest(name, QUEUES)}? there are {', '.join(QUEUES)}",
             )
+    # For example, `--queues ,` names none.
     if not names:
         raise InputError("no queue is named", where="--queues", hint=f"name {', '.join(QUEUES)}")
     return names

@@ -60,11 +60,13 @@ async def accept_caps(
     """
     async with found_run(session, name) as (_, run):
         row = run.row
+    # The numbers are those of this run's verdict, as `runs show` lists them.
     path = session.known_workspace.run_folder(row.name, row.id) / "run" / "verdict" / VERDICT_FILE
     if row.kind != "check" or not path.is_file():
         hint = "name the run of an item: transom runs list"
         raise InputError("there is no verdict in this run", where=row.id, hint=hint)
     caps = Verdict.model_validate_json(path.read_bytes()).capped_by
+    # Nothing is written if one of the numbers is wrong.
     unknown = [number for number in numbers if number > len(caps)]
     if unknown:
         problem = (

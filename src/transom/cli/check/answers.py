@@ -41,6 +41,7 @@ def print_verdicts(
     Several verdicts stand in one document, which has every item, judged or not.
     """
     document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
+    # Good entries are folded, unless -v is given.
     folded = session.verbosity < 1
     if isinstance(document, Verdict):
         text = text_report(document, toned, folded=folded)
@@ -136,7 +137,7 @@ def next_of(answer: SpecResult | BuildResult) -> str:
         advice = f"mend {path}, then run: transom check build {path} --item ITEM.yaml"
         if not answer.choose:
             return advice
-        return f"{advice}; or take it as it is with: {answer.choose.replace(' N ', ' 1 ')}"
+        return f"{advice}; or accept it unchanged with: {answer.choose.replace(' N ', ' 1 ')}"
     if answer.status == "needs_review" and (path := answer.checker_path):
         return (
             "correct atoms.py or checker.yaml there, and build again; see what it finds: transom"
@@ -186,6 +187,7 @@ def print_step(session: Session, result: SpecResult | BuildResult) -> int:
 
 def _spec_lines(result: SpecResult) -> list[str]:
     lines = [*map(str, result.findings)]
+    # Interpretations of the description, one of which a person can choose.
     if result.readings:
         lines.append("it may mean:")
     if result.readings or result.needs_model:
@@ -225,6 +227,7 @@ async def with_interpretations(
         The result, or None if the person chose an interpretation: the run can go on.
     """
     folders = session.settings.paths.knowledge_dirs
+    # Without a terminal, the question stays open in the run.
     ask_now = _ask_on_terminal if on_terminal(session) else None
     return await interpret(run, item, places, result, folders, ask_now)
 

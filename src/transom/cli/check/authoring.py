@@ -152,6 +152,7 @@ async def teach(
             "none of its input_files is there", where=str(path), hint="teaching needs a real log"
         )
     name = format_name(item)
+    # The item names another format already, which may be written by hand.
     if item.reads_as and item.reads_as.domain != name:
         raise InputError(
             "it has a reads_as already", where=str(path), hint="remove that to teach it anew"
@@ -195,12 +196,14 @@ def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:
     """Show what the marked lines teach; return None, and say why, if they are too few."""
     taught = logs.learn(marks)
     unread = 0
+    # Shown before anything is saved: a person sees at once what fits too much or too little.
     for name, matches in logs.matches(taught.lesson).items():
         _print_matches(name, matches)
         unread += len(matches.lines["unread"])
     if unread:
         lines = f"{counted(unread, 'line')} must be read and fit no pattern"
         say(f"transom: too narrow: {lines}; mark one of them with --good, --bad or --ignore")
+    # A log that was cut off has no bad line.
     if taught.open_ended:
         name = taught.open_ended[0]
         hint = f"name its last line with --end {name}:LINE, or say --end {NO_END}"
@@ -232,6 +235,7 @@ def _numbered(rows: Iterable[NumberedLine]) -> list[str]:
 
 def _by_questions(logs: MarkedLogs, marks: Marks) -> Lesson | None:
     """Ask a person for marks until an empty line; return what was learned, as `_by_marks` does."""
+    # The end of a log says most about its outcome.
     if not marks:
         name, lines = next(iter(logs.texts.items()))
         print_text(name, *_numbered(list(enumerate(lines, 1))[-_TAIL:]))
@@ -249,6 +253,7 @@ def _by_questions(logs: MarkedLogs, marks: Marks) -> Lesson | None:
         more_marks = [*marks, (_TYPED_MARKS[mark], place.strip())]
         try:
             lesson = _by_marks(logs, more_marks)
+        # A mark that contradicts the others is dropped, and the person goes on.
         except InputError as error:
             say(f"transom: {error}; that mark does not count")
         else:
@@ -273,6 +278,7 @@ def list_domains(session: Session) -> int:
     rows: list[dict[str, str]] = []
     lines: list[str] = []
     for domain in knowledge.domains:
+        # Items that differ only in their parameters have one name.
         names = dict.fromkeys(item_name(item, {}) for item in domain.items)
         row = domain.model_dump(include={"domain", "title", "question"})
         row["items"] = ", ".join(names)
@@ -288,10 +294,16 @@ def show_domain(session: Session, name: FormatName) -> int:
     _, (domain,) = _domains(session, [name])
     # Several claims may mean the same, each in words of its own.
     meanings = dict.fromkeys(claim.means for claim in domain.claims)
-    lines = [f"{domain.title}: {domain.question}", *(f"  {meaning}" for meaning in meanings)]
-    items = [(item_name(item, {}), item.purpose) for item in domain.items]
+    lines = [f"{domain.title}: {domain.question}"]
+    lines += [f"  {meaning}" for meaning in meanings]
+    items: list[tuple[str, ...]] = []
+    for item in domain.items:
+        items.append((item_name(item, {}), item.purpose))
     lines += table(items, head=("ITEM", "PURPOSE"))
-    sources = [(source.kind, source.about, " ".join(source.files)) for source in domain.sources]
+    sources: list[tuple[str, ...]] = []
+    for source in domain.sources:
+        files = " ".join(source.files)
+        sources.append((source.kind, source.about, files))
     lines += table(sources, head=("READS", "WHAT", "FILES"))
     return session.show(domain.model_dump(mode="json", by_alias=True), *lines)
 

@@ -184,6 +184,7 @@ def places_of(session: Session, options: CheckOptions, default_results: Path | N
     roots = tuple(Path(session.cwd, root.expanduser()) for root in options.roots)
     folders = [(f"--var {name}", folder) for name, folder in variables.items()]
     folders += [("--root", root) for root in options.roots]
+    # A missing folder is an error here, and not only "file not found" later.
     for option, folder in folders:
         if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
             raise InputError(
@@ -202,10 +203,14 @@ def reports_of(
     """
     root = session.settings.paths.search_root
     places = {*parse_variables(options.variables, session.cwd).values()}
-    places |= {Path(session.cwd, folder.expanduser()) for folder in options.roots}
-    places |= {target.absolute().parent for target in targets}
+    for folder in options.roots:
+        places.add(Path(session.cwd, folder.expanduser()))
+    for target in targets:
+        places.add(target.absolute().parent)
     if root:
-        places |= {root, root / "logs"}
+        places.add(root)
+        # Logs of the settings' folder are named without it, too.
+        places.add(root / "logs")
     # A file is named from the outermost folder that holds it.
     folders = tuple(sorted(places, key=lambda place: (len(place.parts), place)))
 
@@ -281,6 +286,7 @@ def _build_settings(
 ) -> BuildSettings:
     """Return how checkers are built, from the settings."""
     settings = session.settings
+    seats = settings.llm
     constraints = settings.tool_constraints
     header = constraints.header_lines_default
     total_bytes = constraints.max_total_read_bytes
@@ -292,14 +298,11 @@ def _build_settings(
         header,
         constraints.require_discovery_before_read,
     )
+    parser = seated(CallSettings(), seats.agent_a)
+    logic = seated(CallSettings(), seats.agent_b)
+    repair = seated(CallSettings(), seats.reflect)
+    turns = constraints.max_turns
+    repairs = settings.execution.max_iterations
     return BuildSettings(
-        seated(CallSettings(), settings.llm.agent_a),
-        seated(CallSettings(), settings.llm.agent_b),
-        seated(CallSettings(), settings.llm.reflect),
-        views,
-        tools,
-        constraints.max_turns,
-        settings.execution.max_iterations,
-        playbook,
-        options.tests,
+        parser, logic, repair, views, tools, turns, repairs, playbook, options.tests
     )

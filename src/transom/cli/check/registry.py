@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from transom.canonical import Json, digest
+from transom.canonical import digest
 from transom.checklist.item import Item, load_item
 from transom.checklist.writing.document import clean
 from transom.errors import InputError
@@ -32,6 +32,7 @@ async def claim(store: Store, item: Item) -> None:
             now, the id is free.
     """
     path = place(item.path)
+    # Two commands may claim the same id at once; the first one gets it.
     owner = Path(str(await store.put_if_absent(ITEMS, item.item_id, path)))
     if str(owner) == path:
         return
@@ -62,9 +63,10 @@ async def record_checker(store: Store, item: Item, folder: Path, spec: str) -> N
     """Record an item's newest checker, and for the checker the folder of its item."""
     await record_spec(store, item, spec)
     path = place(item.path)
-    row: dict[str, Json] = {"folder": place(folder), "made_of": _state_of(store, item)}
-    await store.put(CHECKERS, path, row)
-    await store.put(HOMES, place(folder), str(Path(path).parent))
+    checker = place(folder)
+    state = _state_of(store, item)
+    await store.put(CHECKERS, path, {"folder": checker, "made_of": state})
+    await store.put(HOMES, checker, str(Path(path).parent))
 
 
 def newest_checker(store: Store, item: Item) -> Path:

@@ -99,6 +99,7 @@ def approve(session: Session, folder: Folder, person: PersonOption) -> int:
         hint = f"check it with the gates: transom check lint {folder}"
         raise InputError(problem, where=str(folder / BUILD_FILE), hint=hint)
     approval = approval_of(checker.digests, person, datetime.now(UTC).isoformat(timespec="seconds"))
+    # An approval covers these edits, so the person should know of them.
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())
@@ -159,10 +160,12 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
     sandbox = Sandbox(level=Level(level) if level else None)
     roots = places.roots(checker.item, folder)
     files = own_files(checker.item, roots)
+    # Gates compare the checker with real files.
     if not files:
         raise InputError(
             "its input files are not here", where=str(folder), hint="name their place with --var"
         )
+    # A checker that was made from claims has gates of its own, which need no sandbox.
     report = claim_report(checker)
     if report is None:
         report = await regate(checker, None, files, roots.readable(), sandbox)
@@ -245,7 +248,7 @@ async def overturn(
 
 def lines_of(document: Mapping[str, Any]) -> list[str]:
     """Return the lines that show a decision about a verdict."""
-    effect = "whoever made it named no insight that this counts for"
+    effect = "its build named no insight that this counts for"
     if document["counted"]:
         effect = f"counted for {', '.join(document['counted'])}"
     head = f"{document['item_id']} {document['status']} {document['word']} by {document['by']}"
@@ -274,6 +277,7 @@ async def decide(
     learned = ""
     with opened(session, subject.scope, "make") as playbook:
         counted = playbook.record(subject.insights, confirmed, source, followed=True)
+        # A reason for a right verdict teaches nothing.
         if reason and not confirmed:
             text = f'{subject.status} was wrong for "{subject.text}": {" ".join(reason.split())}'
             insight = playbook.add_insight(
@@ -347,6 +351,7 @@ def _investigated(_: Store, folder: Path, row: RunRow, item: str) -> _Subject:
     for keys in record.named.values():
         insights += keys
     _require_item(result.feature_id, item, row)
+    # The main thread and each reader named the insights that they used.
     text = f"{result.feature_name} for {result.target_stage}"
     return _Subject(result.verdict, digest(data), text, insights, INVESTIGATOR)
 
@@ -377,8 +382,9 @@ def _judged_item(folder: Path, row: RunRow, item: str) -> _JudgedItem:
     # The last build of the run counts.
     for path in sorted(folder.glob(f"build/checker*/{CONFIG}")):
         checker = path.parent
-    if named := row.inputs.get("checker"):
-        checker = Path(str(named))
+    # `check run` judges with a checker of another run.
+    if folder_name := row.inputs.get("checker"):
+        checker = Path(str(folder_name))
     config: CheckerConfig | None = None
     if (checker / CONFIG).is_file():
         config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG))
@@ -408,13 +414,19 @@ def _rules(config: CheckerConfig) -> Iterator[str]:
         subject = subjects[item.quantifier]
         if forbids and item.quantifier == "exists":
             subject = "an entry"
-        verb = "is a violation where it" if forbids else "must be one that"
-        rule = f" has {', '.join(item.required)}" if item.required else " is there"
+        fields = ", ".join(item.required)
+        if forbids:
+            rule = (
+                f"is a violation if it has {fields}" if fields else "is a violation if it is there"
+            )
+        else:
+            rule = f"must have {fields}" if fields else "must be there"
         if condition := item.condition:
             limit = "" if condition.value is None else condition.value
             rule += f", and {condition.field} {condition.op.value} {limit}".rstrip()
         if item.count:
             rule += f"; {item.count.op.value} {item.count.value} of them"
+        # Of several entries in a file, only the first or the last may count.
         if item.take:
             rule += f"; of several in a file the {item.take} counts"
-        yield f"  {item.id} {item.name}: {subject} with {item.select} {verb}{rule}"
+        yield f"  {item.id} {item.name}: {subject} with {item.select} {rule}"

@@ -113,12 +113,14 @@ async def build(
         "itemspec": place(itemspec),
         "item": place(item.path) if item else None,
     }
+    # Without its item, the ItemSpec's title names the checker.
     name = item.item_id if item else item_id
     # A resumed run neither goes back nor begins anew a second time.
     session.record_arguments(checkpoint=None, reset_iterations=False)
     async with session.open_store() as store:
         if item:
             await registry.claim(store, item)
+        # A typing error must not begin a new build in silence.
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError(
                 "there is no build to go on with", where=str(itemspec), hint="leave out --resume"
