@@ -48,7 +48,7 @@ from typing import Any
 
 PAYLOAD = ("one kibibyte of what a tool may find in a log " * 30)[:1024]
 SHORT, LONG = 50, 200
-HOLD_RATIO, HOLD_GROWTH, HOLD_CALLS = 2.0, 1.2, 700
+HOLD_RATIO, HOLD_GROWTH, HOLD_CALLS = 1.75, 1.2, 700
 
 Talk = Callable[[int], dict[str, Any]]
 """Has a conversation of that many turns; what it can say about it."""

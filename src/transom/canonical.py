@@ -141,15 +141,16 @@ def digest(value: object) -> str:
     """Return the SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as
     canonical JSON.
     """
-    if isinstance(value, str):
-        data = value.encode("utf-8", "surrogatepass")
-    elif isinstance(value, bytes):
-        data = value
-    else:
-        encoded = _encode_fast(value, _SORTED, _model)
-        if encoded is None:
-            encoded = _SORTING.encode(value).encode("utf-8", "surrogatepass")
-        data = encoded
+    match value:
+        case str():
+            data = value.encode("utf-8", "surrogatepass")
+        case bytes():
+            data = value
+        case _:
+            encoded = _encode_fast(value, _SORTED, _model)
+            if encoded is None:
+                encoded = _SORTING.encode(value).encode("utf-8", "surrogatepass")
+            data = encoded
     return hashlib.sha256(data).hexdigest()
 
 

@@ -6,6 +6,7 @@ must not pass names a word that has to stand in the reasons.
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 
 from tests.investigator import reports
 from tests.investigator.reports import COVERAGE, DAY, LOADS, MOMENT, SCANS, TESTS
+from tests.investigator.written import FORMS, pdf_file, word_file
 
 Files = Mapping[str, Any]
 UNIT = "metrics/unit_test_results.xml"
@@ -153,6 +155,8 @@ def must_not_pass() -> Iterator[FolderRow]:
     yield from _bad_issues()
     yield from _bad_documents()
     yield from _bad_names()
+    yield from _bad_written()
+    yield from _bad_servers()
 
 
 def _bad_tests() -> Iterator[FolderRow]:
@@ -648,6 +652,8 @@ def must_pass() -> Iterator[FolderRow]:
     yield from _good_reviews()
     yield from _good_folders()
     yield from _good_wordings()
+    yield from _good_written()
+    yield from _good_servers()
 
 
 def _good_runs() -> Iterator[FolderRow]:
@@ -778,3 +784,156 @@ def _good_wordings() -> Iterator[FolderRow]:
     }
     for form, change in links.items():
         yield FolderRow("issue", form, {ISSUE: issue(**change)})
+
+
+# Reviews that people write, in every form
+
+
+_RAN = (("Scenario", "Result"), ("renew at the desk", "Passed"), ("renew twice", "Passed"))
+
+
+def _written(path: str, form: str, fields: Mapping[str, Any], rows: Any = ()) -> Files:
+    """Return a review of this form instead of the usual one."""
+    make, suffix = FORMS[form]
+    titles = {UAT: "Acceptance test", SECURITY: "Security review"}
+    content = make(titles[path], {"Feature": "LIB-41", "Date": DAY, **fields}, rows)
+    return {path: None, f"{path.rpartition('.')[0]}.{suffix}": content}
+
+
+def _bad_written() -> Iterator[FolderRow]:
+    failed = (*_RAN, ("renew abroad", "Failed"))
+    blocked = (*_RAN, ("renew abroad", "Blocked"))
+    finding = (("Finding", "Severity", "Status"), ("open redirect", "High", "Open"))
+    for form in FORMS:
+        faults: dict[str, tuple[str, Mapping[str, Any], Any]] = {
+            "rejected": (SECURITY, {"Decision": "Rejected"}, ()),
+            "conditional": (SECURITY, {"Decision": "Approved once S-4 is fixed"}, ()),
+            "refused in German": (SECURITY, {"Entscheidung": "nicht freigegeben"}, ()),
+            "nobody decided": (SECURITY, {"Reviewer": "Ada"}, ()),
+            "of another feature": (SECURITY, {"Decision": "Approved", "Feature": "LIB-12"}, ()),
+            "of long ago": (SECURITY, {"Decision": "Approved", "Date": "2024-02-03"}, ()),
+            "no longer valid": (SECURITY, {"Decision": "Approved", "Valid until": "2026-08-31"}, ()),
+            "open findings": (SECURITY, {"Decision": "Approved", "Open findings": "2"}, ()),
+            "acceptance rejected": (UAT, {"Decision": "Rejected"}, _RAN),
+            "still to be done": (SECURITY, {"Decision": "Approved", "Comment": "S-4 must be fixed before the release."}, ()),
+        }  # fmt: skip
+        if form != "PDF":
+            # A PDF has no tables: its rows are lines of text.
+            faults["finding in a table"] = (SECURITY, {"Decision": "Approved"}, finding)
+            faults["case failed"] = (UAT, {"Decision": "Accepted"}, failed)
+            faults["case blocked"] = (UAT, {"Decision": "Accepted"}, blocked)
+        for fault, (path, fields, rows) in faults.items():
+            yield FolderRow(f"review {fault}", form, _written(path, form, fields, rows))
+    boxes = {
+        "nobody chose": "[ ] Approved [ ] Rejected",
+        "rejected is chosen": "☐ Approved ☒ Rejected",
+        "both are chosen": "[x] Approved [x] Rejected",
+        "struck out": "~~Approved~~",
+    }
+    for form, text in boxes.items():
+        content = f"# Security review\n\nDecision: {text}\n"
+        yield FolderRow("box", form, {SECURITY: None, "reviews/security.md": content})
+    hidden: dict[str, bytes] = {
+        "page without text": pdf_file([["Security review", "Decision: Approved"], []]),
+        "tracked change": word_file(
+            "<w:p><w:r><w:t>Decision: Approved</w:t></w:r>"
+            "<w:ins><w:r><w:t> with conditions</w:t></w:r></w:ins></w:p>"
+        ),
+        "damaged Word file": b"PK\x03\x04\x14\x00",
+        "gzip that is cut short": gzip.compress(b'{"decision": "approved"}')[:20],
+    }
+    for form, data in hidden.items():
+        suffix = "pdf" if data.startswith(b"%PDF") else "docx"
+        if data.startswith(b"\x1f"):
+            suffix = "json.gz"
+        yield FolderRow("hidden text", form, {SECURITY: None, f"reviews/security.{suffix}": data})
+    packed = {
+        "JUnit": ("ci/more.xml.gz", reports.junit(9, 1, 0)),
+        "Trivy": ("ci/image.json.gz", json.dumps(reports.trivy("critical"))),
+    }
+    for form, (path, report) in packed.items():
+        yield FolderRow("packed bad report", form, {path: gzip.compress(report.encode())})
+    lists: dict[str, Files] = {
+        "known issues": {"notes/known-issues.md": "# Known issues\n\n- Letters go out twice\n"},
+        "go or no go": {"notes/go-no-go.md": "# Go or no go\n\nOutcome: NO-GO\n"},
+        "votes of JSON": {"notes/go-no-go.json": {"product": "go", "operations": "no-go"}},
+        "output of a run": {"ci/pytest-output.txt": "=== 3 failed, 27 passed in 3.2s ===\n"},
+    }
+    for form, put in lists.items():
+        yield FolderRow("bad news beside", form, put)
+
+
+def _good_written() -> Iterator[FolderRow]:
+    for form in FORMS:
+        decided = {"Decision": "Approved", "Reviewer": "Ada", "Comment": "No open findings remain."}
+        yield FolderRow("security review", form, _written(SECURITY, form, decided))
+        yield FolderRow("acceptance", form, _written(UAT, form, {"Decision": "Accepted"}, _RAN))
+        counts = {"Decision": "Accepted", "Total": 12, "Passed": 12, "Failed": 0}
+        yield FolderRow("acceptance counted", form, _written(UAT, form, counts))
+    languages = {
+        "German": {"Entscheidung": "freigegeben", "Prüfer": "Ida"},
+        "French": {"Décision": "approuvé", "Relecteur": "Anaïs"},
+        "Spanish": {"Decisión": "aprobado", "Revisor": "Ana"},
+        "Italian": {"Decisione": "approvato", "Revisore": "Ugo"},
+        "Portuguese": {"Decisão": "aprovado"},
+        "Dutch": {"Besluit": "goedgekeurd", "Beoordelaar": "Jan"},
+    }
+    for language, fields in languages.items():
+        for form in ("YAML", "Markdown list", "HTML", "Word"):
+            put = _written(SECURITY, form, fields)
+            yield FolderRow(f"review in {language}", form, put)
+    boxes = "# Security review\n\nDecision: ☒ Approved ☐ Rejected\n"
+    yield FolderRow("box", "one is chosen", {SECURITY: None, "reviews/security.md": boxes})
+    plan = document("Deployment plan")
+    page = f"<html><body><h1>Deployment plan</h1><p>{_TEXT * 4}</p></body></html>"
+    lines = [plan[place : place + 80] for place in range(0, len(plan), 80)]
+    documents: dict[str, Files] = {
+        "HTML": {PLAN: None, "planning/Deployment Plan.html": page},
+        "Word": {PLAN: None, "docs/Deployment Plan.docx": word_file(f"<w:p><w:r><w:t>{_TEXT * 4}</w:t></w:r></w:p>")},
+        "PDF": {PLAN: None, "documents/Deployment Plan.pdf": pdf_file([lines[:30], lines[30:] or ["end"]])},
+        "reStructuredText": {PLAN: None, "docs/deployment-plan.rst": plan},
+    }  # fmt: skip
+    for form, put in documents.items():
+        yield FolderRow("document", form, put)
+    packed = gzip.compress(reports.junit(40, 0, 1).encode())
+    yield FolderRow("tests", "packed", {UNIT: None, "ci/unit.xml.gz": packed})
+
+
+# Runs as CI servers return them, under a name that says nothing
+
+
+def _server_runs(state: str) -> dict[str, Any]:
+    """Return a run of each server that is `good`, `bad` or `open`."""
+    words = {
+        "good": ("success", "SUCCESS", "passed", "succeeded", "SUCCESSFUL"),
+        "bad": ("failure", "FAILURE", "failed", "failed", "FAILED"),
+        "open": (None, None, "running", None, "IN_PROGRESS"),
+    }[state]
+    built = {"head_branch": "main", "head_sha": "4f2a9c1", "created_at": MOMENT}
+    gitlab = {"good": "success", "bad": "failed", "open": "manual"}[state]
+    return {
+        "GitHub": {"id": 3, "status": "completed", "conclusion": words[0], **built},
+        "gh run view": {"databaseId": 3, "conclusion": words[0], "headBranch": "main", "headSha": "4f2a", "workflowName": "CI"},
+        "GitLab": {"id": 7, "ref": "main", "sha": "4f2a9c1", "status": gitlab, "created_at": MOMENT},
+        "GitLab jobs": [{"id": 1, "name": "unit", "stage": "test", "status": gitlab, "ref": "main", "pipeline": {"id": 7}}],
+        "Jenkins": {"_class": "WorkflowRun", "building": state == "open", "number": 7, "duration": 9, "result": words[1]},
+        "Azure": {"id": 7, "buildNumber": "7", "sourceBranch": "refs/heads/main", "sourceVersion": "4f2a", "status": "completed", "result": words[3]},
+        "CircleCI": {"id": "a", "project_slug": "gh/a/b", "pipeline_number": 7, "pipeline_id": "p", "status": {"good": "success", "bad": "failed", "open": "on_hold"}[state]},
+        "Buildkite": {"number": 7, "state": words[2], "branch": "main", "commit": "4f2a9c1", "jobs": []},
+        "Bitbucket": {"build_number": 7, "state": {"name": "COMPLETED", "result": {"name": words[4]}}, "target": {"ref_name": "main"}, "created_on": MOMENT},
+        "TeamCity": {"buildTypeId": "Due", "number": "7", "status": words[1] or "UNKNOWN", "branchName": "main"},
+        "Travis": {"@type": "build", "number": "7", "state": words[2], "duration": 9, "event_type": "push", "branch": {"name": "main"}},
+    }  # fmt: skip
+
+
+def _bad_servers() -> Iterator[FolderRow]:
+    for state in ("bad", "open"):
+        for server, report in _server_runs(state).items():
+            put = {PIPE: None, "ci/thursday.json": report}
+            yield FolderRow(f"run that is {state}", server, put)
+
+
+def _good_servers() -> Iterator[FolderRow]:
+    for server, report in _server_runs("good").items():
+        put = {PIPE: None, "ci/thursday.json": report}
+        yield FolderRow("run of a server", server, put)

@@ -19,6 +19,7 @@ from transom.llm import (
     Block,
     CallSettings,
     Dropped,
+    Media,
     Opaque,
     Reply,
     Request,
@@ -81,6 +82,19 @@ blocks = st.builds(
     st.sampled_from(["any", "local"]),
     json_values,
 )
+media = st.builds(
+    Media,
+    st.sampled_from(["image/png", "application/pdf"]),
+    st.text("0123456789abcdef", min_size=64, max_size=64),
+    st.integers(0),
+)
+seen_blocks = st.builds(
+    Block,
+    st.just("scan"),
+    st.text(),
+    st.sampled_from([Tier.SESSION, Tier.TURN]),
+    media=media,
+)
 tools = st.builds(
     ToolSpec,
     st.text(),
@@ -109,6 +123,15 @@ def test_a_request_comes_back_as_it_was(request: Request) -> None:
     assert request_from_json(json.loads(canonical_json(request.to_json()))) == request
 
 
+@given(seen_blocks, media)
+def test_a_block_with_media_comes_back_and_its_media_count(block: Block, other: Media) -> None:
+    request = Request("r", Window((block,)))
+    document = json.loads(canonical_json(request.to_json()))
+    assert request_from_json(document) == request
+    changed = Request("r", Window((replace(block, media=other),)))
+    assert (changed.digest == request.digest) == (other == block.media)
+
+
 @pytest.mark.parametrize(
     "data", [None, {"role": "r"}, {**Request("r", Window(())).to_json(), "blocks": [{"x": 1}]}]
 )
@@ -131,7 +154,8 @@ def changes(of: Any) -> list[Change]:
         return [
             (f"{type(of).__name__}.{one.name}/{name}", partial(_with, name=one.name, change=change))
             for one in fields(of)
-            if one.compare
+            # A block with media is in a test of its own: it may not be stable.
+            if one.compare and one.name != "media"
             for name, change in (
                 [("set", partial(_instead, _NUMBERS[one.name]))]
                 if one.name in _NUMBERS
@@ -227,6 +251,7 @@ def test_every_field_of_what_is_asked_is_changed_in_turn() -> None:
     compared = {
         f"{shape.__name__}.{one.name}" for shape in shapes for one in fields(shape) if one.compare
     }
+    compared -= {"Block.media"}  # see the test of blocks with media
     assert compared == {part for name in tried for part in name.split("/") if "." in part}
     assert (
         len({change(FULL).digest for _, change in changes(FULL)} | {FULL.digest}) == len(tried) + 1

@@ -69,7 +69,9 @@ def test_every_page_fits_a_phone_and_reads_without_scripts(folder: Path) -> None
     with served(folder) as server, chromium(server) as watched:
         with watched.window(viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
             run = page.get_by_role("link", name="Is Group Reservations").last.get_attribute("href")
-            for path in ("/", "/waiting", "/runs", f"/runs/{run.rpartition('run-')[2]}"):
+            paths = ["/", "/waiting", "/runs", f"/runs/{run.rpartition('run-')[2]}", "/start"]
+            paths += ["/more", "/costs", "/evals", "/memory", "/settings"]
+            for path in paths:
                 page.goto(f"{server.url}{path}")
                 assert not is_too_wide(page), path
         with watched.window(java_script_enabled=False) as page:

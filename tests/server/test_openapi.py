@@ -21,6 +21,8 @@ PAGES = {
     ("/api/runs/{run_id}/calls", "get"), ("/api/runs/{run_id}/trace", "get"), ("/api/runs/{run_id}/result", "get"),
     ("/api/releases", "get"), ("/api/stories", "get"), ("/api/studies", "get"), ("/api/studies/{name}", "get"),
     ("/api/playbook", "get"), ("/api/playbook/{item_id}", "get"),
+    ("/api/costs", "get"), ("/api/evals", "get"), ("/api/evals/{run_id}", "get"),
+    ("/api/memory", "get"), ("/api/settings", "get"),
 }  # fmt: skip
 
 

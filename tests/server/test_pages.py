@@ -139,7 +139,7 @@ def test_an_answer_that_does_not_fit_says_so(browser: TestClient, history: RunHi
     fragment = browser.post(f"/waiting/{run}", data=form, headers={"HX-Request": "true"})
     assert fragment.status_code == 200 and fragment.text.lstrip().startswith("<article")
     assert "Not answered" in fragment.text
-    assert browser.post("/waiting/none", data=form).status_code == 422
+    assert browser.post("/waiting/none", data=form).status_code == 404
     assert history.run(run).state.waiting
 
 
@@ -173,7 +173,7 @@ def test_runs_are_filtered_by_links_and_shown_page_by_page(
 
 def test_the_page_of_a_run_that_there_is_not_says_so(browser: TestClient) -> None:
     answer = browser.get("/runs/nothing")
-    assert answer.status_code == 422 and "no run" in answer.text
+    assert answer.status_code == 404 and "no run" in answer.text
     assert browser.get("/api/runs/nothing").headers["Content-Type"] == "application/problem+json"
 
 
@@ -216,7 +216,7 @@ def test_a_run_shows_its_stages_calls_and_trace(visitor: tuple[TestClient, str])
         assert text.count("<rect") == len(call["blocks"]) + len(call["turns"]) + len(call["tools"])
         assert "Nothing was left out" in text
     beyond = client.get(f"/runs/{run}/calls/{len(document['calls']) + 1}")
-    assert beyond.status_code == 422 and "it has calls 1 to" in beyond.text
+    assert beyond.status_code == 404 and "it has calls 1 to" in beyond.text
     spans = client.get(f"/api/runs/{run}/trace").json()["spans"]
     trace = client.get(f"/runs/{run}/trace").text
     assert trace.count("<rect") == len(spans) > 0 and "stage one" in trace
@@ -250,5 +250,5 @@ def test_a_verdict_shows_the_line_that_decided_as_text(
     assert "<script>alert" not in text and "<img src=x" not in text
     assert browser.get(f"/api/runs/{run}/result").json()["item_id"] == "LOG-01"
     other = finish(history, "other", "done")
-    assert browser.get(f"/api/runs/{other}/result").status_code == 422
+    assert browser.get(f"/api/runs/{other}/result").status_code == 404
     assert f'href="/runs/{run}"' in browser.get("/checks").text

@@ -49,7 +49,7 @@ def test_studies_are_listed_and_shown_while_no_run_is_asked_for(
     assert "<h2>Best design</h2>" in browser.get("/studies/plate").text
     (study,) = browser.get("/api/studies").json()["studies"]
     assert browser.get("/api/studies/plate").json() == study
-    assert browser.get("/studies/none").status_code == 422
+    assert browser.get("/studies/none").status_code == 404
 
 
 def test_the_playbook_is_searched_in_all_scopes(
@@ -97,8 +97,8 @@ def test_the_insight_of_another_person_is_not_shown(
     with Playbook(tmp_path / "state.db", user="bob") as own:
         insight = own.add_insight(InsightCategory.STRATEGY, "Ask Carol", personal=True)
     assert insight.id not in browser.get("/playbook").text
-    assert browser.get(f"/playbook/{insight.id}").status_code == 422
-    assert browser.get(f"/api/playbook/{insight.id}").status_code == 422
+    assert browser.get(f"/playbook/{insight.id}").status_code == 404
+    assert browser.get(f"/api/playbook/{insight.id}").status_code == 404
 
 
 def test_texts_of_the_products_are_never_markup(

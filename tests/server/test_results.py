@@ -139,7 +139,7 @@ def test_a_run_without_a_result_opens_on_its_stages(
         run = finish(history, f"a-{kind}", "failed", kind=kind)
         text = browser.get(f"/runs/{run}").text
         assert "No stage has begun" in text and "no model was asked" in text
-        assert browser.get(f"/api/runs/{run}/result").status_code == 422
+        assert browser.get(f"/api/runs/{run}/result").status_code == 404
 
 
 def test_a_run_is_called_by_its_question() -> None:

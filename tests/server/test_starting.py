@@ -39,6 +39,9 @@ def test_every_form_has_a_labelled_field_for_each_option(browser: TestClient) ->
             {"question": "-q", "data": "d", "as_of": "2026-01-01", "target": ""},
             ["investigate", "--data=d", "--as-of=2026-01-01", "--", "-q"],
         ),
+        ("study", {"study": "-s", "trials": ""}, ["study", "run", "--", "-s"]),
+        ("study", {"study": "s", "trials": "9"}, ["study", "run", "--trials=9", "--", "s"]),
+        ("doctor", {}, ["doctor", "--"]),
     ],
 )
 def test_no_value_of_a_form_becomes_an_option(
@@ -51,6 +54,9 @@ def test_no_value_of_a_form_becomes_an_option(
     ("kind", "fields"),
     [
         ("study", {}),
+        ("study", {"study": "s.yaml", "trials": "0"}),
+        ("doctor", {"provider": "openai:x"}),
+        ("release", {}),
         ("check", {}),
         ("check", {"item": " "}),
         ("check", {"item": "a\x00b"}),

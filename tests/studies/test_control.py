@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
-from transom.studies.control import StudyStopped
-from transom.studies.failures import JobOutput, classify
+from transom.studies.control import StudyStopped, learnable
+from transom.studies.failures import JobOutput, classify, load_taxonomy
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
-from transom.studies.trials import counts
+from transom.studies.trials import Trial, counts
 
 UNKNOWN = "kdx broker: seat 17 not granted to session 4711 (-5,357)\n"
 
@@ -115,3 +115,31 @@ def test_two_workers_see_an_outage_once(tmp_path: Path) -> None:
     with pytest.raises(StudyStopped, match="now ends with"):
         made.run()
     assert not [trial for trial in made.trials() if trial.kind == "failed" and trial.number > 10]
+
+
+def _trial(number: int, reason: str = "", failure: str = "solver_error", **fields: Any) -> Trial:
+    if not reason:
+        return Trial(number=number, kind="solved", params={}, values=(1.0,))
+    return Trial(number=number, kind="failed", params={}, failure=failure, reason=reason, **fields)
+
+
+@pytest.mark.parametrize(
+    ("trials", "numbers"),
+    [
+        # Two failures in a row may be an outage that ended by itself.
+        ([_trial(0), _trial(1, "gone"), _trial(2, "gone"), _trial(3)], [0, 3]),
+        # The machine worked between them.
+        ([_trial(0, "gone 1"), _trial(1), _trial(2, "gone 2")], [0, 1, 2]),
+        # Another text, seen once, stays unclear.
+        ([_trial(0, "gone"), _trial(1), _trial(2, "gone"), _trial(3, "lost")], [0, 1, 2]),
+        # A control showed that the machine works.
+        ([_trial(0), _trial(1, "gone"), _trial(2, "gone", control=0)], [0, 1, 2]),
+        # A class that names a fault of the design needs nothing.
+        ([_trial(0), _trial(1, "bad element", "mesh_error")], [0, 1]),
+    ],
+)
+def test_an_unclear_failure_counts_once_the_machine_was_seen_to_work(
+    trials: list[Trial], numbers: list[int]
+) -> None:
+    counting = learnable(trials, load_taxonomy())
+    assert [trial.number for trial in counting] == numbers

@@ -173,6 +173,10 @@ async def _attachments(
             text_of_blocks = compact_json([block.to_json() for block in attached])
             data = text_of_blocks.encode("utf-8", "surrogatepass")
             fields[name] = await session.log.host.store.put_blob(data)
+    if media := [block.media for block in (*blocks, *recalled) if block.media is not None]:
+        # By their digests: the same image is kept once, however often it is sent.
+        store = session.log.host.store
+        fields["media"] = [await store.put_blob(image.data) for image in media]
     return fields
 
 

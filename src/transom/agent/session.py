@@ -24,6 +24,7 @@ from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
 from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm.codec import block_from_json
 from transom.llm.deltas import Delta
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
@@ -75,7 +76,8 @@ class ConversationLog:
         for name in ("blocks", "recalled"):
             if sha := message.data.get(name):
                 for block in json.loads(self.host.store.get_blob(sha)):
-                    yield Block(**block)
+                    # The bytes of an image are read if it is sent again.
+                    yield block_from_json(block, self.host.store.get_blob)
 
     def outcomes_of(self, message: ProgramMessage) -> Iterator[tuple[CallPlace, Any]]:
         """Yield the outcomes of a message's calls, and of those in the sub-conversations that these

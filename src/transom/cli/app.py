@@ -68,6 +68,7 @@ TREE = {
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
     "mcp": ("mcp_server", "Serve the products to an MCP client, over stdio or HTTP."),
     "schema": ("schemas", "Print the JSON Schema of a file or document."),
+    "init": ("init", "Write a settings file to start from."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`, each with its modules and its line in the help."""

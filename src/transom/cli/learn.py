@@ -27,7 +27,6 @@ from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
-from transom.llm.prices import Prices
 from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
 from transom.runs.history import RunHistory
 from transom.store.sqlite_errors import is_read_only
@@ -289,8 +288,7 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
         sys.stdout.flush()
         if host not in ("127.0.0.1", "localhost", "::1"):
             say("transom: other machines can reach it, and what it sends is not encrypted")
-        prices = Prices.load(session.settings.paths.prices)
-        app = server.build_app(playbook, history, token, host, prices)
+        app = server.build_app(playbook, history, token, host, session.settings)
         try:
             server.serve(app, listener, app.on_stop)
         finally:

@@ -47,7 +47,7 @@ def schema(session: Session, name: Name = "") -> int:
         names: dict[str, Any] = {"inputs": [*INPUTS], "documents": [*documents]}
         return session.show({"schema": "transom.schema_list/1", **names}, *table(rows))
     if name in INPUTS:
-        print_json(_input_schema(name))
+        print_json(input_schema(name))
     elif name in documents:
         print_json(_shipped(f"{documents[name]}.json"))
     else:
@@ -72,7 +72,7 @@ def _shipped(path: str) -> Any:
     return json.loads(text)
 
 
-def _input_schema(name: str) -> dict[str, Any]:
+def input_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a file that people write."""
     model_name, text = INPUTS[name]
     if not model_name:

@@ -118,10 +118,16 @@ def _call_lines(call: JournaledCall) -> list[str]:
         head += f", {document['status']}"
     rows: list[tuple[Any, ...]] = []
     for block in document["blocks"]:
-        rows.append((*list(block.values())[:-1], f"{block['tokens']} tokens"))
+        columns = [value for name, value in block.items() if name not in ("media", "tokens")]
+        rows.append((*columns, f"{block['tokens']} tokens"))
+    media: dict[str, str] = {}
+    for window_block in window.blocks:
+        if window_block.media is not None:
+            media[window_block.name] = window_block.media.text
     turns = zip(document["turns"], map(call.tokens, window.turns), strict=True)
     figures: dict[str, Any] = {
-        "tools": {tool.name: f"{call.tokens(tool)} tokens" for tool in call.request.tools}
+        "tools": {tool.name: f"{call.tokens(tool)} tokens" for tool in call.request.tools},
+        "images and files": media,
     }
     for number, (turn, size) in enumerate(turns, 1):
         figures[f"turn {number}"] = f"{_turn(turn)}, {size} tokens"

@@ -42,6 +42,8 @@ class HostedSettings(_Section):
             from the URL.
         context_tokens: size of the model's window; None for the usual one.
         parallel_tools: whether one reply may call several tools.
+        images: whether the model reads images; None for what is known of it.
+        files: whether the model reads PDF files; None for what is known of it.
         timeout_seconds: timeout of one whole reply.
         requests_per_minute: rate limit; None for no limit.
         tokens_per_minute: rate limit of input plus output; None for no limit. An open request
@@ -54,6 +56,8 @@ class HostedSettings(_Section):
     local: bool = False
     context_tokens: int | None = Field(default=None, ge=1)
     parallel_tools: bool = True
+    images: bool | None = None
+    files: bool | None = None
     timeout_seconds: float = Field(default=300, gt=0, allow_inf_nan=False)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
 from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import SEPARATOR, History
+from transom.context.segments import block_size
 from transom.context.tokens import Measure, TokenCorrection, measure, total
 from transom.errors import WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Window, render
-from transom.llm.render import render_block
 from transom.llm.structured import schema_text
 
 _NOTHING = Measure()
@@ -262,7 +262,7 @@ def _may_go(block: Block) -> bool:
 
 def _block_size(block: Block) -> Measure:
     """Return the size that a block adds to a window."""
-    return measure(render_block(block)).plus(SEPARATOR)
+    return block_size(block).plus(SEPARATOR)
 
 
 def _tool_size(tool: ToolSpec) -> Measure:

@@ -285,10 +285,10 @@ def _belongs(turn: Turn, event: Event) -> bool:
 
     Results belong to their calls, and an answer belongs to its message.
     """
-    before = event.turns[-1]
-    if isinstance(turn, ToolResults):
-        if not isinstance(before, AssistantMessage):
-            return False
-        return [call.id for call in before.calls] == [result.id for result in turn.results]
-    # A message that stayed unanswered is an event by itself, and can be folded.
-    return isinstance(turn, AssistantMessage) and isinstance(before, UserMessage)
+    match event.turns[-1], turn:
+        case AssistantMessage() as before, ToolResults(results):
+            return [call.id for call in before.calls] == [result.id for result in results]
+        # A message that stayed unanswered is an event by itself, and can be folded.
+        case UserMessage(), AssistantMessage():
+            return True
+    return False

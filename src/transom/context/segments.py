@@ -17,6 +17,7 @@ from transom.llm.render import render_block
 Piece = ToolSpec | Block | Turn
 How = Literal["changed", "added", "gone"]
 _T = TypeVar("_T")
+_MEDIA_BYTES = 4  # for each token of an image, as for plain text
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,17 @@ def piece_text(piece: Piece) -> str:
 
 def piece_size(piece: Piece) -> Measure:
     """Return the size that a piece adds to a window."""
+    if isinstance(piece, Block):
+        return block_size(piece).plus(SEPARATOR)
     return measure(piece_text(piece)).plus(SEPARATOR)
+
+
+def block_size(block: Block) -> Measure:
+    """Return the size of a block: of its text, and of its image or file as a model reads it."""
+    size = measure(render_block(block))
+    if block.media is not None:
+        size = size.plus(Measure(plain=_MEDIA_BYTES * block.media.tokens))
+    return size
 
 
 def first_difference(old: Request, new: Request) -> Difference | None:

@@ -2,6 +2,7 @@
 
     TransomError
     ├── InputError              an input is wrong; has file:line and a hint
+    │   ├── NotFoundError       ... a name belongs to nothing, e.g. the id of a run
     │   └── SettingsError       ... in a settings file or a TRANSOM_ variable
     ├── VisibilityError         a role got a block that it does not declare
     ├── EgressError             a block marked local would have left the machine
@@ -48,6 +49,7 @@ from transom.errors.base import (
     EgressError,
     InputError,
     MemoryUnavailable,
+    NotFoundError,
     SettingsError,
     StoreError,
     TransomError,
@@ -104,6 +106,7 @@ __all__ = [
     "MemoryUnavailable",
     "NeedsModel",
     "NetworkFailed",
+    "NotFoundError",
     "NotUnderstood",
     "OutOfTurns",
     "Paused",

@@ -43,6 +43,10 @@ class InputError(TransomError):
     """An input of the user is wrong."""
 
 
+class NotFoundError(InputError):
+    """A name that the user gave, such as the id of a run, belongs to nothing."""
+
+
 class SettingsError(InputError):
     """A settings file or a TRANSOM_ environment variable is wrong."""
 

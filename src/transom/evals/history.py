@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from transom.canonical import Json, plain
-from transom.errors import InputError
+from transom.errors import InputError, NotFoundError
 from transom.evals.document import Evaluation
 from transom.formats.yaml_files import read_bytes
 from transom.store import Store
@@ -43,6 +43,11 @@ def newest_baseline(store: Store, suite: str) -> tuple[str, Evaluation] | None:
     return newest["name"], _stored(store, newest["run"])
 
 
+def suites(store: Store) -> list[str]:
+    """Return the names of the suites that were run in a workspace, in their order."""
+    return sorted({str(document["suite"]) for document in _documents(store).values()})
+
+
 def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
     """Return a suite's evaluations, oldest first, each with its baseline names."""
     names: dict[str, list[str]] = {}
@@ -57,6 +62,15 @@ def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
         if evaluation.suite == suite:
             evaluations.append((evaluation, names.get(evaluation.run_id, [])))
     return evaluations
+
+
+def stored_evaluation(store: Store, run_id: str) -> Evaluation:
+    """Return the evaluation of a run; NotFoundError if there is none."""
+    if run_id not in store.items(_RUNS):
+        raise NotFoundError(
+            f"unknown evaluation {run_id!r}", hint="see: transom eval history SUITE"
+        )
+    return _stored(store, run_id)
 
 
 def find_evaluation(store: Store, text: str) -> tuple[str, Evaluation]:
@@ -100,6 +114,10 @@ def _read(path: Path) -> Evaluation:
 
 def _baselines(store: Store) -> dict[str, Any]:
     return dict(store.items(_BASELINES))
+
+
+def _documents(store: Store) -> dict[str, Any]:
+    return dict(store.items(_RUNS))
 
 
 def _stored(store: Store, run: str) -> Evaluation:

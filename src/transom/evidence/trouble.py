@@ -36,6 +36,7 @@ _BEFORE_MESSAGE = re.compile(
 _EXCEPTION = re.compile(r"\b[A-Za-z_.]*[a-z](?:Error|Exception|Fault|Failure)\b")
 _EXCEPTION_SHAPE = r"[a-z](?:error|exception|fault|failure)\b"
 _BETWEEN_WORDS = re.compile(r"[_\s-]+|(?<=[a-z])(?=[A-Z])")
+_PLURAL = re.compile(r"(?<=[A-Za-z])\(s\)")
 _JOINED_RUN = re.compile(rf"{JOINED_SCRIPT}+")
 # `num_errors=3` in running text
 _PAIR = re.compile(
@@ -156,6 +157,8 @@ class TroubleFinder:
     def _read(self, line: str) -> tuple[Trouble, ...]:
         """Return the trouble of a line that has a word of the vocabulary."""
         text = self._without_explained(line)
+        # "0 error(s)" is the plural of the word.
+        text = _PLURAL.sub("s  ", text)
         if not text.isascii():
             text = _JOINED_RUN.sub(r" \g<0> ", text)
         troubles = list(self._words_in(text, ["text", "prefix", "status"]))

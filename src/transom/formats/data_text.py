@@ -1,4 +1,6 @@
-"""Data of outside tools and people as plain values: JSON, JSON lines, YAML, or a table in CSV."""
+"""Data of outside tools and people as plain values: JSON, JSON lines, YAML, a table in CSV, or a
+written form.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from transom.canonical import Json
 from transom.errors import InputError
 from transom.formats.json_tree import parse_json
+from transom.formats.written_forms import FORM_SUFFIXES, parse_form
 from transom.formats.yaml_files import parse_yaml
 
 _YAML = (".yaml", ".yml")
@@ -16,18 +19,29 @@ _MOST_COLUMNS = 200
 
 
 def parse_data(text: str, where: str) -> Json:
-    """Return the value of a text: its content decides, and its suffix only between YAML and CSV.
+    """Return the value of a text: its content decides, and its suffix only between YAML, CSV and
+    forms.
 
     Raises:
         InputError: the text is neither, or gives one key two values.
     """
     stripped = text.lstrip("\ufeff \t\r\n")
-    suffix = PurePosixPath(where).suffix.casefold()
+    suffix = data_suffix(where)
+    if suffix in FORM_SUFFIXES and not stripped.startswith("{"):
+        return parse_form(text, where)
     if stripped.startswith(("{", "[")) or suffix not in (*_YAML, *_TABLES):
         return parse_json(text, where)
     if suffix in _YAML:
         return parse_yaml(text, Path(where)).data
     return parse_table(text, where)
+
+
+def data_suffix(name: str) -> str:
+    """Return the suffix of a file's name in lower case; that of the packed file for `.gz`."""
+    path = PurePosixPath(name)
+    if path.suffix.casefold() == ".gz":
+        path = path.with_suffix("")
+    return path.suffix.casefold()
 
 
 def parse_table(text: str, where: str) -> Json:

@@ -405,6 +405,8 @@ def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) 
     whole = [one for one in seen if one.observation.measure == "review.decision"]
     people = [one for one in seen if one.observation.measure == "review.person"]
     checks = [one for one in seen if one.observation.measure == "review.checks"]
+    # "Not applicable" leaves a person out; of the whole review it decides nothing.
+    people = [one for one in people if one.observation.value != "skipped"]
     every = [*people, *whole]
     parts = [_decided(one) for one in every]
     pending = [one for one in every if one.observation.value == "pending"]
@@ -448,9 +450,13 @@ def _named(people: Sequence[SourcedObservation]) -> str:
 
 def _decided(one: SourcedObservation) -> Part:
     value, label = str(one.observation.value), one.observation.label or "the review"
-    if value in ("pass", "skipped"):
+    if value == "pass":
         return Part("pass", f"{label} approved", [one])
     if value == "fail":
-        return Part("fail", f"{label} did not approve", [one])
+        quoted = one.observation.said
+        text = f"{label} did not approve"
+        if quoted and quoted != label:
+            text = f'{text}: "{quoted[:_MOST_SAID]}"'
+        return Part("fail", text, [one])
     said = {"pending": f"{label} has not decided yet", "progress": f"{label} is still at it"}
     return Part("mixed", said.get(value) or _quoted_state(one, label), [one])

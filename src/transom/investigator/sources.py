@@ -35,6 +35,7 @@ from transom.investigator.reading.recognition import (
 _DOC_FOLDERS: Final = ("planning", "docs", "documentation")
 _PARTS: Final = ("jira", "metrics", "reviews", *_DOC_FOLDERS)
 _ISSUE_FILES: Final = ("feature_issue.json", "issue.json", "jira_issue.json")
+_ISSUE_HEAD: Final = 1 << 16  # bytes in which an issue names its key and its fields
 _INDEX: Final = "jira_metadata.json"
 
 
@@ -396,8 +397,15 @@ def _is_inside(path: Path, folder: str) -> bool:
 
 
 def _may_be_issue(path: Path) -> bool:
-    """Return whether a file may hold the issue, by its suffix, its folder and its name."""
+    """Return whether a file may hold the issue, by its suffix and the keys at its beginning."""
     if path.suffix.casefold() != ".json":
         return False
     name = path.name.casefold()
-    return path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic"))
+    if path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic")):
+        return True
+    try:
+        with path.open("rb") as file:
+            head = file.read(_ISSUE_HEAD)
+    except OSError:
+        return False
+    return b'"key"' in head and (b'"fields"' in head or b'"issues"' in head)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 from transom.canonical import Json
-from transom.errors import InputError
+from transom.errors import InputError, NotFoundError
 from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import (
@@ -98,7 +98,7 @@ class Playbook:
         """
         insight = self.get(item_id)
         if insight is None:
-            raise InputError(
+            raise NotFoundError(
                 f"unknown insight {item_id!r}", where="playbook", hint="see: transom playbook list"
             )
         return insight

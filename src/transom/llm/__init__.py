@@ -3,6 +3,7 @@
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.egress import EgressPolicy
+from transom.llm.media import Media
 from transom.llm.provider import Chain, Provider, guard_egress
 from transom.llm.render import Rendered, render
 from transom.llm.replay import ReplayProvider
@@ -45,6 +46,7 @@ __all__ = [
     "Delta",
     "Dropped",
     "EgressPolicy",
+    "Media",
     "OnDelta",
     "Opaque",
     "Part",

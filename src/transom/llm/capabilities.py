@@ -28,6 +28,8 @@ class Capabilities:
         parallel_tools: one reply may call several; where it may not, the vendor's switch is set, or
             the prompt says so.
         streaming: its replies come in pieces.
+        images: it reads images; else a request with one is refused before it is sent.
+        files: it reads PDF files; else a request with one is refused before it is sent.
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any
             case.
         structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries
@@ -46,6 +48,8 @@ class Capabilities:
     tools: bool = True
     parallel_tools: bool = True
     streaming: bool = False
+    images: bool = False
+    files: bool = False
     structured_output: bool = False
     structured_with_tools: bool = True
     sampling: bool = False

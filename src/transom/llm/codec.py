@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from transom.errors import InputError
+from transom.llm.media import Media
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Block, CallSettings, Dropped, Request, ToolSpec, Window
 from transom.llm.turns import (
@@ -59,11 +61,27 @@ def turn_from_json(data: Any) -> Turn:
     raise ValueError("not a turn")
 
 
+def block_from_json(data: Any, read: Callable[[str], bytes] | None = None) -> Block:
+    """Read what `Block.to_json` wrote.
+
+    Args:
+        data: the block's JSON.
+        read: returns the bytes of an image or a file by their digest; None if nobody needs them.
+
+    Raises:
+        InputError, KeyError, TypeError: the data is not a block.
+    """
+    fields = dict(data)
+    if "media" in fields:
+        fields["media"] = Media.from_json(fields["media"], read)
+    return Block(**fields)
+
+
 def request_from_json(data: Any) -> Request:
     """Read what `Request.to_json` wrote; ValueError if the data is not a request."""
     try:
         window = Window(
-            blocks=tuple([Block(**block) for block in data["blocks"]]),
+            blocks=tuple([block_from_json(block) for block in data["blocks"]]),
             turns=tuple([turn_from_json(turn) for turn in data["turns"]]),
             dropped=tuple([Dropped(**dropped) for dropped in data["dropped"]]),
         )

@@ -24,6 +24,7 @@ from transom.llm.capabilities import Capabilities, common
 from transom.llm.checked import check_kind, check_provider, tuple_of
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy, unquote
+from transom.llm.media import Media
 from transom.llm.reading import bounded_arguments, is_deep
 from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Usage
@@ -76,7 +77,7 @@ class Provider(Protocol):
 
     def estimate_tokens(self, request: Request) -> int:
         """Return an upper-side estimate of the request's tokens."""
-        return estimate_tokens(render(request).as_text())
+        return estimate_tokens(render(request).as_text()) + request.window.media_tokens
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the protocol's signature
         """Return a text that changes when other code or another model would answer the role."""
@@ -210,6 +211,9 @@ class Chain:
         """Ask one provider, again if that may help and it does not do so itself."""
         pieces: list[Delta] = []
         _check_tools(request, provider)
+        for block in request.window.blocks:
+            if block.media is not None:
+                _check_media(block.name, block.media, provider)
         request = with_visible_schema(request, provider.caps)
         # The first attempt is made here, without a span of its own: nearly always it is the only
         # one, and the call has a span already.
@@ -257,6 +261,20 @@ def _check_tools(request: Request, provider: Provider) -> None:
         hint = f"choose another model for {request.role}, or give it no tools"
         raise RequestRefused(
             f"it calls no tools, and is offered {names}", where=provider.name, hint=hint
+        )
+
+
+def _check_media(name: str, media: Media, provider: Provider) -> None:
+    is_taken = provider.caps.images if media.is_image else provider.caps.files
+    if not is_taken:
+        kind = "images" if media.is_image else "files"
+        raise RequestRefused(
+            f"it takes no {kind}, and block {name} is {media.text}",
+            where=provider.name,
+            hint=(
+                f"choose another model, or say that yours takes {kind}: llm.NAME.{kind}: true"
+                " for a server, `caps` for a provider of your own"
+            ),
         )
 
 

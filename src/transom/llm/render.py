@@ -33,6 +33,8 @@ class Rendered:
             as they came.
         tail: what follows the conversation and is not kept in it: the turn blocks of this one call.
         tools: what the model may call; vendors put them before everything else.
+        user_media: blocks whose images and files stand beside `user`.
+        tail_media: the same beside `tail`.
     """
 
     system: str
@@ -40,6 +42,8 @@ class Rendered:
     turns: tuple[Turn, ...] = ()
     tail: str = ""
     tools: tuple[ToolSpec, ...] = ()
+    user_media: tuple[Block, ...] = ()
+    tail_media: tuple[Block, ...] = ()
 
     def as_text(self) -> str:
         """Return everything that is sent, in order, as `window show` prints it."""
@@ -56,8 +60,15 @@ def render(request: Request) -> Rendered:
     Untrusted blocks stand inside a fence that their text cannot close.
     """
     texts: dict[Tier, list[str]] = {tier: [] for tier in Tier}
+    user_media: tuple[Block, ...] = ()
+    tail_media: tuple[Block, ...] = ()
     for block in request.window.blocks:
         texts[block.tier].append(render_block(block))
+        if block.media is not None:
+            if block.tier is Tier.SESSION:
+                user_media += (block,)
+            else:
+                tail_media += (block,)
     # Turn blocks stand after the turns, so that everything before them is also the beginning of
     # the next request, which a vendor's cache then knows.
     return Rendered(
@@ -66,6 +77,8 @@ def render(request: Request) -> Rendered:
         turns=tuple([_fenced_turn(turn) for turn in request.window.turns]),
         tail="\n\n".join(texts[Tier.TURN]),
         tools=request.tools,
+        user_media=user_media,
+        tail_media=tail_media,
     )
 
 
@@ -112,8 +125,9 @@ def _tool_text(tool: ToolSpec) -> str:
 
 def render_turn(turn: Turn) -> str:
     """Return a turn as it stands in a request."""
-    if isinstance(turn, ToolResults):
-        return "\n\n".join([_result_text(result, _sent_text(result)) for result in turn.results])
+    match turn:
+        case ToolResults(results):
+            return "\n\n".join([_result_text(result, _sent_text(result)) for result in results])
     return turn_text(turn)
 
 
@@ -122,10 +136,11 @@ def turn_text(turn: Turn) -> str:
 
     Vendors have their own formats for turns, in which the same texts are sent.
     """
-    if isinstance(turn, ToolResults):
-        return "\n\n".join([_result_text(result, result.content) for result in turn.results])
-    if isinstance(turn, UserMessage):
-        return f"<asked>\n{turn.text}\n</asked>"
+    match turn:
+        case ToolResults(results):
+            return "\n\n".join([_result_text(result, result.content) for result in results])
+        case UserMessage(text):
+            return f"<asked>\n{text}\n</asked>"
     return "\n".join(["<said>", *(_part_text(part) for part in turn.parts), "</said>"])
 
 

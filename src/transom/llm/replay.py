@@ -121,7 +121,8 @@ class ReplayProvider(Provider):
         for call in recording.calls:
             self._texts.setdefault(call.role, []).append(call.request)
         # Recorded answers stand as they are: no schema has to be shown.
-        self.caps = Capabilities(recording.context_tokens or UNBOUNDED, structured_output=True)
+        context_tokens = recording.context_tokens or UNBOUNDED
+        self.caps = Capabilities(context_tokens, structured_output=True, images=True, files=True)
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         reply = self._replies.get(request.digest)

@@ -20,7 +20,7 @@ Answer = (
 )
 _PIECE = re.compile(r"\S*\s*")
 _NONE = Usage()
-_ALL = Capabilities(streaming=True, structured_output=True, sampling=True)
+_ALL = Capabilities(images=True, files=True, streaming=True, structured_output=True, sampling=True)
 
 
 class ScriptedProvider(Provider):

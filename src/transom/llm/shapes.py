@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple, Self, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
 from transom.llm.checked import Output, check_choice, check_kind, check_name, schema_of, tuple_of
+from transom.llm.media import Media, read_file
 from transom.llm.turns import EGRESS, TRUST, Egress, Trust, Turn, check_marks
 from transom.once import once
 
@@ -60,10 +62,11 @@ class Block(_Canonical):
         trust: `untrusted` text is fenced and is data, never an instruction.
         egress: `local` blocks never reach a remote provider.
         data: the same content in structured form, if `text` was made from it.
+        media: an image or a PDF file, which the text then names; see `file`.
 
     Raises:
-        InputError: the name cannot be a tag, the text is not a `str`, or the tier or a mark is
-            unknown.
+        InputError: the name cannot be a tag, the text is not a `str`, the tier or a mark is
+            unknown, or media stand in a stable block, which servers take no media in.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Block(_Canonical):
     trust: Trust = "ours"
     egress: Egress = "any"
     data: Json = None
+    media: Media | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "Block")
@@ -83,6 +87,45 @@ class Block(_Canonical):
         if type(self.tier) is not Tier:
             check_choice(self.tier, [*map(str, Tier)], "tier", f"Block {self.name!r}")
             object.__setattr__(self, "tier", Tier(self.tier))
+        if self.media is not None and self.tier is Tier.STABLE:
+            problem = "media cannot stand in a stable block: system prompts are text"
+            hint = "give it the tier session or turn"
+            raise InputError(problem, where=f"Block {self.name!r}", hint=hint)
+
+    @classmethod
+    def file(
+        cls,
+        name: str,
+        path: Path | str,
+        *,
+        tier: Tier = Tier.TURN,
+        trust: Trust = "untrusted",
+        egress: Egress = "any",
+    ) -> Self:
+        """Return a block with a file: an image (PNG, JPEG, GIF, WebP), a PDF file, or text.
+
+        A provider that takes no images or no files refuses the request. The file is read now.
+
+        Args:
+            name: the block's name.
+            path: the file; its first bytes say what it is, whatever its name ends with.
+            tier: session or turn; a text may be stable.
+            trust: `untrusted` by default, since a file may hold instructions of others.
+            egress: `local` files never reach a remote provider.
+
+        Raises:
+            InputError: the file cannot be read, is too large, or is of another kind.
+        """
+        text, media = read_file(Path(path))
+        return cls(name, text, tier, trust, egress, media=media)
+
+    def to_json(self) -> dict[str, Json]:
+        data = super().to_json()
+        # Left out of most blocks, so that a block of text keeps the digest that journals know.
+        del data["media"]
+        if self.media is not None:
+            data["media"] = self.media.to_json()
+        return data
 
 
 @dataclass(frozen=True)
@@ -269,6 +312,15 @@ class Window:
     def __post_init__(self) -> None:
         if self.egress not in EGRESS:
             check_marks("Window", egress=self.egress)
+
+    @property
+    def media_tokens(self) -> int:
+        """An estimate of the tokens that its images and files take beside their text."""
+        tokens = 0
+        for block in self.blocks:
+            if block.media is not None:
+                tokens += block.media.tokens
+        return tokens
 
     def get(self, name: str) -> Block:
         """Return the block of that name; KeyError if there is none."""

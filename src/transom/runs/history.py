@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from transom.errors import InputError
+from transom.errors import NotFoundError
 from transom.runs.journal import RunState, fold
 from transom.runs.run import RUNS
 from transom.runs.summarising import STREAM, RunRow, RunSummary, Summariser, new_summary
@@ -116,7 +116,7 @@ class RunHistory:
         """Return the summary of a run; InputError if there is none."""
         runs = self.page(SummaryFilter(streams=(f"{STREAM}{run_id}",)))
         if not runs:
-            raise InputError(f"no run {run_id!r}", hint="see: transom runs list")
+            raise NotFoundError(f"no run {run_id!r}", hint="see: transom runs list")
         return runs[0]
 
     def row(self, summary: RunSummary) -> RunRow:

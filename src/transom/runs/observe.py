@@ -47,6 +47,10 @@ def of_request(request: Request, place: str, conversation: str) -> dict[str, Any
     for share in window.shares:
         tokens += share.used
         limit += share.limit
+    media = None
+    for block in window.blocks:
+        if block.media is not None:
+            media = [*(media or ()), f"{block.media.media_type} {block.media.size}"]
     return {
         keys.OPERATION: keys.CHAT,
         keys.ROLE: request.role,
@@ -57,6 +61,7 @@ def of_request(request: Request, place: str, conversation: str) -> dict[str, Any
         keys.WINDOW_TOKENS: tokens,
         keys.WINDOW_AVAILABLE: limit - tokens,
         keys.WINDOW_DROPPED: len(window.dropped),
+        keys.WINDOW_MEDIA: media,
     }
 
 

@@ -99,7 +99,8 @@ def blobs_of(kind: str, data: Any) -> list[str]:
     if kind == "model_reply":
         return [data["window"][name] for name in ("request", "rendered") if name in data["window"]]
     if kind == "user_message":
-        return [data[name] for name in ("blocks", "recalled") if name in data]
+        blobs = [data[name] for name in ("blocks", "recalled") if name in data]
+        return [*blobs, *data.get("media", ())]
     digest = data["outcome"].get("kept") if kind == "tool_result" else None
     return [digest] if digest else []
 
@@ -179,6 +180,7 @@ class JournaledCall:
                     "trust": block.trust,
                     "egress": block.egress,
                 }
+                | ({} if block.media is None else {"media": block.media.to_json()})
                 | {"share": share_of(block), "tokens": self.tokens(block)}
                 for block in self.request.window.blocks
             ],

@@ -9,6 +9,7 @@ from fastapi.security import HTTPBearer
 from starlette.staticfiles import StaticFiles
 
 from transom import __version__
+from transom.config import Settings
 from transom.learning import Playbook
 from transom.llm.prices import Prices
 from transom.runs.history import RunHistory
@@ -17,10 +18,14 @@ from transom.server.door import Door
 from transom.server.live import Feed
 from transom.server.pages import (
     checklist,
+    costs,
+    evals,
     insights,
+    memory,
     now,
     releases,
     runs,
+    settings,
     starts,
     stories,
     studies,
@@ -44,6 +49,10 @@ _PAGES = (
     studies,
     insights,
     starts,
+    costs,
+    evals,
+    memory,
+    settings,
 )
 
 
@@ -52,7 +61,7 @@ def build_app(
     history: RunHistory,
     token: str,
     host: str = "127.0.0.1",
-    prices: Prices | None = None,
+    known_settings: Settings | None = None,
 ) -> Door:
     """Build the pages and the REST API as an ASGI application.
 
@@ -61,24 +70,27 @@ def build_app(
         history: the runs of the workspace, its store open for writing; the caller closes it.
         token: the token that programs send as `Authorization: Bearer`, and browsers bring once.
         host: the name or address that the server listens on, see `Door`.
-        prices: the prices of models [the published ones].
+        known_settings: the settings of the server [the defaults]; they also name the prices of
+            models.
     """
     # No `docs_url`: the viewers of FastAPI load scripts from elsewhere, which `POLICY` forbids.
     app = FastAPI(
         title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    site = Site(history, prices or Prices.load(), playbook)
+    known_settings = known_settings or Settings()
+    site = Site(history, Prices.load(known_settings.paths.prices), playbook)
     feed = Feed(history.store, partial(now.draw_now, site))
     # Endpoints read these by `Depends`: modules of endpoints keep no state of their own.
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
-    app.state.site, app.state.feed = site, feed
+    app.state.site, app.state.feed, app.state.settings = site, feed, known_settings
     app.state.started = {}
     app.include_router(context.router)
+    # The token is documented here; `Door` checks it.
+    checked = [Depends(HTTPBearer(auto_error=False))]
+    problems = documented(401, 403, 404, 422, 503)
     for page in _PAGES:
         app.include_router(page.router)
-        # The token is documented here; `Door` checks it.
-        checked = [Depends(HTTPBearer(auto_error=False))]
-        app.include_router(page.api, dependencies=checked, responses=documented(401, 403, 422, 503))
+        app.include_router(page.api, dependencies=checked, responses=problems)
     app.mount(STATIC, StaticFiles(directory=STATIC_FOLDER))
     add_handlers(app)
     # Outside of the application, so that no request reaches it unchecked.

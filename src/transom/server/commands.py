@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,6 +32,9 @@ class StartForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    button: ClassVar[str]
+    """The text of the button that starts the command."""
+
     def arguments(self) -> list[str]:
         """Return the arguments of the command."""
         raise NotImplementedError
@@ -39,6 +42,8 @@ class StartForm(BaseModel):
 
 class CheckForm(StartForm):
     """Build a checker for an item and run it."""
+
+    button = "Start a check"
 
     item: Line = Field(title="Item", description="Item file, e.g. VER-01.yaml.", min_length=1)
     variables: Lines = Field("", title="Variables", description=_VARIABLES)
@@ -50,6 +55,8 @@ class CheckForm(StartForm):
 
 class BatchForm(StartForm):
     """Check many items at once."""
+
+    button = "Start a batch"
 
     items: Lines = Field(
         title="Items", description="Folders, globs or item files, one a line.", min_length=1
@@ -64,6 +71,8 @@ class BatchForm(StartForm):
 
 class InvestigateForm(StartForm):
     """Judge whether a feature is ready for its next stage."""
+
+    button = "Start an investigation"
 
     question: Line = Field(
         title="Question", description="Which feature, for which stage.", min_length=1
@@ -87,10 +96,38 @@ class InvestigateForm(StartForm):
         return ["investigate", *options, "--", self.question]
 
 
+class StudyForm(StartForm):
+    """Run a study, or continue an interrupted one."""
+
+    button = "Start a study"
+
+    study: Line = Field(
+        title="Study", description="Its YAML file, or its name in this workspace.", min_length=1
+    )
+    trials: int | None = Field(
+        None, title="Trials", description="Total number of solves [the study's budget].", ge=1
+    )
+
+    def arguments(self) -> list[str]:
+        options = [] if self.trials is None else [f"--trials={self.trials}"]
+        return ["study", "run", *options, "--", self.study]
+
+
+class DoctorForm(StartForm):
+    """Report what is installed, and what works on this machine."""
+
+    button = "Run the doctor"
+
+    def arguments(self) -> list[str]:
+        return ["doctor", "--"]
+
+
 FORMS: Mapping[str, type[StartForm]] = {
     "check": CheckForm,
     "batch": BatchForm,
     "investigate": InvestigateForm,
+    "study": StudyForm,
+    "doctor": DoctorForm,
 }
 """The forms by the names of their commands."""
 

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from transom.errors import InputError, TransomError
+from transom.errors import InputError, NotFoundError, TransomError
 from transom.server.rendering import error_page, wants_page
 
 MEDIA_TYPE = "application/problem+json"
@@ -86,6 +86,8 @@ async def _unusable(request: Request, error: Exception) -> Response:
 
 
 async def _ours(request: Request, error: Exception) -> Response:
+    if isinstance(error, NotFoundError):
+        return answer_error(request, 404, str(error))
     # An input is the client's fault. Any other error, such as a full disk, may pass.
     return answer_error(request, 422 if isinstance(error, InputError) else 503, str(error))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from transom.errors import InputError, SettingsError, install_hint
+from transom.errors import InputError, NotFoundError, SettingsError, install_hint
 from transom.investigator.concluding import kept_answer
 from transom.investigator.report import page_parts
 from transom.investigator.result import CriterionResult, Investigation
@@ -90,9 +90,12 @@ def study_result(site: Site, name: str) -> RunResult:
     """Return a study by its name.
 
     Raises:
-        InputError: it did not run in this workspace.
+        NotFoundError: it did not run in this workspace.
         SettingsError: the extra `studies` is not installed.
     """
+    # The command also takes the path of a file, which a page must not read.
+    if name not in studies_of(site):
+        raise NotFoundError(f"unknown study {name!r}", hint="see the page Studies")
     record = _reading().read_study(name, _folder_of(site), site.playbook)
     charts = study_charts(record.study, record.trials)
     values = {"kept": record, "study": record.study, "charts": charts}

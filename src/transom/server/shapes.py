@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from transom.learning import ExposedState, Insight, InsightCategory
@@ -12,6 +13,9 @@ from transom.learning.curator import Report
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 # Larger numbers are mistakes, and some would not fit the database.
 _MANY = 1_000_000
+
+Offset = Annotated[int, Query(ge=0, le=_MANY * 1_000)]
+"""The number of rows of a list that stand before a page."""
 
 
 def _no_bool(value: object) -> object:

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 
 _MOUNTINFO = Path("/proc/self/mountinfo")
+# 36 35 98:0 /root /mount/point rw,noatime [optional fields] - ext3 /dev/root rw
+_MOUNT = re.compile(r"^(?:[^ \n]+ ){4}([^ \n]+) .*? - ([^ \n]+)", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 _IN_KERNEL = """
 9p acfs afs beegfs ceph cifs coda davfs fhgfs gfs gfs2 glusterfs gpfs lustre mfs ncpfs nfs nfs4
@@ -37,19 +39,17 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
             mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return ""
-    target, best, longest = f"{path.resolve()}/", "", 0
-    for line in mountinfo.splitlines():
-        # 36 35 98:0 /root /mount/point rw,noatime [optional fields] - ext3 /dev/root rw
-        left, _, right = line.partition(" - ")
-        fields = left.split(" ")
-        if len(fields) < 6:
-            continue
-        folder = f"{_ESCAPED.sub(lambda code: chr(int(code[1], 8)), fields[4]).rstrip('/')}/"
-        # The deepest folder above a path has the longest name. "Or equal": the later of two mounts
-        # on one folder hides the earlier.
-        if target.startswith(folder) and len(folder) >= longest:
-            best, longest = right.partition(" ")[0], len(folder)
-    return best
+    mounts: dict[str, str] = {
+        # A later mount on the same folder hides the earlier.
+        _ESCAPED.sub(lambda code: chr(int(code[1], 8)), folder): kind
+        for folder, kind in _MOUNT.findall(mountinfo)
+    }
+    # The deepest folder above a path that is a mount point is the mount of the path.
+    resolved = path.resolve()
+    for folder in (resolved, *resolved.parents):
+        if kind := mounts.get(str(folder)):
+            return kind
+    return ""
 
 
 def is_network(path: Path, mountinfo: str | None = None) -> bool:

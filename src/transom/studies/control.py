@@ -48,6 +48,31 @@ def failures_in_a_row(trials: Sequence[Trial]) -> list[Trial]:
     return streak
 
 
+def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
+    """Return the trials without the failures that the machine may have caused.
+
+    A failure of an unclear class counts against its design only if the machine was seen to work:
+    a control followed a failure with this text, or a solve succeeded between two of them.
+    """
+    solved_before = 0
+    periods: dict[tuple[str, str], set[int]] = {}
+    controlled: set[tuple[str, str]] = set()
+    for trial in sorted(_solves(trials), key=lambda trial: trial.number):
+        if trial.kind == "solved":
+            solved_before += 1
+            continue
+        periods.setdefault(symptom(trial), set()).add(solved_before)
+        if trial.control is not None:
+            controlled.add(symptom(trial))
+    counting = []
+    for trial in trials:
+        is_unclear = trial.kind == "failed" and taxonomy.leaves_cause_open(trial.failure)
+        text = symptom(trial)
+        if not is_unclear or text in controlled or len(periods.get(text, ())) > 1:
+            counting.append(trial)
+    return counting
+
+
 def good_design(trials: Iterable[Trial]) -> Trial | None:
     """Return the newest trial with results, which a control solves again; or None."""
     solved = [trial for trial in _solves(trials) if trial.kind == "solved"]
@@ -139,8 +164,11 @@ class MachineCheck:
             self._control(control, "the machine or the set-up still fails")
         self.study.set_user_attr(_WAITING, None)
 
-    def before_recording(self, failed: Trial, trials: Sequence[Trial]) -> None:
+    def before_recording(self, failed: Trial, trials: Sequence[Trial]) -> Trial:
         """Make a control if this failure and those before it look like the machine's.
+
+        Returns:
+            The failed trial, with the number of the design that was solved again, if there was one.
 
         Raises:
             StudyStopped: the control failed, so the failures in a row are forgotten, and the
@@ -154,6 +182,8 @@ class MachineCheck:
         if control is not None and needs_control(streak, self.taxonomy):
             problem = f"{len(streak)} solves in a row failed, and not because of their designs"
             self._control(control, problem, [trial.number for trial in streak[1:]])
+            return failed.model_copy(update={"control": control.number})
+        return failed
 
     def after_recording(self, trials: Sequence[Trial]) -> None:
         """Ask a person to look if every solve so far ended alike.

@@ -28,7 +28,7 @@ from transom.formats.yaml_models import validate_yaml
 from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f06, read_text
 from transom.studies.study import Data, Pattern
 
-Severity = Literal["design", "machine", "study", "warning"]
+Severity = Literal["design", "unclear", "machine", "study", "warning"]
 
 _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
@@ -36,6 +36,19 @@ _LINES, _CHARACTERS = 5, 700
 _LAST = 30  # last lines of a failed run, in which words count without a message mark
 # a displacement beyond so many model sizes, or this length, means a free body
 _FARTHEST, _FAR = 1000, 1e7
+_LATEST = 12  # last lines of a run, in which its last word on convergence counts
+_CONVERGENCE = re.compile(r"converg", re.IGNORECASE)
+# A sentence whose last words are that there was no convergence.
+_UNCONVERGED = re.compile(
+    r"\b(not|never|without|no|non|failed|fails|unable to|before)[ -]{0,2}"
+    r"((be|been|to|have|has|reach|achieve|yet)[ -])?converg(e|ed|ence|ing)\b"
+    r"|\bunconverged\b|\bconvergence (was |is |has )?"
+    r"(not|failed|never)\b( (been )?(achieved|reached|obtained|met))?",
+    re.IGNORECASE,
+)
+_AFTERWARDS = re.compile(
+    r"( (in|within|after|at) (the )?[\w ]{0,20}\d\S*( \w+)?)?[\s.!*]*", re.IGNORECASE
+)
 _RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes of symptoms; a free body in the deck is the cause behind them."""
@@ -49,14 +62,18 @@ class Message(Data):
 
 
 class Completion(Data):
-    """The last line of a tool that finished; `results`: tables that are proof enough if the line
-    is cut off.
+    """The last line of a tool that finished.
+
+    Attributes:
+        unconverged: what a tool prints that finishes the same way without convergence.
+        results: tables that are proof enough if the line is cut off.
     """
 
     tool: str
     of: Pattern
     ends: Pattern
     otherwise: str
+    unconverged: Pattern | None = None
     file: str | None = None
     results: Pattern | None = None
 
@@ -65,7 +82,7 @@ class FailureClass(Data):
     """A class of failure; `words` are searched in messages only.
 
     Attributes:
-        open: whether the class leaves open if the design or the machine is the cause.
+        severity: who is to blame; `unclear` if it may be the design or the machine.
         errors: names of error numbers of the operating system, such as ESTALE; their texts are
             words of the class.
         exceptions: exceptions of Python; they and the built-in ones below them are words, too.
@@ -73,7 +90,6 @@ class FailureClass(Data):
 
     title: str
     severity: Severity
-    open: bool = False
     advice: str = ""
     words: tuple[Pattern, ...] = ()
     errors: tuple[str, ...] = ()
@@ -128,7 +144,7 @@ class Taxonomy(Data):
 
     def leaves_cause_open(self, failure: str | None) -> bool:
         """Return whether a class leaves open if the design or the machine is the cause."""
-        return failure not in self.classes or self.classes[failure].open
+        return failure not in self.classes or self.classes[failure].severity == "unclear"
 
     def merged(self, own: Taxonomy) -> Taxonomy:
         """Return this taxonomy, with another one taking precedence."""
@@ -377,10 +393,14 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
             yield "no_result", Evidence("completion", f"no output matches {finished!r}")
         return
     for name, text in job.texts.items():
+        is_known = False
         for tool in taxonomy.completion:
             by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
             if not by_file_name and not re.search(tool.of, text, re.MULTILINE):
                 continue
+            is_known = True
+            if tool.unconverged and (line := re.search(tool.unconverged, text, re.MULTILINE)):
+                yield "convergence_failure", Evidence("completion", line[0].strip(), name)
             if not re.search(tool.ends, text, re.MULTILINE):
                 observation = Evidence(
                     "completion", f"{tool.tool} does not say that it finished", name
@@ -388,6 +408,22 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
                 if not (tool.results and not job.return_code and re.search(tool.results, text)):
                     yield tool.otherwise, observation
             break
+        if not is_known and not job.return_code:
+            yield from _unconverged(name, text)
+
+
+def _unconverged(name: str, text: str) -> Iterator[_Seen]:
+    """Yield that the last word on convergence, near the end of an output, is that there is none."""
+    lines = text.rstrip().splitlines()
+    for number in range(len(lines), max(0, len(lines) - _LATEST), -1):
+        line = lines[number - 1]
+        if not _CONVERGENCE.search(line):
+            continue
+        statement = _UNCONVERGED.search(line)
+        if statement and _AFTERWARDS.fullmatch(line, statement.end()):
+            words = " ".join(line.split())[:_CHARACTERS]
+            yield "convergence_failure", Evidence("completion", words, name, number)
+        return
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
+from transom.studies.control import learnable
+from transom.studies.failures import Taxonomy, load_taxonomy
 from transom.studies.rules import Features, Row
 from transom.studies.study import Number, Study, nearby_design, random_design
 from transom.studies.trials import Trial, ranked
@@ -40,6 +42,7 @@ class Guide:
 
     study: Study
     advice: Advice
+    taxonomy: Taxonomy = field(default_factory=load_taxonomy)
     features: Features = field(init=False)
     rules: list[Insight] = field(init=False)
     insights: list[Insight] = field(init=False)
@@ -168,7 +171,7 @@ class Guide:
         """Store what the solves say of their designs, in place of what was stored before."""
         rows = [
             Row(self.features(self.study.values(trial.params)), trial.failure)
-            for trial in trials
+            for trial in learnable(trials, self.taxonomy)
             if _counts(trial)
         ]
         if not any(row.failure is None for row in rows):  # the set-up fails, not the designs

@@ -85,7 +85,7 @@ class StudyRunner:
         (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         self.taxonomy = load_taxonomy(*(self.study.folder / name for name in self.study.failures))
         self.solver = self.own_solver or make_solver(self.study, self.taxonomy)
-        self.guide = Guide(self.study, self.advice or Advice(self.root))
+        self.guide = Guide(self.study, self.advice or Advice(self.root), self.taxonomy)
         self.hooks = load_hooks(self.study)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
         self._trouble: list[BaseException] = []
@@ -354,7 +354,7 @@ class StudyRunner:
                 return  # stopped by us; the next run takes the trial over
         with self._recording_lock, self._recording:
             if ended.kind == "failed" and ended.same_as is None and not record:
-                self.machine.before_recording(ended, self.trials())
+                ended = self.machine.before_recording(ended, self.trials())
             trial.set_user_attr(RECORD, ended.to_record())
             self._tell(trial, ended)
             if ended.number == 0 and ended.kind in ("solved", "failed"):

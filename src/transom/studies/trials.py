@@ -42,6 +42,8 @@ class Trial(Data):
         seconds: wall time of the solve; by: the solver; attempts: number of solves.
         ended: ISO time.
         source: `sampler`, `start`, `import`, or the id of the insight that it comes from.
+        control: number of the good design that was solved again after this failure, which showed
+            that the machine works.
         same_as: number of an earlier trial of the same design, whose result it has.
     """
 
@@ -60,6 +62,7 @@ class Trial(Data):
     attempts: int = 1
     ended: str = ""
     source: str = "sampler"
+    control: int | None = None
     same_as: int | None = None
 
     @property

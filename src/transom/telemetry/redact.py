@@ -90,12 +90,13 @@ class Redactor:
 
     def inside(self, value: Json) -> Json:
         """Return a value with the secrets of all its texts replaced, keys included."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, list):
-            return [self.inside(item) for item in value]
-        if isinstance(value, dict):
-            return {self(key): self.inside(item) for key, item in value.items()}
+        match value:
+            case str():
+                return self(value)
+            case list():
+                return [self.inside(item) for item in value]
+            case dict():
+                return {self(key): self.inside(item) for key, item in value.items()}
         return value
 
 

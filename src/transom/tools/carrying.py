@@ -127,8 +127,9 @@ def _own(arguments: Arguments) -> Arguments:
 
 
 def _copy(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _copy(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_copy(inner) for inner in value]
+    match value:
+        case dict():
+            return {name: _copy(inner) for name, inner in value.items()}
+        case list():
+            return [_copy(inner) for inner in value]
     return value

@@ -23,6 +23,9 @@ input_files: [{inputs}]
 waivers: {waivers}
 """
 NONE = "{value: N/A}"
+OPEN = "OPEN"
+"""The truth of a report that cannot decide: the verdict is held back, with whatever status."""
+_HELD_BACK = ("ERROR", "NEEDS_MODEL", "NEEDS_REVIEW")
 
 
 class _Refusing(LocalWorker):
@@ -83,6 +86,12 @@ def built(
     return load_checker(config.parent)
 
 
+def agrees(verdict: Verdict, truth: str) -> bool:
+    """Return whether a verdict is the one of a table; `A_OR_B` allows either."""
+    allowed = truth.split("_OR_")
+    return verdict.status in allowed or (OPEN in allowed and verdict.status in _HELD_BACK)
+
+
 def told(verdict: Verdict) -> str:
     """What a verdict says, for a failed assertion."""
     shown = [*verdict.missing_items, *verdict.extra_items, *verdict.found_items]
@@ -90,7 +99,9 @@ def told(verdict: Verdict) -> str:
         f"{one.source_file}:{one.line_number} {one.name} {one.value!r}: {one.reason}"
         for one in shown
     ]
-    return "\n".join([verdict.status, *(trouble.message for trouble in verdict.errors), *lines])
+    caps = [f"held back: {cap.text}" for cap in verdict.capped_by]
+    errors = [trouble.message for trouble in verdict.errors]
+    return "\n".join([verdict.status, *errors, *caps, *lines])
 
 
-__all__ = ["built", "run", "told"]
+__all__ = ["OPEN", "agrees", "built", "run", "told"]

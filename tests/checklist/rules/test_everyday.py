@@ -21,6 +21,8 @@ FILES = {
     path.name: path.read_text(errors="replace") for path in sorted((DATA / "everyday").iterdir())
 }
 AT_ONCE, OF = 40, 50
+# A question to a person, in whatever form.
+OPEN = ("asks", "ERROR", "NEEDS_REVIEW", "NEEDS_MODEL")
 
 
 def verdict(line: dict[str, Any], names: list[str], folder: Path) -> str:
@@ -57,10 +59,8 @@ def test_fifty_ordinary_lines(tmp_path: Path) -> None:
     for line in LINES:
         told = {names: verdict(line, names.split(), tmp_path) for names in line["files"]}
         pairs = [(told[names], truth) for names, truth in line["files"].items()]
-        wrong += [line["says"] for said, truth in pairs if said not in (truth, "asks", "ERROR")]
-        open_ += [
-            line["says"] for said, truth in pairs if said in ("asks", "ERROR") and said != truth
-        ]
+        wrong += [line["says"] for said, truth in pairs if said not in (truth, *OPEN)]
+        open_ += [line["says"] for said, truth in pairs if said in OPEN and said != truth]
     right = len(LINES) - len({*wrong, *open_})
     assert (wrong, len(LINES)) == ([], OF)
     assert right >= AT_ONCE, f"{right} of {OF}; open: {sorted({*open_})}"

@@ -92,7 +92,8 @@ def verdicts(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("part", "truth", "decided"), [
-    ("after", "FAIL", 15), ("after", "PASS", 11), ("log", "PASS", 16), ("log", "FAIL", 5),
+    # Trouble that no rule explains holds a PASS back: five rows of `after` and one of `log` have it.
+    ("after", "FAIL", 15), ("after", "PASS", 9), ("log", "PASS", 15), ("log", "FAIL", 5),
 ])  # fmt: skip
 def test_right_or_an_abstention(
     built: LoadedChecker, tmp_path: Path, part: str, truth: str, decided: int
@@ -107,11 +108,11 @@ def test_right_or_an_abstention(
     wrong = [
         (log, status)
         for log, status in zip(told, found, strict=True)
-        if status not in (truth, "ERROR")
+        if status not in (truth, "ERROR", "NEEDS_REVIEW")
     ]
     assert wrong == []
     assert found.count(truth) >= decided, [
-        log for log, one in zip(told, found, strict=True) if one == "ERROR"
+        log for log, one in zip(told, found, strict=True) if one != truth
     ]
 
 

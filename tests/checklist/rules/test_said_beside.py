@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.rules.evidence import built, run, told
+from tests.checklist.rules.evidence import agrees, built, run, told
 
 MATCH = "Netgen 1.5.250 compiled on Mon Jan 2 2023\nFinal result: Circuits match uniquely.\n"
+END = "LVS Done.\n"
 COUNTS = "LVS reports:\n    net count difference = 0\n"
 LVS = {
     ".\n\nLVS reports no net, device, pin, or property mismatches.\n\nTotal errors = 0\n": "PASS",
@@ -16,7 +17,7 @@ LVS = {
     "Property errors were not found\nNumber of unmatched devices: 0\nNo property errors were found.\n": (
         "PASS"
     ),
-    "[INFO]: 0 LVS errors found.\nLVS Done.\n": "PASS",
+    "[INFO]: 0 LVS errors found.\n": "PASS",
     "  Flattening unmatched subcell pin_cell in circuit net (0)(2 instances)\n": "PASS",
     "property failures = 3\n": "FAIL",
     COUNTS + "    unmatched nets = 12\n": "FAIL",
@@ -31,9 +32,9 @@ LVS = {
     "\nThe following subcells failed to match:\n inv(1)\n": "FAIL",
     "Netlists match uniquely with port errors.\n": "FAIL",
     "Netlists match uniquely with port and property errors.\nCircuits match uniquely.\n": "FAIL",
-    "Some devices are unmatched\n": "ERROR",
-    "Total errors: many\n": "ERROR",
-    "Property errors: see below\n": "ERROR",
+    "Some devices are unmatched\n": "OPEN",
+    "Total errors: many\n": "OPEN",
+    "Property errors: see below\n": "OPEN",
 }
 DRC = {
     '{"detailedroute__route__drc_errors": 0, "detailedroute__route__drc_errors__iter:1": 40}': (
@@ -46,8 +47,8 @@ DRC = {
         "FAIL"
     ),
     '{"route__drc_errors": 0, "route__drc_errors__corner:slow": 2}': "FAIL",
-    '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 0}': "ERROR",
-    '{"route__drc_errors": 0, "a": {"route__drc_errors__iter:1": 0}}': "ERROR",
+    '{"route__drc_errors__iter:1": 40, "route__drc_errors__iter:2": 0}': "OPEN",
+    '{"route__drc_errors": 0, "a": {"route__drc_errors__iter:1": 0}}': "OPEN",
 }
 
 
@@ -58,8 +59,8 @@ DRC = {
         (
             "Confirm LVS is clean.",
             "lvs.log",
-            MATCH,
-            {MATCH + more: status for more, status in LVS.items()},
+            MATCH + END,
+            {MATCH + more + END: status for more, status in LVS.items()},
         ),
         (
             "Confirm the flow metrics show no DRC errors.",
@@ -76,18 +77,19 @@ def test_each_line_beside_the_result_counts(
     checker = built(tmp_path, says, {name: first}, [name])
     for text, status in texts.items():
         verdict = run(checker, tmp_path, {name: text}, inputs=[name])
-        assert verdict.status == status, f"{text}\n{told(verdict)}"
+        assert agrees(verdict, status), f"{text}\n{told(verdict)}"
 
 
-INNOVUS = (
+HEAD = (
     "Cadence Innovus(TM) Implementation System.\nCopyright 2021 Cadence Design Systems, Inc.\n\n"
     "Version:\tv21.15-s110_1, built Fri Sep 23 13:08:12 PDT 2022\n"
 )
-GENUS = INNOVUS.replace("Innovus(TM) Implementation System", "Genus(TM) Synthesis Solution")
+INNOVUS = f'{HEAD}--- Ending "Innovus" (totcpu=0:00:31.2, real=0:01:38, mem=1411.3M) ---\n'
+GENUS = HEAD.replace("Innovus(TM) Implementation System", "Genus(TM) Synthesis Solution")
 STARS = "*" * 40
 REPORT = (
     f"{STARS}\nReport : timing\n        -delay_type max\nDesign : lamp\nVersion:"
-    f" T-2022.03-SP5\n{STARS}\n"
+    f" T-2022.03-SP5\n{STARS}\n  Startpoint: r1\n  Endpoint: r2\n  slack (MET)   0.10\n"
 )
 BANNER = (
     "                 PrimeTime (R)\n\n      Version T-2022.03-SP5 for linux64 - Oct 10, 2022\n"
@@ -121,4 +123,4 @@ def test_an_approved_version_may_name_its_tool(tmp_path: Path) -> None:
     for pattern, text, status in VERSIONS:
         item = f"requirements: {{value: 1, pattern_items: ['{pattern}']}}\n"
         verdict = run(checker, tmp_path, {"run.log": text}, item=item, inputs=["run.log"])
-        assert verdict.status == status, f"{pattern}\n{text}\n{told(verdict)}"
+        assert agrees(verdict, status), f"{pattern}\n{text}\n{told(verdict)}"

@@ -29,6 +29,8 @@ class FactPattern(_Part):
         below, above: bounds that a bad number breaks.
         text: the status that is bad; `text_contains`: a part of it, in lower case.
         breaks_limit: a number is bad if it breaks the claim's limit.
+        whole: the key of the scope by which a report splits the measurement; one of the whole must
+            have been measured, since the parts that are shown need not be all.
     """
 
     name: str
@@ -38,6 +40,7 @@ class FactPattern(_Part):
     text: str | None = None
     text_contains: str | None = None
     breaks_limit: bool = False
+    whole: str | None = None
 
 
 class Claim(_Part):
@@ -123,6 +126,19 @@ def _is_at_least_zero(parameters: Mapping[str, str]) -> bool:
     if not isinstance(bound, NumberLimit):
         return False
     return bound.comparator in (">", ">=") and bound.number.value >= 0
+
+
+def is_in_scope(scope: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """Return whether a measurement may be of what a claim asks about.
+
+    A scope that the report leaves out fits, apart from the check: a slack of an unnamed check is no
+    slack of setup.
+    """
+    for key, word in wanted.items():
+        default = "" if key == "check" else word
+        if scope.get(key, default) != word:
+            return False
+    return True
 
 
 def measure_name(pattern: FactPattern, parameters: dict[str, str]) -> str:

@@ -31,7 +31,7 @@ from transom.checklist.claims.claim_data import (
 )
 from transom.checklist.item import Item
 from transom.errors import InputError
-from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
 from transom.evidence.units import factor_to_base, quantity_of
 
 _GRANULAR = ("one item per", "one violation per")
@@ -58,13 +58,12 @@ SUBJECT_KEYS = ("endpoint", "object", "category", "cell", "rule", "group", "corn
 
 
 def concerns(pattern, fact):
-    """Return whether a pattern speaks of a measurement."""
-    wanted = dict(WANTED_SCOPE)
-    if "check" in pattern:
-        wanted["check"] = pattern["check"]
+    """Return whether a pattern speaks of a measurement, whose check the report must name."""
+    wanted = {{**WANTED_SCOPE, **{{key: pattern[key] for key in ("check",) if key in pattern}}}}
     if pattern["name"] != fact["name"]:
         return False
-    return all(fact["scope"].get(key, word) == word for key, word in wanted.items())
+    scope = {{"check": "", **fact["scope"]}}
+    return all(scope.get(key, word) == word for key, word in wanted.items())
 
 
 def breaks(pattern, fact):
@@ -187,6 +186,18 @@ def fits_measure(bound: NumberLimit, measure: LimitedMeasure) -> bool:
     return quantity_of(bound.number.unit) == measure.quantity
 
 
+def holds_limit(number: PrintedNumber, limit: NumberLimit) -> bool:
+    """Return whether a number holds a limit, each in its own unit."""
+    value = number.value * (factor_to_base(number.unit) or Decimal(1))
+    bound = limit.number.value * (factor_to_base(limit.number.unit) or Decimal(1))
+    return {
+        ">=": value >= bound,
+        "<=": value <= bound,
+        ">": value > bound,
+        "<": value < bound,
+    }.get(limit.comparator, value == bound)
+
+
 def write_claim(item: Item, row: ClaimRow) -> ClaimFiles:
     """Write the files of an item's claim.
 
@@ -260,7 +271,7 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
 
 def _pattern(pattern: FactPattern, parameters: dict[str, str]) -> dict[str, object]:
     """Return a pattern as `atoms.py` has it: only what it asks for."""
-    data = pattern.model_dump(exclude_none=True, exclude_defaults=True)
+    data = pattern.model_dump(exclude_none=True, exclude_defaults=True, exclude={"whole"})
     return {**data, "name": measure_name(pattern, parameters)}
 
 

@@ -62,6 +62,7 @@ _REASONS = {
     "unknown": "this report is read line by line, and this line is not known",
     "topic": "it speaks of the matter ({words}), and no rule reads it",
     "not_a_number": "{words} is no number",
+    "narrowed": "the report of this command shows only a part of the design ({words})",
 }
 
 

@@ -16,16 +16,18 @@ from transom.checklist.claims.claim_data import (
     Claim,
     FactPattern,
     bad_facts,
+    is_in_scope,
     measure_name,
     scope_of_claim,
     shipped_claims,
 )
-from transom.checklist.claims.claim_files import limit_of
+from transom.checklist.claims.claim_files import holds_limit, limit_of
 from transom.evidence.caps import Cap
 from transom.evidence.numbers import NumberLimit, PrintedNumber, UnknownNumber
 from transom.evidence.trouble import TroubleFinder
 from transom.evidence.units import quantity_of
 from transom.formats.reports import FileReading, Measurement
+from transom.formats.reports.readings import WHOLE
 
 # Trouble that a message of a lower severity cannot excuse.
 _GRAVE_STATES = frozenset({"crashed", "ended early", "hangs", "exhausted", "partial"})
@@ -60,7 +62,13 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
     if claim is None:
         return ClaimAccount((Cap("words", f"there is no claim {row.name}"),))
     view = _ClaimView(claim, row, path, reading.measurements, limit_of(row.parameters))
-    caps = [*view.caps_of_proof(), *view.caps_of_numbers(), *view.caps_of_alarms()]
+    caps = [
+        *view.caps_of_proof(),
+        *view.caps_of_parts(),
+        *view.caps_of_numbers(),
+        *view.caps_of_unnamed_checks(),
+        *view.caps_of_alarms(),
+    ]
     return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts(), tuple(view.unread()))
 
 
@@ -102,6 +110,23 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
     return excused
 
 
+def fact_words(fact: Measurement) -> str:
+    """Return the name of a measurement in words."""
+    return fact.name.replace("_", " ")
+
+
+def _lacks_check(fact: Measurement, check: str) -> bool:
+    """Return whether a report does not name a measurement's check, which may then be this one."""
+    if "check" not in fact.scope:
+        return True
+    return fact.scope.get("assumed") == "check" and fact.scope["check"] != check
+
+
+def _is_whole(fact: Measurement, key: str) -> bool:
+    """Return whether a measurement is of all parts that a key of its scope tells apart."""
+    return fact.scope.get(key, WHOLE) == WHOLE
+
+
 @dataclass(frozen=True)
 class _ClaimView:
     """A claim's view of one file's measurements."""
@@ -125,9 +150,7 @@ class _ClaimView:
             for pattern in patterns:
                 scope = {**wanted, "check": pattern.check} if pattern.check else wanted
                 is_named = fact.name == measure_name(pattern, self.row.parameters)
-                if is_named and all(
-                    fact.scope.get(key, word) == word for key, word in scope.items()
-                ):
+                if is_named and is_in_scope(fact.scope, scope):
                     yield fact
                     break
 
@@ -149,6 +172,64 @@ class _ClaimView:
             if counts and not any(number.value > 0 for number in numbers):
                 text = f"nothing was looked at: {counts[0].content.strip()}"
                 yield Cap("measured", text, self.path, counts[0].line)
+
+    def caps_of_parts(self) -> Iterator[Cap]:
+        """Yield a cap for a measurement that the report shows of some parts only, or not at all.
+
+        A part without a value, such as a path group with no path, is covered by the whole.
+        """
+        proof = [pattern for group in self.claim.proof for pattern in group]
+        for pattern in proof:
+            facts = list(self.matching([pattern]))
+            measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
+            if not measured:
+                continue
+            key = pattern.whole
+            whole = [fact for fact in measured if key is None or _is_whole(fact, key)]
+            if key is not None and not whole:
+                parts = ", ".join(dict.fromkeys(fact.scope[key] for fact in measured))
+                name = fact_words(measured[0])
+                text = f"{name} was measured of parts only ({key} {parts}), not of the whole"
+                yield Cap("measured", text, self.path, measured[0].line)
+            for fact in facts:
+                is_part = key is not None and not _is_whole(fact, key)
+                if fact.is_not_measured and not (is_part and whole):
+                    text = f"{fact_words(fact)} was not measured: {fact.content.strip()}"
+                    yield Cap("measured", text, self.path, fact.line)
+
+    def caps_of_unnamed_checks(self) -> Iterator[Cap]:
+        """Yield a cap for each bad number of which the report does not name the check."""
+        wanted = scope_of_claim(self.claim, self.row.parameters)
+        for pattern in bad_facts(self.claim, self.row.parameters):
+            check = pattern.check or wanted.get("check")
+            if check is None:
+                continue
+            name = measure_name(pattern, self.row.parameters)
+            for fact in self.measurements:
+                if fact.name != name or not _lacks_check(fact, check):
+                    continue
+                scope = {**fact.scope, "check": check}
+                if is_in_scope(scope, {**wanted, "check": check}) and self.is_bad(pattern, fact):
+                    text = f"the report does not name its check: {fact.content.strip()}"
+                    yield Cap("measured", text, self.path, fact.line)
+
+    def is_bad(self, pattern: FactPattern, fact: Measurement) -> bool:
+        """Return whether a measurement may break the claim as a pattern says."""
+        if pattern.text is not None:
+            return fact.text == pattern.text
+        if pattern.text_contains is not None:
+            return pattern.text_contains in fact.text.lower()
+        number = fact.number
+        if not isinstance(number, PrintedNumber):
+            return fact.value is None
+        if pattern.below is not None and number.value >= pattern.below:
+            return False
+        if pattern.above is not None and number.value <= pattern.above:
+            return False
+        if pattern.breaks_limit and self.limit is not None:
+            # What cannot be compared may break the limit.
+            return not holds_limit(number, self.limit)
+        return True
 
     def names(self, patterns: Iterable[FactPattern]) -> list[str]:
         """Return what patterns speak of, in words: `worst slack of hold`."""
@@ -185,9 +266,22 @@ class _ClaimView:
         for fact in facts:
             where = f"{name}:{fact.line}, {self.why_unread(fact)}"
             yield UnreadMatter(fact.content.strip(), where)
-        if not facts:
+        unnamed = () if facts else tuple(self.without_check())
+        for fact in unnamed:
+            where = f"{name}:{fact.line}; the report does not name its check"
+            yield UnreadMatter(fact.content.strip(), where)
+        if not facts and not unnamed:
             names = " or ".join(dict.fromkeys(self.names(self.claim.proof[0])))
             yield UnreadMatter(names, f"{name}, in which no report format reads it")
+
+    def without_check(self) -> Iterator[Measurement]:
+        """Yield what would prove the claim if the report said of which check it is."""
+        names = self.proof_names
+        checks = [pattern.check for group in self.claim.proof for pattern in group]
+        is_asked = "check" in scope_of_claim(self.claim, self.row.parameters) or any(checks)
+        for fact in self.measurements:
+            if is_asked and fact.name in names and "check" not in fact.scope:
+                yield fact
 
     def why_unread(self, fact: Measurement) -> str:
         """Return why nobody can tell what a measurement says, or "".
@@ -218,6 +312,8 @@ class _ClaimView:
     def other_facts(self) -> str:
         """Return why a report holds other facts only, or ""."""
         if not self.measurements or any(True for _ in self.matching(self.patterns)):
+            return ""
+        if next(self.without_check(), None) is not None:
             return ""
         others = sorted({fact.name.replace("_", " ") for fact in self.measurements})
         shown = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")

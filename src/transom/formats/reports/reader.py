@@ -21,6 +21,7 @@ from typing import Final
 from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports.readings import FileReading, SectionReading, UnexplainedLines
+from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.rules import CompiledFormat, LineRule
 from transom.formats.reports.section import (
     SectionPass,
@@ -108,6 +109,7 @@ class _LinePlan:
         may_restart: the current section may begin anew with the line.
         may_change_state: another state of the pass may follow.
         rest_is_quiet: what the rules leave of the line has no word of trouble.
+        may_be_command: the line may echo a command.
     """
 
     rules: tuple[LineRule, ...] = ()
@@ -115,6 +117,7 @@ class _LinePlan:
     begins: tuple[CompiledFormat, ...] = ()
     has_effect: bool = True
     rest_is_quiet: bool = False
+    may_be_command: bool = False
     may_restart: bool = False
     may_change_state: bool = False
 
@@ -205,6 +208,9 @@ class FilePass:
         self._held: _HeldLines | None = None
         # Line in which no section may begin, since no format was confirmed there.
         self._refused_line = 0
+        # The command that narrows the report which follows: its line, and the options.
+        self._narrowing: tuple[int, str, tuple[str, ...]] | None = None
+        self._has_head = False
         self._unexplained = UnexplainedLines()
         self._outside = UnexplainedLines()
         self._finder = TroubleFinder("eda")
@@ -279,9 +285,43 @@ class FilePass:
         plan = self._plan_of(shape)
         if not plan.has_effect:
             return
-        self._take_by(plan, number, line, shape)
+        if plan.may_be_command:
+            self._note_command(number, line)
+        if self._narrowing is None:
+            self._take_by(plan, number, line, shape)
+        else:
+            self._take_narrowed(self._narrowing, plan, number, line, shape)
         if plan.may_change_state:
             self._state = self._state_now()
+
+    def _note_command(self, number: int, line: str) -> None:
+        """Note whether a command narrows the report that follows it."""
+        command = command_of(line)
+        if command is not None:
+            self._has_head = line.startswith("Report :")
+            options = command.narrowing
+            self._narrowing = (number, line, options) if options else None
+        elif is_step(line):
+            self._narrowing = None
+        elif (options := head_options(line)) and self._has_head:
+            self._narrowing = (number, line, options)
+
+    def _take_narrowed(
+        self,
+        narrowing: tuple[int, str, tuple[str, ...]],
+        plan: _LinePlan,
+        number: int,
+        line: str,
+        shape: str,
+    ) -> None:
+        """Read a line behind a command that narrows; the first measurement of it is a part only."""
+        before = sum(len(section.measurements) for section in self._reading.sections)
+        self._take_by(plan, number, line, shape)
+        after = sum(len(section.measurements) for section in self._reading.sections)
+        if after > before:
+            command_number, command_line, options = narrowing
+            self._unexplained.add(command_number, command_line, "narrowed", options)
+            self._narrowing = None
 
     def _commands_of(self, line: str) -> list[str]:
         """Return the commands on a line, if the report parts them; else the line alone.
@@ -332,10 +372,18 @@ class FilePass:
             if beginning:
                 self._hold_from(beginning, number, line, shape)
                 return
+        if plan.may_be_command and self._is_quiet_command(line):
+            return
         if current is not None:
             current.take_unknown(number, command)
         else:
             self._take_outside(number, line)
+
+    def _is_quiet_command(self, line: str) -> bool:
+        """Return whether a line echoes a command and says nothing more."""
+        if command_of(line) is not None:
+            return True
+        return is_command(line) and not self._finder.in_line(line)
 
     def _take_outside(self, number: int, line: str) -> None:
         """Note a line that belongs to no section."""
@@ -369,6 +417,9 @@ class FilePass:
             begins = tuple(each for each in self._formats if _may_begin(each, shape))
         if not rules and not outer_rules and not begins and not _WORD_OR_DIGIT.search(shape):
             return _LinePlan(has_effect=False)
+        is_head = bool(head_options(shape))
+        if is_head or command_of(shape) is not None or is_command(shape) or is_step(shape):
+            return _LinePlan(rules, outer_rules, begins, may_be_command=True)
         rest = _rest_of_shape(rules, shape)
         if rules and rest is not None:
             is_quiet = self._never_speaks(rest)

@@ -19,12 +19,24 @@ Completeness = Literal["complete", "cut", "no_end"]
 """`complete`: the end was seen, and nothing of the report follows it; `cut`: the end is missing;
 `no_end`: the tool prints no end, so nobody can tell.
 """
-UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number"]
+UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number", "narrowed"]
 """Why an unexplained line is listed: it has words of trouble; each line must be known and this one
-is not; it speaks of the matter; or a value in it is no number.
+is not; it speaks of the matter; a value in it is no number; or it is a command whose report shows
+only a part of the design.
 """
 
+WHOLE = "all"
+"""The word of each format for all groups, corners or views together."""
+
 _LARGEST = Decimal("1e20")
+# The largest integers of 32 and 64 bits, and their first digits as other units and formats print
+# them: 2147483.647 ns, 2.14748e+09.
+_SATURATED = (
+    *("2147483647", "2147483648", "4294967295", "4294967296"),
+    *("9223372036854775807", "9223372036854775808", "18446744073709551615"),
+)
+_LEAST_SATURATED_DIGITS = 6
+_ALL_NINES = 7
 _MOST_SHAPES = 2_000
 _MOST_LINES = 50
 
@@ -50,9 +62,31 @@ def _printed(value: str, rule: NumberRule) -> PrintedNumber | UnknownNumber:
         is_share=rule.is_share,
     )
     # Tools print a huge number for "there was none": OpenSTA 1e+30, for example.
-    if isinstance(number, PrintedNumber) and abs(number.value) >= _LARGEST:
+    if isinstance(number, PrintedNumber) and _stands_for_none(number.value):
         return UnknownNumber(value, "not_measured", f"{value!r} stands for no value")
     return number
+
+
+def _stands_for_none(value: Decimal) -> bool:
+    """Return whether a number is too large, or the largest that an integer can hold in some unit.
+
+    A tool that overflows, or that begins a search for the smallest value with the largest one,
+    prints it. So it does with a row of nines.
+    """
+    if abs(value) >= _LARGEST:
+        return True
+    digits = "".join(map(str, value.as_tuple().digits)).strip("0")
+    if len(digits) >= _ALL_NINES and set(digits) == {"9"}:
+        return True
+    if len(digits) < _LEAST_SATURATED_DIGITS:
+        return False
+    for largest in _SATURATED:
+        # Some formats print fewer digits, and round the last one.
+        cut = largest[: len(digits)]
+        rounded = str(int(cut) + 1) if largest[len(digits) :][:1] >= "5" else cut
+        if digits in (cut, rounded):
+            return True
+    return False
 
 
 class Measurement(NamedTuple):

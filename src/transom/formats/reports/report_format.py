@@ -86,7 +86,8 @@ class ReportRow(NumberForm):
         pattern: matches the line.
         name: the name of the measurement; empty if `measures` names several.
         measures: the measurements of a line with several values.
-        scope: scope that the row gives its measurements.
+        scope: scope that the row gives its measurements; `assumed` names the key that the tool
+            means if neither the line nor the context says it, which proves nothing.
         takes: keys of the context that the measurements take.
         each_column: the scope key under which each of the `cells` keeps the head of its column.
         part: the part of the report that the row belongs to.

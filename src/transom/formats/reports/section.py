@@ -264,7 +264,10 @@ class SectionPass:
             number_rule = _with_unit(number_rule, unit)
         if measure.scope:
             # The line outranks what the format says of all such lines.
-            scope = {**measure.scope, **scope}
+            own = scope
+            scope = {**measure.scope, **own}
+            if scope.get("assumed") in own:
+                del scope["assumed"]
         if value is not None:
             value = value.strip()
         fact = Measurement(

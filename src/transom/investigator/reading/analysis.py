@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 from transom.errors import InputError
 from transom.formats.data_text import parse_data
 from transom.formats.measurements import Observation, Reading, Remark, SubjectFact
+from transom.formats.office_text import text_bytes
 from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import read_xml, tag_of
 from transom.investigator.reading.counts import case_status, failing_cases, read_counts
@@ -56,10 +57,10 @@ def read_analysis_file(path: Path, source: str, analysis_type: str) -> Reading:
 
 
 def load_bytes(path: Path) -> bytes:
-    """Return the bytes of a data file.
+    """Return the bytes of a file as text: unpacked, and as Markdown if it is HTML, DOCX or PDF.
 
     Raises:
-        InputError: the file cannot be read, or is too long.
+        InputError: the file cannot be read or converted, or is too long.
     """
     try:
         size = path.stat().st_size
@@ -67,7 +68,7 @@ def load_bytes(path: Path) -> bytes:
             raise InputError(
                 f"is {size} bytes long, the limit is {MOST_BYTES}", where=str(path), hint="split it"
             )
-        return path.read_bytes()
+        return text_bytes(path.read_bytes(), path.name)
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}", where=str(path), hint="check its permissions"
@@ -171,12 +172,14 @@ def _of_own_data(base: Reading, root: Node, analysis_type: str) -> Reading:
         )
     inner = root.inner
     found, remarks = _GENERIC.get(analysis_type, _any)(inner)
+    subject = facts_of_json(root)
     settled = {remark.locator for remark in remarks if remark.kind == "settled"}
+    settled |= {fact.locator for fact in subject if fact.facet == "feature"}
     remarks = [remark for remark in remarks if remark.kind != "settled"]
     remarks = [*remarks[:_MOST_REMARKS], *unexplained(inner, found, settled), *steering(root)]
     return base.model_copy(
         update={
-            "subject": facts_of_json(root),
+            "subject": subject,
             "observations": tuple(found),
             "remarks": tuple(remarks),
             "why": "" if found else "holds nothing that is known of such data",

@@ -25,6 +25,8 @@ _NOISE = word_set(
     "test case scenario count number num total unit check step of no uat result not yet run"
     " executed overall acceptance integration e2e name list detail n out"
 )
+_CASES = word_set("test case scenario acceptance uat")
+_OTHER_ROLES = _ROLES["failed"] | _ROLES["errors"] | _ROLES["skipped"] | _ROLES["blocked"]
 _SUMS = {"summary", "total", "overall", "aggregate", "all", "result"}
 STATUS_KEYS = word_list(
     "status result outcome state passed conclusion verdict execution_status success"
@@ -134,6 +136,8 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
         found += [
             observe(f"{prefix}.case", one, "fail", label=one.label) for one in bad[:_MOST_SHOWN]
         ]
+    if not found:
+        found += _empty_lists(root, prefix)
     for more, total in _parts_beyond(measured, failed):
         found.append(
             derived(
@@ -150,6 +154,18 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
             Remark(kind="contradiction", text=text, locator=place, measure=f"{prefix}.failed")
         )
     return [*found, *_rates(root, prefix)], remarks
+
+
+def _empty_lists(root: Node, prefix: str) -> list[Observation]:
+    """Return that no case ran, for a list of cases that has no entry: `"scenarios": []`."""
+    for node in root.walk():
+        key = set(node.words)
+        is_empty = isinstance(node.value, list) and not node.value
+        # `failed_tests: []` lists what went wrong, and is no list of cases.
+        if is_empty and key & _CASES and not key & _OTHER_ROLES:
+            formula = "count of cases"
+            return [observe(f"{prefix}.executed", node, 0.0, formula=formula, nature="measured")]
+    return []
 
 
 def _lists_of_failed(root: Node, failed: float) -> list[Remark]:

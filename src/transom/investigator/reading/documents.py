@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from transom.errors import InputError
 from transom.evidence.subject_names import Facet
 from transom.evidence.trouble import TroubleFinder
+from transom.formats.data_text import data_suffix
 from transom.formats.measurements import Observation, Reading, Remark, State, SubjectFact
-from transom.formats.text_files import TextFile
+from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
+from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.words import plain_words, words
 
@@ -107,11 +109,10 @@ def read_document(path: Path, source: str, name: str) -> Reading:
     """Read a document; errors in the file become the reading's state and reason."""
     reader = _Reader()
     words()  # load it first: an error in the vocabulary is not the document's
-    file = TextFile(path, limit=256 << 20)
     state: State = "read"
     why = ""
     try:
-        _read(file, reader)
+        _read(_lines(path), reader)
     except InputError as error:
         return Reading(
             source=source,
@@ -177,8 +178,16 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read(file: TextFile, reader: _Reader) -> None:
-    for line in file.lines():
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a document; those of Word, PDF and HTML are converted to Markdown."""
+    if data_suffix(path.name) in OFFICE_SUFFIXES:
+        yield from decode_text(text_bytes(path.read_bytes(), path.name)).split("\n")
+    else:
+        yield from TextFile(path, limit=256 << 20).lines()
+
+
+def _read(lines: Iterable[str], reader: _Reader) -> None:
+    for line in lines:
         reader.take(line)
         if reader.size > MOST_BYTES or reader.binary:
             reader.stopped = not reader.binary

@@ -14,7 +14,7 @@ from transom.investigator.reading.analysis import steering
 from transom.investigator.reading.documents import found_in_text
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities
-from transom.investigator.reading.tree import Node
+from transom.investigator.reading.tree import Node, said
 from transom.investigator.reading.words import plain_words, word_set, words
 
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}
@@ -28,6 +28,9 @@ _HARMLESS = (
     "done before",
 )  # fmt: skip
 _BESIDE_STATE = word_set("is the release feature for by deploy production prod do not ready to")
+# The one option of Jira's field "Flagged", in the languages of its interface.
+_IMPEDIMENTS = ("impediment", "hindernis", "obstacle", "impedimento", "obstáculo", "ostacolo",
+                "belemmering", "blokada", "hinder", "障害")  # fmt: skip
 _BUILT = ("done", "fixed", "resolved", "complete", "completed", "implemented", "released",
           "unresolved", "green", "erledigt", "fertig", "delivered", "deployed")  # fmt: skip
 
@@ -92,6 +95,7 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
         for one in root.walk()
         if one.words in (("blocked",), ("flagged",)) and one.pointer.count("/") <= 2
     ]
+    flags += _impediments(root)
     flags += _labels(root)
     flags += _resolution(root)
     held = (
@@ -101,6 +105,19 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
     )
     held += [one for one in flags if one.value not in (None, False, "", [], "false", "no")]
     return [observe("source.outcome", one, "fail", label=one.key) for one in held]
+
+
+def _impediments(root: Node) -> list[Node]:
+    """Return Jira's flag, which is a custom field of any number with one option."""
+    flags = list[Node]()
+    for field in (root.get("fields") or root).children:
+        if not field.key.startswith("customfield") or not isinstance(field.value, list):
+            continue
+        for option in field.children:
+            value = option.get("value") if isinstance(option.value, dict) else option
+            if value is not None and said(str(value.value)) in _IMPEDIMENTS:
+                flags.append(value)
+    return flags
 
 
 def _labels(root: Node) -> list[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transom.evidence.numbers import (
@@ -95,6 +96,12 @@ def _unreadable(node: Node, quantity: Quantity) -> list[Observation]:
     return [observe("performance.flag", node, "conditional", label=f"{label} is no certain number")]
 
 
+_REQUEST_KEYS = ("total request", "request", "http request", "sample", "total sample", "iteration",
+                 "transaction", "hit")  # fmt: skip
+_FAILED_KEYS = ("failed request", "request failed", "failure", "failed", "error", "error response",
+                "failed sample", "failed transaction", "ko")  # fmt: skip
+
+
 def _failed_share(node: Node) -> list[Observation]:
     """Compute the error rate from counts of requests: `total_requests: 1000, failed_requests:
     20`.
@@ -106,14 +113,23 @@ def _failed_share(node: Node) -> list[Observation]:
         for one in node.children
         if one.number is not None
     }
-    failed = counts.get(frozenset({"failed", "request"}))
-    total = counts.get(frozenset({"total", "request"})) or counts.get(frozenset({"request"}))
+    failed = _first(counts, _FAILED_KEYS)
+    total = _first(counts, _REQUEST_KEYS)
     if failed is None or total is None or not total.number:
         return []
     operands = [(failed.number or 0.0, failed), (total.number, total)]
     share = 100 * operands[0][0] / operands[1][0]
     rate = derived("performance.error_rate", node, share, "100 * a / b", operands, unit="%")
     return [rate.model_copy(update={"label": "error rate"})]
+
+
+def _first(counts: dict[frozenset[str], Node], names: Sequence[str]) -> Node | None:
+    """Return the count with the first of these names."""
+    for name in names:
+        node = counts.get(word_set(name))
+        if node is not None:
+            return node
+    return None
 
 
 def quantity_of(node: Node) -> Quantity | None:

@@ -8,12 +8,24 @@ from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.outcomes import outcome_of, outcomes_of
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, word_set
+from transom.investigator.reading.words import Status, key_words, word_set
 
 _WORST: tuple[Status, ...] = ("fail", "conditional", "pending", "progress", "skipped", "pass")
 _BY_END = word_set("success successful passed green good stable fail failed")
 _RUNS = {"run", "build", "execution", "pipeline", "workflow"}
 _STAGES = word_set("stage step job check gate phase task")
+# Keys by which servers name what a run built, and how; two of them beside an outcome are a run.
+_MARKS = (
+    "sha head_sha commit head_commit ref branch head_branch source_branch source_version"
+    " build_number run_number workflow_name workflow_id workflow building full_display_name"
+    " pipeline stage allow_failure definition queue_time run_attempt started_at web_url event"
+    " build_type_id branch_name finish_date status_text project_slug pipeline_id pipeline_number"
+    " event_type ref_name target blocked created_on completed_on stopped_at started_by"
+    " duration job_id run_id head_ref vcs_revision reason slug workflows check_suite"
+)
+_RUN_MARKS = {key_words(name) for name in _MARKS.split()}
+_FEWEST_MARKS = 2
+_OUTCOMES = (("status",), ("state",), ("result",), ("conclusion",))
 _LATEST = {"latest", "last", "current", "recent"}
 
 
@@ -28,7 +40,8 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     remarks += [
         Remark(kind="settled", text=f"{node.label} was read", locator=node.pointer)
         for node in (*root.walk(),)
-        if node.place >= 0 and _STAGES & set(node.words) and isinstance(node.value, dict)
+        if node.place >= 0 and isinstance(node.value, dict)
+        if _STAGES & set(node.words) or (node.parent is run and _is_job_list(run))
     ]
     failed = [node for node, status in stages if status == "fail"]
     own, status = _status_of(run)
@@ -73,6 +86,31 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     return found, remarks
 
 
+def is_run(root: Node) -> bool:
+    """Return whether data is a run as a CI server returns it, a list of runs, or a run's jobs.
+
+    A server names a run by what it built: a commit, a branch, a number, a definition.
+    """
+    candidates = [root]
+    for child in root.children:
+        if isinstance(child.value, list):
+            candidates += child.children[:1]
+        elif child.place >= 0:
+            candidates.append(child)
+    for node in candidates:
+        if not isinstance(node.value, dict) or not outcome_keys(node):
+            continue
+        marks = sum(child.words in _RUN_MARKS for child in node.children)
+        if marks >= _FEWEST_MARKS:
+            return True
+    return False
+
+
+def outcome_keys(node: Node) -> list[Node]:
+    """Return the members that hold the outcome of a run, also if it has none yet."""
+    return [child for child in node.children if child.words in _OUTCOMES]
+
+
 def is_pipeline(root: Node) -> bool:
     """Return whether data has runs or stages with an outcome."""
     if _stages(root):
@@ -89,10 +127,24 @@ def _status_of(run: Node) -> tuple[Node | None, Status | None]:
     is a failure.
     """
     return min(
-        outcomes_of(run, is_past=run.place >= 0),
+        [*outcomes_of(run, is_past=run.place >= 0), *_nested_outcomes(run)],
         key=lambda one: _WORST.index(one[1]),
         default=(None, None),
     )
+
+
+def _nested_outcomes(run: Node) -> list[tuple[Node, Status]]:
+    """Return the outcome that stands inside a state, as Bitbucket writes it."""
+    outcomes = list[tuple[Node, Status]]()
+    for state in outcome_keys(run):
+        if not isinstance(state.value, dict):
+            continue
+        inner = state.get("result", "stage") or state
+        name = inner.get("name") if isinstance(inner.value, dict) else inner
+        status = outcome_of(name) if name is not None else None
+        if name is not None and status is not None:
+            outcomes.append((name, status))
+    return outcomes
 
 
 def _label(run: Node) -> str:
@@ -110,6 +162,8 @@ def _label(run: Node) -> str:
 
 def _latest_run(root: Node) -> tuple[Node, bool]:
     """Return the latest run, and whether that is certain."""
+    if _is_job_list(root):
+        return root, True
     for node in root.walk():
         named = (
             isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
@@ -141,6 +195,20 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
         if _RUNS & set(child.words) and isinstance(child.value, dict)
     ]
     return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
+
+
+def _is_job_list(root: Node) -> bool:
+    """Return whether a list holds the jobs of one run, as GitLab returns them."""
+    if not isinstance(root.value, list) or not root.children:
+        return False
+    runs = set[str]()
+    for job in root.children:
+        run = job.get("pipeline") or job.get("run_id")
+        number = run.get("id") if run is not None and isinstance(run.value, dict) else run
+        if number is None:
+            return False
+        runs.add(str(number.value))
+    return len(runs) == 1
 
 
 def _branch(run: Node) -> str:
@@ -182,6 +250,8 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
     ones excluded.
     """
     found: list[tuple[Node, Status]] = []
+    if _is_job_list(run):
+        return _jobs(run)
     for child in run.children if isinstance(run.value, dict) else ():
         # `failed_jobs: 2`, `failed_stages: [deploy]`
         if _STAGES & set(child.words) and "failed" in child.words:
@@ -211,6 +281,15 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
             status = _status_of(child)[1] if isinstance(child.value, dict) else _leaf_status(child)
             if status is not None and not _is_optional(child):
                 found.append((child, status))
+    return found
+
+
+def _jobs(jobs: Node) -> list[tuple[Node, Status]]:
+    """Return the jobs of a list that may not fail; one without an outcome still runs."""
+    found = list[tuple[Node, Status]]()
+    for job in jobs.children:
+        if not _is_optional(job):
+            found.append((job, _status_of(job)[1] or "progress"))
     return found
 
 

@@ -8,19 +8,22 @@ from pathlib import PurePosixPath
 
 from transom.errors import InputError
 from transom.evidence.account import file_could_matter
+from transom.formats.data_text import data_suffix
 from transom.formats.jira import read_issue, status_changes
 from transom.formats.measurements import Kind
+from transom.formats.office_text import OFFICE_SUFFIXES
 from transom.formats.text_files import decode_text
+from transom.formats.written_forms import FORM_SUFFIXES, read_form
 from transom.investigator.reading.analysis import tool_report
 from transom.investigator.reading.counts import read_counts
 from transom.investigator.reading.coverage import read_coverage
 from transom.investigator.reading.performance import read_performance
-from transom.investigator.reading.pipelines import is_pipeline
+from transom.investigator.reading.pipelines import is_pipeline, is_run
 from transom.investigator.reading.reviews import read_decisions
 from transom.investigator.reading.severities import read_severities
 from transom.investigator.reading.tool_reports import COVERAGE, LOAD, SCAN, TESTS
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import key_words, word_set
+from transom.investigator.reading.words import key_words, word_set, words
 
 PIPELINE = "metrics/pipeline_results"
 UAT, SECURITY_REVIEW = "reviews/uat", "reviews/security"
@@ -36,10 +39,15 @@ ANALYSIS_TYPES = (
     STAKEHOLDERS,
     UAT,
 )
-DOCUMENT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".adoc")
+DOCUMENT_SUFFIXES = FORM_SUFFIXES
 _DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".xml", ".sarif", ".yaml", ".yml", ".csv", ".tsv",
                   ".trx", ".jtl", ".info", ".out")  # fmt: skip
-_DOCUMENT_FOLDERS = word_set("planning plan doc documentation design")
+_DOCUMENT_FOLDERS = word_set("planning plan doc document documentation design")
+_PROSE_SUFFIXES = (".md", ".markdown", ".rst", ".adoc")
+_REVIEWS = (UAT, SECURITY_REVIEW, STAKEHOLDERS, OTHER_REVIEW)
+# `known-issues.md` is a list of trouble; `error-handling.md` is not.
+_OPEN_LIST = word_set("known open outstanding unresolved remaining pending")
+_OPEN_ENTRIES = word_set("issue defect bug problem finding point question item blocker error")
 _REVIEW_FOLDERS = word_set("review approval signoff sign")
 # Words of a file's name, from the most to the least telling.
 _NAMES: tuple[tuple[str, frozenset[str]], ...] = (
@@ -85,12 +93,14 @@ def name_of(path: PurePosixPath) -> str | None:
             return name
     stem = {word for part in path.name.split(".") for word in key_words(part)}
     folders = {word for part in path.parts[:-1] for word in key_words(part)}
+    if {"go", "no"} <= stem:
+        return STAKEHOLDERS
     is_review = bool((_REVIEW_FOLDERS | {"pentest"}) & (stem | folders))
     if is_review and _SECURITY & stem:
         return SECURITY_REVIEW
-    for words in (stem, folders):
+    for name_words in (stem, folders):
         for name, telling in _NAMES:
-            if telling & words and (name in (UAT, STAKEHOLDERS) or not is_review):
+            if telling & name_words and (name in (UAT, STAKEHOLDERS) or not is_review):
                 return name
     if is_review:
         if _SECURITY & folders:
@@ -114,13 +124,15 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
     """
     if not file_could_matter(path.name):
         return Recognition(None, "", "source code, a picture or a build output")
-    suffix = path.suffix.casefold()
-    if suffix in DOCUMENT_SUFFIXES and suffix != ".txt":
-        return Recognition("document", path.name, "a document by its suffix")
+    suffix = data_suffix(path.name)
+    if suffix in FORM_SUFFIXES and suffix not in OFFICE_SUFFIXES and _is_plain_document(path):
+        return Recognition("document", path.name, "a document by its folder")
     try:
         text = decode_text(data()).strip()
     except InputError as error:
         return _unread(path, error.what)
+    if suffix in FORM_SUFFIXES and text[:1] not in ("{", "["):
+        return _of_form(path, text)
     try:
         if suffix in _DATA_SUFFIXES or text[:1] in ("<", "{", "["):
             return _of_data(path, text)
@@ -129,20 +141,70 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
         report = None
     if report is not None and not isinstance(report, Node):
         return Recognition("analysis", _placed(report.report.name, path), report.report.tool)
-    if suffix == ".txt":
-        return Recognition("document", path.name, "a document by its suffix")
-    folders = {word for part in path.parts[:-1] for word in key_words(part)}
-    return _unread(path, f"no reader knows {suffix or 'such'} files", folders=folders)
+    return _unread(path, f"no reader knows {suffix or 'such'} files")
 
 
-def _unread(path: PurePosixPath, reason: str, folders: set[str] | None = None) -> Recognition:
+def _folder_words(path: PurePosixPath) -> set[str]:
+    return {word for part in path.parts[:-1] for word in key_words(part)}
+
+
+def _is_plain_document(path: PurePosixPath) -> bool:
+    """Return whether a text is a document whatever it says: it lies with the plans, and is not
+    called a review.
+    """
+    is_placed = bool(_DOCUMENT_FOLDERS & _folder_words(path))
+    return is_placed and name_of(path) not in _REVIEWS and not _is_open_list(path)
+
+
+def _is_open_list(path: PurePosixPath) -> bool:
+    stem = set(key_words(path.stem))
+    return bool(stem & _OPEN_LIST) and bool(stem & _OPEN_ENTRIES)
+
+
+def _of_form(path: PurePosixPath, text: str) -> Recognition:
+    """Recognise a written text: a review, a report in a table, or a document."""
+    suffix = data_suffix(path.name)
+    form = read_form(text, path.name)
+    root = Node(form or {})
+    name = name_of(path)
+    is_placed = bool(_DOCUMENT_FOLDERS & _folder_words(path))
+    if _is_open_list(path):
+        return Recognition("analysis", OTHER_REVIEW, "a list of what is open")
+    if name in _REVIEWS and (not is_placed or _decides(root)):
+        return Recognition("analysis", str(name), "a review by its name")
+    if is_placed:
+        return Recognition("document", path.name, "a document by its folder")
+    if name is None and _decides(root):
+        return Recognition("analysis", OTHER_REVIEW, "a review by its content")
+    readers = dict(_READERS)
+    if name in readers and form is not None and readers[name](root.inner):
+        return Recognition("analysis", name, "by its name and its content")
+    is_page = suffix in (".html", ".htm")
+    if is_page or (name in ANALYSIS_TYPES and suffix not in _PROSE_SUFFIXES):
+        # The output of a tool, or its page: nobody knows what it says.
+        return Recognition(None, "", "no reader knows its content", could_matter=True)
+    return Recognition("document", path.name, "a document by its suffix")
+
+
+def _decides(root: Node) -> bool:
+    """Return whether a text states a decision in words that are known; a status is none."""
+    observations, _ = read_decisions(root)
+    for observation in observations:
+        if observation.measure not in ("review.decision", "review.person"):
+            continue
+        is_state = set(key_words(observation.locator.rpartition("/")[2])) <= {"status", "state"}
+        if not is_state and words().status_of(observation.said):
+            return True
+    return False
+
+
+def _unread(path: PurePosixPath, reason: str) -> Recognition:
     name = name_of(path)
     # A file that is called a test report and cannot be read is not absent.
-    if name in ANALYSIS_TYPES and path.suffix.casefold() in _DATA_SUFFIXES:
+    if name in ANALYSIS_TYPES and data_suffix(path.name) in _DATA_SUFFIXES:
         return Recognition("analysis", name, "by its name")
-    is_document = bool(_DOCUMENT_FOLDERS & (folders or set()))
-    reason = reason
-    if is_document:
+    is_document = bool(_DOCUMENT_FOLDERS & _folder_words(path))
+    if is_document and "install" not in reason:
         reason = f"{reason}; write the document as Markdown"
     return Recognition(None, "", reason, could_matter=True)
 
@@ -168,6 +230,8 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     if jira is not None:
         return jira
     by_name = name_of(path)
+    if is_run(report) and by_name not in _REVIEWS:
+        return Recognition("analysis", PIPELINE, "a run of a pipeline by its content")
     candidates = [name for name, reader in _READERS if reader(report.inner)]
     is_sure = is_exact(path) or by_name in candidates or len(candidates) != 1
     if by_name in ANALYSIS_TYPES and (is_sure or str(by_name).startswith("reviews/")):

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transom.evidence.trouble import TroubleFinder
 from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, word_list, word_set, words
+from transom.investigator.reading.words import Status, key_words, word_list, word_set, words
 
 _DECISIONS = word_list(
     "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote"
     " verdict position recommendation review_status overall_decision final_decision status"
-    " overall_status review_result result outcome conclusion state sentiment"
+    " accepted overall_status review_result result outcome conclusion state sentiment"
 )
+_NOUNS = word_set(
+    "decision verdict result outcome conclusion recommendation accepted approved passed"
+)
+_BESIDE_NOUN = word_set(
+    "overall final review uat test acceptance release security summary the of for this our team"
+    " board go no"
+)
+_IDENTITY = word_set("date feature title")
+_UNTIL = word_set("until till through thru to end before")
+_FEWEST_VOTES = 2
 _PEOPLE = word_set(
     "reviewer stakeholder approver approval signoff sign review participant feedback attendee"
     " tester signatory response"
@@ -21,6 +32,7 @@ _PEOPLE = word_set(
 _APPROVED = word_set("approved approval signed signoff")
 _SIGNED = _APPROVED | word_set("sign approver rejected declined")
 _REVOKED = word_set("rejected declined revoked superseded withdrawn expired")
+_TAKEN_BACK = word_set("revoked withdrawn rescinded rejected declined retracted")
 _OPEN = word_set("pending missing outstanding awaiting rejected declined")
 _LONGEST_DECISION = 6  # words; more are a sentence
 _ASKED = word_set("required needed mandatory")
@@ -45,15 +57,24 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
         found.append(
             observe("review.decision", node, status, label="the review", nature="measured")
         )
+    remarks = list[Remark]()
+    for node, status in _choices(root):
+        label = "the box that is checked"
+        found.append(observe("review.decision", node, status, label=label, nature="measured"))
+        options = node if isinstance(node.value, list) else node.parent
+        if options is not None:
+            remarks.append(Remark(kind="settled", text="a choice", locator=options.pointer))
     found += _validity(root)
-    people = (*_people(root), *_tallies(root, decided=bool(found)), *_missing_people(root))
+    votes = () if found else _root_votes(root)
+    tallies = _tallies(root, decided=bool(found))
+    people = (*_people(root), *tallies, *_missing_people(root), *votes)
     for node, label, status in people:
         found.append(observe("review.person", node, status, label=label, nature="measured"))
     found += [
         observe("review.condition", node, "conditional", label=_text_of(node), nature="measured")
         for node in _conditions(root)
     ]
-    return found, list(_doubts(root))
+    return found, [*remarks, *_doubts(root)]
 
 
 def _overall(root: Node) -> list[tuple[Node, Status]]:
@@ -66,28 +87,69 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
     ):
         found = [_against(child) for child in place.children]
         less = [one for one in found if one is not None]
-        for number, name in enumerate(_DECISIONS):
-            node = place.get(name)
-            if node is None:
-                continue
+        for number, node in enumerate(candidates := decision_nodes(place)):
             inner: Node | None = node
             if isinstance(node.value, dict):
-                inner = node.get(*_DECISIONS)
+                inner = next(iter(decision_nodes(node)), None)
             status = decision_of(inner) if inner is not None else None
             if (
                 status is not None
                 and inner is not None
                 and inner.nature not in ("history", "limit")
             ):
-                beside = [
-                    one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None
-                ]
+                beside = candidates[number + 1 :]
                 others = [(one, decision_of(one)) for one in beside if one is not inner]
                 less += [(one, said) for one, said in others if said in ("fail", "conditional")]
                 return [(inner, status), *(one for one in less if one[0] is not inner)]
         if less:
             return less
     return []
+
+
+def decision_nodes(place: Node) -> list[Node]:
+    """Return the members of an object that may state its decision, the plainest first."""
+    if not isinstance(place.value, dict):
+        return []
+    # A number below `passed` counts, and decides nothing.
+    members = [child for child in place.children if child.number is None]
+    nodes = list[Node]()
+    for name in _DECISIONS:
+        nodes += [child for child in members if child.words == key_words(name)]
+    # `overall_result`, `uat_decision`, `Result of the acceptance test`
+    for child in members:
+        said = set(child.words)
+        if child not in nodes and said & _NOUNS and said <= _NOUNS | _BESIDE_NOUN:
+            nodes.append(child)
+    return nodes
+
+
+def _choices(root: Node) -> Iterator[tuple[Node, Status]]:
+    """Yield the decision of each list of boxes: `☒ Approved ☐ Rejected`."""
+    for node in root.walk():
+        if not isinstance(node.value, list):
+            continue
+        entries = [child for child in node.children if child.get("completed") is not None]
+        options = [entry for entry in entries if _option(entry) is not None]
+        if len(options) < 2 or len(options) < len(node.children):
+            continue
+        chosen = [entry for entry in options if _is_checked(entry)]
+        if len(chosen) == 1:
+            yield chosen[0], _option(chosen[0]) or "conditional"
+        else:
+            # Nobody chose, or somebody chose twice.
+            yield node, "conditional" if chosen else "pending"
+
+
+def _option(entry: Node) -> Status | None:
+    item = entry.get("item")
+    if item is None or len(str(item.value).split()) > _LONGEST_DECISION:
+        return None
+    return words().status_of(item.value)
+
+
+def _is_checked(entry: Node) -> bool:
+    box = entry.get("completed")
+    return box is not None and box.value is True
 
 
 def decision_of(node: Node) -> Status | None:
@@ -140,14 +202,22 @@ def _validity(root: Node) -> Iterator[Observation]:
     """Yield the last day of an approval: `valid_until`, `expires`."""
     for node in root.walk():
         key = set(node.words)
-        is_day = {"valid", "until"} <= key or key & {"expire", "expires", "expiry", "expiration"}
+        is_end = {"valid", "validity"} & key and _UNTIL & key
+        is_day = is_end or key & {"expire", "expires", "expiry", "expiration"}
         if is_day and isinstance(node.value, str) and node.value.strip():
             yield observe("review.valid_until", node, node.value.strip(), nature="measured")
 
 
 def _against(node: Node) -> tuple[Node, Status] | None:
-    """Return a node that says no: `approved_for_production: false`, `revoked: true`."""
+    """Return a node that says no: `approved_for_production: false`, `revoked: true`, or
+    `withdrawn_at` with a date.
+    """
     said = set(node.words)
+    is_told = isinstance(node.value, str) and bool(node.value.strip())
+    if said & _TAKEN_BACK and is_told:
+        status = words().status_of(node.value)
+        is_denied = TroubleFinder("release").is_nothing(str(node.value))
+        return None if is_denied or status == "pending" else (node, "fail")
     if said & (_ASKED | {"condition", "conditionally", "pending"}):
         return None
     if (node.value is False and _APPROVED & said) or (node.value is True and _REVOKED & said):
@@ -189,6 +259,23 @@ def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]
             and all(_is_vote(child, status) for child, status in votes)
         ):
             yield from ((child, child.key, status or "pending") for child, status in votes)
+
+
+def _root_votes(root: Node) -> Iterator[tuple[Node, str, Status]]:
+    """Yield the votes that stand at the top of a document by their roles: `{product: go}`."""
+    members = [child for child in root.children if isinstance(root.value, dict)]
+    votes = list[tuple[Node, str, Status]]()
+    for child in members:
+        is_named = bool(
+            set(child.words) & {*_DECISIONS, *_PROSE, *_NOUNS, "date", "feature", "title"}
+        )
+        if is_named or isinstance(child.value, dict | list | bool):
+            continue
+        status = words().status_of(child.value)
+        if status is not None or child.value is None:
+            votes.append((child, child.key, status or "pending"))
+    if sum(status in ("pass", "fail", "conditional") for _, _, status in votes) >= _FEWEST_VOTES:
+        yield from votes
 
 
 def _number(node: Node, names: frozenset[str]) -> Node | None:
@@ -300,12 +387,12 @@ def _doubts(root: Node) -> Iterator[Remark]:
         around = {*node.words, *(node.parent.words if node.parent is not None else ())}
         if not around & _PROSE or _settled(node):
             continue
-        match = words().hedges.search(node.value)
-        text = ""
-        if match:
-            text = sentence(node.value, match.start())
-        if text and not words().settling.search(text):
-            yield Remark(kind="doubt", text=text, locator=node.pointer, quote=text)
+        for pattern in (words().hedges, words().open_ends):
+            match = pattern.search(node.value)
+            text = sentence(node.value, match.start()) if match else ""
+            if text and (pattern is words().open_ends or not words().settling.search(text)):
+                yield Remark(kind="doubt", text=text, locator=node.pointer, quote=text)
+                break
 
 
 def _settled(node: Node) -> bool:

@@ -4,6 +4,7 @@ image, date. All of it is read from the contents; the file system knows neither.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element
 
@@ -49,6 +50,8 @@ _ASIDE = word_set(
     "vulnerability finding match dependency package rule advisory history previous baseline"
     " component library defect"
 )
+_ISSUE = frozenset({"issue"})
+_ISSUE_KEY = re.compile(r"[A-Z][A-Z0-9_]{1,9}-\d{1,7}")
 _DEEPEST = 6
 _DEEPEST_NAME = 3
 _DEEPEST_ELEMENT = 3
@@ -68,6 +71,10 @@ def facts_of_json(root: Node) -> tuple[SubjectFact, ...]:
         if not isinstance(node.value, str) or not node.value.strip() or _is_in_list(node):
             continue
         if node.pointer.count("/") <= _DEEPEST_NAME and len(node.value) <= 120:
+            # `issue: LIB-41` names the feature; any other text below it is a problem.
+            if set(node.words) == _ISSUE and _ISSUE_KEY.fullmatch(node.value.strip()):
+                text = node.value.strip()
+                facts.append(SubjectFact(facet="feature", text=text, locator=node.pointer))
             for facet, keys in _KEYS.items():
                 if frozenset(node.words) in keys:
                     text = node.value.strip()

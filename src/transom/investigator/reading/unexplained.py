@@ -23,11 +23,14 @@ _NAMES = word_set(
     " reviewer tester stakeholder approver assignee owner scenario endpoint test case component"
     " environment metric kind type category rule area step action observed seen fix solution"
     " severity priority level rank feedback quote rationale reason message recommendation"
-    " mitigation remediation"
+    " mitigation remediation expected actual item given when then input output precondition"
+    " question requirement"
 )
 # What a "no" to means that the feature must wait, though no vocabulary calls it good.
 _CONSENT = word_set("go live release ship deploy proceed authorised authorized endorsed cleared")
 _LATER = word_set("next future upcoming roadmap later")
+_SINCE = (("at",), ("on",), ("since",))
+_ENDED = word_set("stopped ended terminated closed finished killed skipped")
 # Nothing was looked at: these are counts of the work, and zero of them proves nothing.
 _LOOKED_AT = word_set(
     "scanned checked tested analyzed analysed covered inspected executed reviewed"
@@ -118,8 +121,8 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
     if _is_work_undone(node):
         return (Trouble(f"{node.key}: 0", "not measured", "key"),)
     key = node.key
-    # "by" makes a setting of most keys, but not of a state: `blocked_by`.
-    if node.words[-1:] == ("by",):
+    # "by" and "at" make a setting of most keys, but not of a state: `blocked_by`, `aborted_at`.
+    if node.words[-1:] == ("by",) or (node.words[-1:] in _SINCE and not _ENDED & set(node.words)):
         key = " ".join(node.words[:-1])
     if _CONSENT & set(node.words) and _is_denial(value, finder) and not finder.in_key(key):
         return (Trouble(f"{node.key}: {value}", "denied", "key"),)

@@ -19,14 +19,12 @@ Status = Literal["pass", "fail", "conditional", "pending", "progress", "skipped"
 Severity = Literal["critical", "high", "medium", "low"]
 FILE = Path(__file__).parent / "words.yaml"
 
-_SPLIT = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+(?:\.\d+)?|[^\x00-\x7f]+")
+# Letters of other scripts have no case that would split a word.
+_SPLIT = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+(?:\.\d+)?|[^\x00-\x7f\w]+")
 _PERCENTILE = re.compile(
     r"p(\d{2,3})(?![0-9a-z])|(?<![a-z0-9])p\(?(\d{2,3}(?:\.\d)?)\)?|(?<!\d)(\d{2})th", re.IGNORECASE
 )
 _MOST_WORDS = 12
-_DOUBTED = frozenset(
-    {"with", "but", "except", "subject", "only", "not", "never", "almost", "nearly", "mostly"}
-)
 _UNDONE = frozenset(
     {"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"}
 )
@@ -71,11 +69,14 @@ class Words(_Shape):
 
     schema_: Literal["transom.release_words/1"] = Field(alias="schema")
     status: dict[Status, list[str]]
+    doubted: list[str]
+    keys: dict[str, dict[str, str]]
     issue: IssueWords
     nature: NatureWords
     placeholder: str
     placeholder_line: str
     hedge: str
+    open_end: str
     settled: str
     injection: list[str]
     waiver_claim: str
@@ -84,6 +85,20 @@ class Words(_Shape):
     @cached_property
     def statuses(self) -> Phrases:
         return Phrases(dict(self.status.items()))
+
+    @cached_property
+    def doubts(self) -> frozenset[str]:
+        """Words that make an approval a conditional one, or none."""
+        return frozenset(self.doubted)
+
+    @cached_property
+    def key_names(self) -> dict[str, tuple[str, ...]]:
+        """Words of keys in other languages, with the English words that the readers know."""
+        names = dict[str, tuple[str, ...]]()
+        for words_of_language in self.keys.values():
+            for word, english in words_of_language.items():
+                names.setdefault(word, tuple(english.split()))
+        return names
 
     @cached_property
     def severities(self) -> Phrases:
@@ -115,6 +130,11 @@ class Words(_Shape):
     @cached_property
     def hedges(self) -> re.Pattern[str]:
         return re.compile(self.hedge, re.IGNORECASE)
+
+    @cached_property
+    def open_ends(self) -> re.Pattern[str]:
+        """Find what a person says that is still to be done."""
+        return re.compile(self.open_end, re.IGNORECASE)
 
     @cached_property
     def settling(self) -> re.Pattern[str]:
@@ -155,7 +175,7 @@ class Words(_Shape):
                 return cast("Status", status)
         doubtful = (
             {"pending", "progress"} & set(found)
-            or _DOUBTED & set(self.statuses.left_of(words))
+            or self.doubts & set(self.statuses.left_of(words))
             or "?" in text
         )
         for status in ("pass", "ended"):
@@ -237,7 +257,8 @@ def words() -> Words:
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"[a-z0-9]+|[^\x00-\x7f]+", text.lower().replace("'", " ")))
+    # A sign such as a tick is a word by itself.
+    return tuple(re.findall(r"[^\W_]+|[^\x00-\x7f\w\s]+", text.lower().replace("'", " ")))
 
 
 def plain_words(text: str) -> list[str]:
@@ -257,7 +278,13 @@ def key_words(key: str) -> tuple[str, ...]:
         return " "
 
     plain = _PERCENTILE.sub(keep, key)
-    return (*percentiles, *(singular(word.lower()) for word in _SPLIT.findall(plain)))
+    names = words().key_names
+    found = list[str]()
+    for word in _SPLIT.findall(plain):
+        lower = word.lower()
+        known = names.get(lower) or names.get(singular(lower))
+        found += known or (singular(lower),)
+    return (*percentiles, *found)
 
 
 def singular(word: str) -> str:

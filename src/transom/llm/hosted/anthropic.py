@@ -13,7 +13,7 @@ from transom.llm.hosted.vendor import StainlessVendor
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
-from transom.llm.shapes import Request, ToolSpec
+from transom.llm.shapes import Block, Request, ToolSpec
 from transom.llm.structured import is_enforced, with_schema_block
 from transom.llm.turns import (
     Opaque,
@@ -58,12 +58,14 @@ class AnthropicVendor(StainlessVendor):
         rendered = render(request if schema is not None else with_schema_block(request))
         mark = caps.caching == "breakpoints"
         messages = _Messages()
+        messages.add("user", _media(rendered.user_media))
         messages.add("user", _text(rendered.user, mark=mark and bool(rendered.user)))
         # The end of the last exchange is written to the cache; it is read from the end of the
         # exchange before.
         last = len(rendered.turns) - 1
         for number, turn in enumerate(rendered.turns):
             messages.add(*_turn(turn, mark=mark and number in (last, last - 2)))
+        messages.add("user", _media(rendered.tail_media))
         messages.add("user", _text(rendered.tail))
         body: dict[str, object] = {
             "model": model,
@@ -144,6 +146,20 @@ def _text(text: str, *, mark: bool = False) -> list[_Block]:
     if mark:
         block["cache_control"] = _MARK
     return [block]
+
+
+def _media(blocks: Sequence[Block]) -> list[_Block]:
+    """Return images and files in the API's form; the text that names them follows."""
+    sent: list[_Block] = []
+    for block in blocks:
+        if block.media is not None:
+            source = {"type": "base64", "media_type": block.media.media_type}
+            source["data"] = block.media.base64
+            if block.media.is_image:
+                sent.append({"type": "image", "source": source})
+            else:
+                sent.append({"type": "document", "source": source, "title": block.name})
+    return sent
 
 
 def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:

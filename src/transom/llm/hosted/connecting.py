@@ -141,6 +141,8 @@ def connect(
         model,
         context_tokens=settings.context_tokens,
         parallel_tools=settings.parallel_tools,
+        images=settings.images,
+        files=settings.files,
     )
     provider = HostedProvider(vendor(server), model, server, caps, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)

@@ -11,6 +11,8 @@ from fnmatch import fnmatchcase
 from transom.llm.capabilities import Capabilities
 
 _CLAUDE = Capabilities(
+    images=True,
+    files=True,
     bytes_per_token=1.9,
     context_tokens=200_000,
     streaming=True,
@@ -18,6 +20,8 @@ _CLAUDE = Capabilities(
     caching="breakpoints",
 )
 _GPT = Capabilities(
+    images=True,
+    files=True,
     bytes_per_token=2.7,
     context_tokens=128_000,
     streaming=True,
@@ -25,6 +29,8 @@ _GPT = Capabilities(
     sampling=True,
     caching="automatic",
 )
+# Models of text alone.
+_GPT_TEXT = replace(_GPT, images=False, files=False)
 # Ollama's server and vLLM hold every reply to the grammar of an answer, so that no tool is called;
 # llama.cpp's refuses a grammar beside tools. What else speaks like OpenAI is taken to be no better.
 _COMPATIBLE = Capabilities(
@@ -43,6 +49,10 @@ _ANTHROPIC: Mapping[str, Capabilities] = {"*": _CLAUDE}
 _OPENAI: Mapping[str, Capabilities] = {
     "gpt-5*": replace(_GPT, context_tokens=400_000, sampling=False),
     "gpt-4.1*": replace(_GPT, context_tokens=1_000_000),
+    "gpt-3.5*": _GPT_TEXT,
+    "gpt-4": _GPT_TEXT,
+    "gpt-4-0*": _GPT_TEXT,
+    "o[13]-mini*": replace(_GPT_TEXT, context_tokens=200_000, sampling=False),
     "o[134]*": replace(_GPT, context_tokens=200_000, sampling=False),
     "*": _GPT,
 }
@@ -57,7 +67,13 @@ _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER
 
 
 def known_model(
-    service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True
+    service: str,
+    model: str,
+    *,
+    context_tokens: int | None = None,
+    parallel_tools: bool = True,
+    images: bool | None = None,
+    files: bool | None = None,
 ) -> Capabilities:
     """Return the known properties of a model.
 
@@ -66,6 +82,8 @@ def known_model(
         model: its name.
         context_tokens: its window from the settings, if set.
         parallel_tools: whether one reply may call several tools.
+        images: whether it reads images; None for what is known of the model.
+        files: the same for PDF files.
     """
     if service == "azure":
         service = "openai"
@@ -74,6 +92,10 @@ def known_model(
     table = _TABLES.get(service, _OTHERS)
     pattern = next(pattern for pattern in table if fnmatchcase(name, pattern))
     caps = replace(table[pattern], parallel_tools=parallel_tools)
+    if images is not None:
+        caps = replace(caps, images=images)
+    if files is not None:
+        caps = replace(caps, files=files)
     if context_tokens is not None:
         caps = replace(caps, context_tokens=context_tokens, context_known=True)
     return caps

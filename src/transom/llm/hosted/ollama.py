@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
-from transom.llm.shapes import Request
+from transom.llm.shapes import Block, Request
 from transom.llm.structured import is_enforced, is_repair_after_tools, with_schema_block
 from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 
@@ -47,7 +47,7 @@ class OllamaVendor(Vendor):
         # The API has no switch for one call a reply.
         if rendered.tools and not caps.parallel_tools:
             system = "\n\n".join(filter(None, [system, _ONE_CALL]))
-        messages = chat_messages(rendered, system, _turn)
+        messages = chat_messages(rendered, system, _turn, _attach)
         settings = request.settings
         # Without num_ctx the server takes its own small window, and silently cuts a request that
         # does not fit.
@@ -147,6 +147,11 @@ def _not_a_reply(error: ValidationError) -> Exception:
             case {"error": error_body}:
                 return from_error_in_reply(error_body)
     return unreadable("the reply is JSON, but no reply")
+
+
+def _attach(message: dict[str, Any], blocks: Sequence[Block]) -> None:
+    """Add images to a message; this API takes no files."""
+    message["images"] = [block.media.base64 for block in blocks if block.media is not None]
 
 
 def _turn(turn: Turn) -> list[Any]:

@@ -6,7 +6,7 @@ OpenAI, Azure, OpenRouter, llama.cpp and many others speak it.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from transom.llm.hosted.vendor import StainlessVendor, chat_messages, function, 
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
-from transom.llm.shapes import Request
+from transom.llm.shapes import Block, Request
 from transom.llm.structured import is_enforced, with_schema_block
 from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 
@@ -62,14 +62,15 @@ class OpenAIVendor(StainlessVendor):
         if is_official and schema is not None and schema.get("type") != "object":
             schema = None
         rendered = render(request if schema is not None else with_schema_block(request))
-        messages = chat_messages(rendered, rendered.system, _turn)
+        messages = chat_messages(rendered, rendered.system, _turn, _attach)
         marks_cache = caps.caching == "breakpoints"
         if marks_cache:
             # OpenRouter passes marks of these messages on, but not those of tool results.
             lasting = bool(rendered.system) + bool(rendered.turns and rendered.user)
             for message in messages[:lasting]:
-                text = {"type": "text", "text": message["content"], "cache_control": _MARK}
-                message["content"] = [text]
+                content = message["content"]
+                parts = [_text_part(content)] if isinstance(content, str) else content
+                message["content"] = [*parts[:-1], {**parts[-1], "cache_control": _MARK}]
         settings = request.settings
         # Newer models of OpenAI refuse the older name, and compatible servers know no other.
         limit_name = "max_completion_tokens" if is_official else "max_tokens"
@@ -129,6 +130,24 @@ class OpenAIVendor(StainlessVendor):
         if service_of(url, version) != self.kind:
             client.organization = client.project = None
         return client
+
+
+def _text_part(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _attach(message: dict[str, Any], blocks: Sequence[Block]) -> None:
+    """Put images and files before the text of a message, which names them."""
+    parts: list[dict[str, Any]] = []
+    for block in blocks:
+        if block.media is not None:
+            url = f"data:{block.media.media_type};base64,{block.media.base64}"
+            if block.media.is_image:
+                parts.append({"type": "image_url", "image_url": {"url": url}})
+            else:
+                file = {"filename": f"{block.name}.pdf", "file_data": url}
+                parts.append({"type": "file", "file": file})
+    message["content"] = [*parts, _text_part(message["content"])]
 
 
 def _turn(turn: Turn) -> list[Any]:

@@ -64,7 +64,7 @@ class HostedProvider(Provider):
 
     def estimate_tokens(self, request: Request) -> int:
         size = len(render(request).as_text().encode("utf-8", "surrogatepass"))
-        return int(size / self.caps.bytes_per_token) + 1
+        return int(size / self.caps.bytes_per_token) + 1 + request.window.media_tokens
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         """Ask once.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from typing import Any, ClassVar, cast
@@ -18,7 +18,7 @@ from transom.llm.loops import PerLoop
 from transom.llm.proxies import transport
 from transom.llm.render import Rendered
 from transom.llm.reply import Stop
-from transom.llm.shapes import Request
+from transom.llm.shapes import Block, Request
 from transom.llm.turns import AssistantMessage, Text, Turn
 
 
@@ -150,7 +150,10 @@ class StainlessVendor(Vendor):
 
 
 def chat_messages(
-    rendered: Rendered, system: str, messages_of: Callable[[Turn], list[Any]]
+    rendered: Rendered,
+    system: str,
+    messages_of: Callable[[Turn], list[Any]],
+    attach: Callable[[dict[str, Any], Sequence[Block]], None],
 ) -> list[dict[str, Any]]:
     """Return a request as messages of one role each.
 
@@ -158,6 +161,7 @@ def chat_messages(
         rendered: the request.
         system: the system message; empty for none.
         messages_of: makes the messages of a turn.
+        attach: adds images and files to a message of the user.
     """
     messages: list[Any] = []
     if system:
@@ -166,13 +170,27 @@ def chat_messages(
     beginning = [rendered.user]
     if not rendered.turns:
         beginning.append(rendered.tail)
+        media = (*rendered.user_media, *rendered.tail_media)
+    else:
+        media = rendered.user_media
     if text := "\n\n".join(filter(None, beginning)):
-        messages.append({"role": "user", "content": text})
+        messages.append(_user_message(text, media, attach))
     for turn in rendered.turns:
         messages += messages_of(turn)
     if rendered.turns and rendered.tail:
-        messages.append({"role": "user", "content": rendered.tail})
+        messages.append(_user_message(rendered.tail, rendered.tail_media, attach))
     return messages
+
+
+def _user_message(
+    text: str,
+    media: Sequence[Block],
+    attach: Callable[[dict[str, Any], Sequence[Block]], None],
+) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "user", "content": text}
+    if media:
+        attach(message, media)
+    return message
 
 
 def text_of(turn: AssistantMessage) -> str:

@@ -6,12 +6,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.server.pages.runs import list_page
+from transom.server.shapes import Offset
 
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
 
 @router.get("/checks")
-def show_checks(request: Request, status: str = "", offset: int = 0) -> Response:
+def show_checks(request: Request, status: str = "", offset: Offset = 0) -> Response:
     """List the checks, the newest first."""
     return list_page(request, "/checks", "check", status, offset)

@@ -9,14 +9,14 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from transom.errors import InputError
+from transom.errors import InputError, NotFoundError
 from transom.learning import Curator, Insight, Playbook, Source
 from transom.learning.ledger import scores_of
 from transom.server.charts import score_chart
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of
 from transom.server.rendering import page
-from transom.server.shapes import Item
+from transom.server.shapes import Item, Offset
 from transom.server.site import PAGE_ROWS
 
 router = APIRouter(include_in_schema=False)
@@ -35,20 +35,19 @@ def matching(book: Playbook, query: str, scope: str, is_retired: bool) -> list[I
 
 
 def visible(book: Playbook, item_id: str) -> Insight:
-    """Return an insight, living or retired; InputError if it is unknown, or another person's."""
+    """Return an insight, living or retired; NotFoundError if it is unknown, or another person's."""
     insight = book.require(item_id)
     if insight.owner not in ("", book.view.user):
-        raise InputError(f"unknown insight {item_id!r}", hint="see: transom playbook list")
+        raise NotFoundError(f"unknown insight {item_id!r}", hint="see: transom playbook list")
     return insight
 
 
 @router.get("/playbook")
 def show_playbook(
-    request: Request, query: str = "", scope: str = "", retired: bool = False, offset: int = 0
+    request: Request, query: str = "", scope: str = "", retired: bool = False, offset: Offset = 0
 ) -> Response:
     """List insights, the best first, by words and by scope."""
     book: Playbook = request.app.state.playbook
-    offset = max(0, offset)
     insights = matching(book, query, scope, retired)
     values = {
         "insights": insights[offset : offset + PAGE_ROWS],
@@ -110,11 +109,10 @@ async def change_insight(request: Request, item_id: str) -> Response:
 
 @api.get("/playbook")
 def list_insights(
-    request: Request, query: str = "", scope: str = "", retired: bool = False, offset: int = 0
+    request: Request, query: str = "", scope: str = "", retired: bool = False, offset: Offset = 0
 ) -> dict[str, Any]:
     """Get insights of all scopes, the best first."""
     insights = matching(request.app.state.playbook, query, scope, retired)
-    offset = max(0, offset)
     items = [_document(insight) for insight in insights[offset : offset + PAGE_ROWS]]
     return {"schema": "transom.playbook/1", "total": len(insights), "items": items}
 

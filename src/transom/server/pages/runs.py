@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from transom.errors import InputError
+from transom.errors import NotFoundError
 from transom.runs.history import RunView
 from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
@@ -18,6 +18,7 @@ from transom.runs.summarising import RunSummary
 from transom.server.children import resume
 from transom.server.rendering import page
 from transom.server.results import result_of
+from transom.server.shapes import Offset
 from transom.server.site import PAGE_ROWS, RunRowView, Site
 from transom.store import SummaryCount, SummaryFilter
 
@@ -43,7 +44,7 @@ def _filter(kind: str, status: str) -> SummaryFilter:
 
 
 @router.get("/runs")
-def show_runs(request: Request, kind: str = "", status: str = "", offset: int = 0) -> Response:
+def show_runs(request: Request, kind: str = "", status: str = "", offset: Offset = 0) -> Response:
     """List the runs, the newest first."""
     return list_page(request, "/runs", kind, status, offset)
 
@@ -51,7 +52,6 @@ def show_runs(request: Request, kind: str = "", status: str = "", offset: int = 
 def list_page(request: Request, path: str, kind: str, status: str, offset: int) -> Response:
     """Return a list of runs, filtered by links that count."""
     site: Site = request.app.state.site
-    offset = max(0, offset)
     # Counts come from summaries, so that a list of many thousand runs reads no journal.
     counts = site.runs.store.count_summaries()
     chosen = {"kind": kind, "status": status}
@@ -147,12 +147,12 @@ def cancel_run(request: Request, run_id: str) -> Response:
 
 @api.get("/runs")
 def list_runs(
-    request: Request, kind: str = "", status: str = "", offset: int = 0, limit: int = PAGE_ROWS
+    request: Request, kind: str = "", status: str = "", offset: Offset = 0, limit: int = PAGE_ROWS
 ) -> dict[str, Any]:
     """List runs, the newest first."""
     site: Site = request.app.state.site
     limit = min(max(1, limit), 1_000)
-    runs = site.runs.page(_filter(kind, status), limit=limit, offset=max(0, offset))
+    runs = site.runs.page(_filter(kind, status), limit=limit, offset=offset)
     return {"schema": "transom.runs/1", "runs": [row.to_json() for row in site.rows(runs)]}
 
 
@@ -172,7 +172,7 @@ def get_result(request: Request, run_id: str) -> dict[str, Any]:
     site: Site = request.app.state.site
     result = result_of(site, site.runs.run(run_id))
     if result is None:
-        raise InputError(f"run {run_id} has no result", hint=f"see: transom runs show {run_id}")
+        raise NotFoundError(f"run {run_id} has no result", hint=f"see: transom runs show {run_id}")
     return result.document | {"run_id": run_id}
 
 

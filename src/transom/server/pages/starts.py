@@ -1,4 +1,4 @@
-"""*Start*: begin a check, a batch or an investigation in a process of its own."""
+"""*Start*: begin a command of a product in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from transom.errors import InputError
+from transom.errors import NotFoundError
 from transom.formats.text_files import decode_text
 from transom.server.children import launch
 from transom.server.commands import FORMS, filled
@@ -28,14 +28,16 @@ _MOST_OUTPUT = 20_000
 def _log_of(site: Site, name: str) -> Path:
     """Return where a started command prints."""
     if not re.fullmatch("[0-9a-f]{16}", name):
-        raise InputError(f"nothing was started under {name!r}", hint="see the page Start")
+        raise NotFoundError(f"nothing was started under {name!r}", hint="see the page Start")
     return site.runs.workspace.root / _LOGS / f"{name}.log"
 
 
 @router.get("/start")
 def show_forms(request: Request) -> Response:
     """Show a form for each command."""
-    forms = {kind: model.model_json_schema() for kind, model in FORMS.items()}
+    forms = {
+        kind: model.model_json_schema() | {"button": model.button} for kind, model in FORMS.items()
+    }
     return page(request, "start.html", {"forms": forms, "folder": str(Path.cwd())})
 
 
@@ -62,7 +64,7 @@ def show_started(request: Request, name: str) -> Response:
     log = _log_of(request.app.state.site, name)
     process, command = request.app.state.started.get(name, (None, ""))
     if process is None and not log.is_file():
-        raise InputError(f"nothing was started under {name!r}", hint="see the page Start")
+        raise NotFoundError(f"nothing was started under {name!r}", hint="see the page Start")
     output = decode_text(log.read_bytes()[-_MOST_OUTPUT:]) if log.is_file() else ""
     code = process.poll() if process else None
     is_running = process is not None and code is None

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from transom.server.rendering import page
 from transom.server.results import lane_of
+from transom.server.shapes import Offset
 from transom.server.site import RunRowView, Site
 from transom.store import SummaryFilter
 from transom.stories import StoryResult, kept_results
@@ -49,10 +50,9 @@ def epics_of(site: Site, offset: int) -> list[EpicRow]:
 
 
 @router.get("/stories")
-def show_stories(request: Request, offset: int = 0) -> Response:
+def show_stories(request: Request, offset: Offset = 0) -> Response:
     """List the epics with their stories."""
     site: Site = request.app.state.site
-    offset = max(0, offset)
     counts = site.runs.store.count_summaries()
     total = sum(group.count for group in counts if group.kind == "story")
     values = {"epics": epics_of(site, offset), "offset": offset, "total": total, "rows": EPICS}
@@ -60,7 +60,7 @@ def show_stories(request: Request, offset: int = 0) -> Response:
 
 
 @api.get("/stories")
-def list_stories(request: Request, offset: int = 0) -> dict[str, Any]:
+def list_stories(request: Request, offset: Offset = 0) -> dict[str, Any]:
     """Get the epics with their stories, the newest first."""
-    epics = epics_of(request.app.state.site, max(0, offset))
+    epics = epics_of(request.app.state.site, offset)
     return {"schema": "transom.stories/1", "epics": [epic.to_json() for epic in epics]}

@@ -26,6 +26,7 @@ from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of
 from transom.server.rendering import page
 from transom.server.results import investigation_of
+from transom.server.shapes import Offset
 from transom.server.site import PAGE_ROWS, Site, title_of
 from transom.store import SummaryFilter
 
@@ -113,11 +114,11 @@ def waiting_of(site: Site, offset: int = 0) -> WaitingList:
 
 
 @router.get("/waiting")
-def show_waiting(request: Request, offset: int = 0, answered: str = "") -> Response:
+def show_waiting(request: Request, offset: Offset = 0, answered: str = "") -> Response:
     """Show the open questions, and the runs that wait without one."""
     site: Site = request.app.state.site
     name = name_of(request)
-    waiting = waiting_of(site, max(0, offset))
+    waiting = waiting_of(site, offset)
     values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS}
     return page(request, "waiting.html", values | {"name": name, "answered": answered})
 
@@ -170,9 +171,9 @@ async def _give(site: Site, run: RunView, reply: GivenAnswer) -> str:
 
 
 @api.get("/waiting")
-def waiting_document(request: Request, offset: int = 0) -> dict[str, Any]:
+def waiting_document(request: Request, offset: Offset = 0) -> dict[str, Any]:
     """Get the open questions of runs, and the runs that wait without one."""
-    return waiting_of(request.app.state.site, max(0, offset)).to_json()
+    return waiting_of(request.app.state.site, offset).to_json()
 
 
 def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvidence:

@@ -9,10 +9,11 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from transom.errors import InputError
+from transom.errors import NotFoundError
 from transom.llm import render
 from transom.runs.windows import JournaledCall, journaled_calls
 from transom.server.rendering import page
+from transom.server.shapes import Offset
 from transom.server.site import PAGE_ROWS, Site
 
 router = APIRouter(include_in_schema=False)
@@ -101,11 +102,10 @@ def _tier(name: str) -> str:
 
 
 @router.get("/runs/{run_id}/calls")
-def show_calls(request: Request, run_id: str, offset: int = 0) -> Response:
+def show_calls(request: Request, run_id: str, offset: Offset = 0) -> Response:
     """Show the calls of a run, each as a bar of what it saw."""
     site: Site = request.app.state.site
     calls = calls_of(site, run_id)
-    offset = max(0, offset)
     sizes = [call_view(call).tokens for call in calls]
     # The longest call of all pages, so that bars can be compared from page to page.
     longest = max(sizes, default=1)
@@ -130,7 +130,7 @@ def show_call(request: Request, run_id: str, number: int) -> Response:
     calls = calls_of(site, run_id)
     if not 1 <= number <= len(calls):
         problem = f"run {run_id} has no call {number}"
-        raise InputError(problem, hint=f"it has calls 1 to {len(calls)}")
+        raise NotFoundError(problem, hint=f"it has calls 1 to {len(calls)}")
     view = call_view(calls[number - 1])
     run = site.runs.summary(run_id)
     values = {"run": run, "title": site.title(run), "call": view, "total": len(calls)}
