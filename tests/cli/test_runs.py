@@ -152,7 +152,9 @@ def test_a_run_is_found_by_its_id_its_beginning_or_its_name(
     ids = [row["run_id"] for row in shown(capsys, "runs", "list")["runs"]]
     assert ids == sorted(ids, reverse=True)
     assert f"2 runs begin with '2'; give more of it: {ids[0]}, " in said("runs", "show", "2")
-    assert f"2 runs are called 'x'; name one by its id: {ids[0]}, {ids[1]}" in said("window", "show", "x")
+    assert f"2 runs are called 'x'; name one by its id: {ids[0]}, {ids[1]}" in said(
+        "window", "show", "x"
+    )
 
 
 def test_resume_hands_the_journal_entry_to_its_kind(
