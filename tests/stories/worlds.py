@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.stories.projects import EXAMPLE, TESTS
-from transom.config.model import WorkerKind
+from transom.config.model import AgentSandbox, WorkerKind
 from transom.learning import Playbook
 from transom.llm import Chain, Provider, ScriptedProvider
 from transom.runs import Run, Workspace
@@ -35,6 +35,7 @@ class World:
     replies: Path = EXAMPLE / "replies"
     command: tuple[str, ...] = ()
     seconds: float | None = None
+    sandbox: AgentSandbox | None = None
     answers: dict[str, str] = field(default_factory=dict)
     playbook: Playbook | None = None
     model: ScriptedProvider | None = None
@@ -61,7 +62,9 @@ class World:
 
     def makers(self, places: Worktrees) -> dict[WorkerKind, Provider | None]:
         command = (
-            CommandWorker(places, argv=self.command, seconds=self.seconds) if self.command else None
+            CommandWorker(places, argv=self.command, seconds=self.seconds, sandbox=self.sandbox)
+            if self.command
+            else None
         )
         return {
             "command": command,

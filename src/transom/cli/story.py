@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any, Literal
 
 import typer
@@ -16,7 +17,7 @@ from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import plain, sections, style_status
+from transom.cli.output import plain, style_status, table
 from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
@@ -26,10 +27,11 @@ from transom.stories.backlog import find_backlog
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import STAGES
+from transom.stories.progress import describe_stage
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.status import repair as settle
-from transom.stories.testrun import TestCommand
+from transom.stories.testrun import TestCommand, environments_of
 from transom.stories.workers import (
     COMMANDS,
     CommandWorker,
@@ -39,6 +41,7 @@ from transom.stories.workers import (
 )
 
 _AGENT_SECONDS = 3600.0
+_TITLE = 48  # characters of a title in a table that fits a narrow terminal
 _MARGIN = 5.0  # so that an agent meets its own limit, whose message names the setting
 
 story_app = group("story")
@@ -134,7 +137,11 @@ async def status(
     }
     lines = [f"epic {options.epic} has no stories"]
     if rows:
-        lines = [*sections({"stories": rows})]
+        cells: list[tuple[str, ...]] = []
+        for row in rows:
+            title = shorten(row["title"], _TITLE, placeholder="…")
+            cells.append((row["id"], row["status"], title))
+        lines = table(cells, head=("ID", "STATUS", "TITLE"))
     lines += [f"settled: {change}" for change in changes]
     lines += [f"disagrees: {difference}" for difference in backlog.drift]
     return session.show(document, *lines, code=1 if backlog.drift else 0)
@@ -183,6 +190,7 @@ def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWork
     is_set = "execution.timeout_per_stage" in session.settings.origins
     # An agent works longer than a model writes.
     usual = execution if is_set else _AGENT_SECONDS
+    environments = tuple(environments_of(session.settings.stories.readable, places.project.folder))
     agents: dict[WorkerKind, CommandWorker] = {}
     for key, argv in _commands(session).items():
         name = key.removesuffix(".command")
@@ -195,6 +203,8 @@ def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWork
             seconds=settings.timeout or usual,
             environment=settings.env,
             setting=name,
+            sandbox=settings.sandbox,
+            environments=environments,
         )
     return agents
 
@@ -222,6 +232,7 @@ async def _epic(
         async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
             # Resolved here: the tests' sandbox has no folder `..` of a relative path.
             places.root = (opened.folder / "worktrees").resolve()
+            opened.label = describe_stage
             # An agent has a limit of its own, which is longer than that of a model's stage.
             limits = [agent.seconds or 0.0 for agent in agents.values()]
             opened.stage_seconds = max([opened.stage_seconds, *limits]) + _MARGIN

@@ -260,6 +260,22 @@ class SandboxSettings(_Section):
 AgentKind = Literal["claude", "codex", "gemini", "aider", "opencode", "plain"]
 
 
+class AgentSandbox(_Section):
+    """The sandbox of an external coding agent, by bubblewrap.
+
+    The agent writes to the story's worktree alone; your home is empty but for the paths named here.
+
+    Attributes:
+        readable: further paths that it may read, such as its program's own folder.
+        writable: further paths that it may change, such as the folder with its login.
+        network: whether it may use the network.
+    """
+
+    readable: _Paths = ()
+    writable: _Paths = ()
+    network: bool = True
+
+
 class ExternalAgent(_Section):
     """An external coding agent for stories.
 
@@ -271,6 +287,7 @@ class ExternalAgent(_Section):
         timeout: limit of one call in seconds; None: `execution.timeout_per_stage` if that is set,
             else an hour.
         env: variables of the agent beside yours, as NAME=VALUE.
+        sandbox: see `AgentSandbox`; None: the agent has your rights.
     """
 
     kind: AgentKind = "plain"
@@ -278,6 +295,7 @@ class ExternalAgent(_Section):
     output: Literal["text", "json", "jsonl"] | None = None
     timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     env: _Texts = ()
+    sandbox: AgentSandbox | None = None
 
 
 WorkerKind = str

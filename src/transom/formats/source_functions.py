@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-BodyKind = Literal["raise", "empty"]
-"""The new body of a function: it fails, or it does nothing and returns an inert value."""
+BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher"]
+"""The new body of a function: it fails; it does nothing and returns an inert value; it fails when
+it returns a plain value; or it returns a lower or a higher value than its own. Only functions of
+Python have the last three.
+"""
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 
@@ -98,6 +101,11 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
     ),
 }
 
+_RUST_TESTS = re.compile(
+    r"#\[cfg\(test\)\]\s*+(?:pub\s++)?mod\s++\w++\s*+\{"
+    r"|#\[(?:\w+::)?test\b[^\]]*+\](?:(?!\bfn\b)[^{};])*+\bfn\b[^{};]*+\{"
+)
+
 _INERT = """class {name}:
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -126,6 +134,43 @@ _INERT = """class {name}:
 """
 """An object that is equal to nothing, and on which nearly everything can be done. A test that
 checks nothing of a result passes with it."""
+
+_OTHER_VALUES = """def {name}(function):
+    import functools, inspect
+    def other(value):
+        kind, higher = type(value), {higher}
+        if kind is bool:
+            return not value
+        if kind in (int, float):
+            return 2 * value + 1 if higher else -value - 1
+        if kind is str:
+            return value + {mark!r} if higher else {mark!r}
+        if kind is bytes:
+            return value + b"x" if higher else b"x"
+        if kind in (list, tuple):
+            return value + kind([{mark!r}]) if higher else kind([{mark!r}])
+        if kind is dict:
+            return {{**value, {mark!r}: {mark!r}}} if higher else {{{mark!r}: {mark!r}}}
+        if kind in (set, frozenset):
+            return value | {{{mark!r}}} if higher else kind([{mark!r}])
+        return value
+    def changed(value):
+        result = other(value)
+        if {stops} and result is not value:
+            raise type("Broken", (BaseException,), {{}})({mark!r})
+        return result
+    if inspect.iscoroutinefunction(function):
+        @functools.wraps(function)
+        async def wait(*arguments, **options):
+            return changed(await function(*arguments, **options))
+        return wait
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        return changed(function(*arguments, **options))
+    return call
+"""
+"""A decorator for functions that return a plain value: another value of the same type comes out.
+Objects of other types stay, since nobody knows what they may hold."""
 
 _EMPTY_VALUES = {
     "__init__": "None",
@@ -209,7 +254,8 @@ def with_bodies(
     if path.endswith(".py"):
         return _python_bodies(text, messages, kind, mark)
     language = _braces_of(path)
-    statement = "" if language is None else language.raising if kind == "raise" else language.empty
+    statements = {} if language is None else {"raise": language.raising, "empty": language.empty}
+    statement = statements.get(kind, "")
     if language is None or not statement:
         return None
     pieces, end = [], 0
@@ -227,7 +273,41 @@ def _functions(path: str, text: str) -> list[SourceFunction]:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
     language = _braces_of(path)
-    return [] if language is None else [row[0] for row in _brace_functions(language, text)]
+    if language is None:
+        return []
+    functions = [row[0] for row in _brace_functions(language, text)]
+    if not path.endswith(".rs"):
+        return functions
+    # Unit tests of Rust lie in the file that they test.
+    tests = _rust_tests(language, text)
+    return [one for one in functions if not any(one.first_line in lines for lines in tests)]
+
+
+def has_rust_tests(path: str, text: str) -> bool:
+    """Whether a source file of Rust holds its own unit tests."""
+    return path.endswith(".rs") and "#[test]" in text
+
+
+def without_rust_tests(path: str, text: str) -> str:
+    """Return a source file without the unit tests of Rust in it."""
+    language = _braces_of(path)
+    if language is None or not has_rust_tests(path, text):
+        return text
+    tests = _rust_tests(language, text)
+    lines = enumerate(text.splitlines(), 1)
+    return "\n".join(line for number, line in lines if not any(number in rows for rows in tests))
+
+
+def _rust_tests(language: _BraceLanguage, text: str) -> list[range]:
+    """Return the lines of test modules, and of functions that are tests."""
+    plain = language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    closing = dict(_pairs(plain))
+    found = []
+    for match in _RUST_TESTS.finditer(plain):
+        first = plain.count("\n", 0, match.start()) + 1
+        end = closing.get(match.end() - 1, len(plain))
+        found.append(range(first, plain.count("\n", 0, end) + 2))
+    return found
 
 
 # -- Python ----------------------------------------------------------------------------------------
@@ -253,6 +333,8 @@ def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    if kind in ("raise-at-return", "lower", "higher"):
+        return _with_other_values(tree, messages, kind, mark)
     inert = f"Inert_{mark}"
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -265,6 +347,13 @@ def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark:
         if kind == "empty":
             body = f"return {_EMPTY_VALUES.get(node.name, f'{inert}()')}"
         node.body = ast.parse(f"def f():\n    {body}").body[0].body  # type: ignore[attr-defined]
+    if kind == "empty":
+        _insert(tree, _INERT.replace("{name}", inert))
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _insert(tree: ast.Module, text: str) -> None:
+    """Put code at the beginning of a module, behind what must come first there."""
     place = 0
     for number, statement in enumerate(tree.body):
         is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -272,8 +361,23 @@ def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark:
             isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         ):
             place = number + 1
-    if kind == "empty":
-        tree.body[place:place] = ast.parse(_INERT.replace("{name}", inert)).body
+    tree.body[place:place] = ast.parse(text).body
+
+
+def _with_other_values(
+    tree: ast.Module, messages: Mapping[int, str], kind: BodyKind, mark: str
+) -> str:
+    """Return the text with a decorator that changes what the functions return."""
+    name = f"other_{mark}"
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        # Python itself checks what its special methods return.
+        is_special = node.name.startswith("__") and node.name.endswith("__")
+        if _first_line(node) in messages and not is_special:
+            node.decorator_list.append(ast.Name(name, ast.Load()))
+    values = {"name": name, "mark": mark, "higher": kind == "higher"}
+    _insert(tree, _OTHER_VALUES.format(stops=kind == "raise-at-return", **values))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 

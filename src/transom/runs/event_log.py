@@ -60,6 +60,7 @@ class RunHost:
     Attributes:
         state: the folded journal.
         progress: shows a person how far the run is, and which of their files could not be written.
+        label: returns what a stage does, for a line of progress, or "" for no line; None: its name.
         files: the files that are for people alone.
         log_calls: whether answered calls are logged.
         on_delta: receives the pieces of replies as they come.
@@ -86,6 +87,7 @@ class RunHost:
         self.purse: Purse | None = None
         self.next_command = ""
         self.progress: Callable[[str], None] = tell_nobody
+        self.label: Callable[[str], str] | None = None
         self.silence = SilenceWatch(lambda line: self.progress(line))
         self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         records = self.records()

@@ -321,9 +321,10 @@ class Run(RunHost):
                 raise
             self.progress(f"{step.name}: made by another version, so it is made again")
             return await self._attempt(step, plan, epoch)
-        self.progress(
-            f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
-        )
+        if plan.edited or self.label is None:
+            self.progress(
+                f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}"
+            )
         last_end = self.state.stage(step.name).last_end
         # The journal must say that these inputs were answered with the edit, or the next walk would
         # ask again.
@@ -347,10 +348,11 @@ class Run(RunHost):
             if earlier[1:] == attempt[1:]:
                 attempt = earlier
         await self.append("started", {"stage": step.name, **attempt._asdict()})
-        self.progress(
-            f"{step.name}: working"
-            + (f" (attempt {attempt.attempt})" if attempt.attempt > 1 else "")
-        )
+        again = f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""
+        if self.label is None:
+            self.progress(f"{step.name}: working{again}")
+        elif label := self.label(step.name):
+            self.progress(f"{label}{again}")
         if span := current_span():
             span.set(keys.ATTEMPT, attempt.attempt)
         stage = Stage(self, step.name, attempt=attempt.attempt, epoch=epoch)

@@ -3,6 +3,7 @@ sandboxed commands.
 """
 
 from transom.sandbox.commands import CommandLimits, Done, run_command
+from transom.sandbox.enclosure import agent_line
 from transom.sandbox.launch import Level, Limits
 from transom.sandbox.levels import Probe, needs, probe
 from transom.sandbox.openly import run_openly
@@ -16,6 +17,7 @@ __all__ = [
     "Probe",
     "Sandbox",
     "Worker",
+    "agent_line",
     "needs",
     "probe",
     "run_command",

@@ -69,6 +69,51 @@ def bubblewrap_line(project: Path, readable: Sequence[Path], descriptor: int) ->
     return [*words, "--"]
 
 
+def agent_line(
+    folder: Path,
+    argv: Sequence[str],
+    *,
+    readable: Sequence[Path] = (),
+    writable: Sequence[Path] = (),
+    network: bool = True,
+) -> list[str]:
+    """Return a command in its own namespaces, for an agent that is trusted with its own settings.
+
+    The agent writes to `folder`, its own `/tmp` and home, and the writable paths. It sees the
+    system, its own program, and the readable paths. Its process namespace ends with it.
+
+    Args:
+        folder: the agent's working directory.
+        argv: the agent's command.
+        readable, writable: paths that exist outside of the folder; an absent one is left out.
+        network: whether it may use the network.
+    """
+    words = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--die-with-parent"]
+    words += ["--new-session", "--cap-drop", "ALL", *(["--share-net"] if network else [])]
+    home = Path.home()
+    search = os.environ.get("PATH", os.defpath)
+    program = next(_candidates(argv[0], folder, search), None)
+    needed = [] if program is None else [*_files_behind(program, links=True)]
+    # Certificates, names of hosts and users: an agent that calls its server needs them.
+    shown = [*granted(readable), Path("/etc"), Path("/opt"), *needed]
+    hidden = [path for path in shown if path in (home, Path("/"), *home.parents)]
+    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", str(_SCRATCH)]
+    words += [] if home == Path("/") else ["--tmpfs", str(home)]
+    for path in dict.fromkeys(path for path in shown if path not in hidden):
+        words += ["--ro-bind-try", str(path), str(path)]
+    if network:
+        # `/etc/resolv.conf` is often a link to a file that a service of the system writes.
+        resolver = Path("/etc/resolv.conf").resolve()
+        words += ["--ro-bind-try", str(resolver), str(resolver)]
+    for path in writable:
+        words += ["--bind-try", str(path), str(path)]
+    words += ["--bind", str(folder), str(folder)]
+    link = folder / ".git"
+    if link.is_file() and not link.is_symlink():
+        words += ["--ro-bind", str(link), str(link)]
+    return [*words, "--remount-ro", "/", "--chdir", str(folder), "--", *argv]
+
+
 def landlock_line(project: Path, readable: Sequence[Path], scratch: Path) -> list[str]:
     """Return the words that start a command confined by Landlock and seccomp, level L2.
 

@@ -77,6 +77,9 @@ def check_canaries(canaries: Canaries, run: TestRun) -> list[str]:
     """Return why a run with canaries cannot be believed."""
     if run.problem:
         return [f"with canaries, {run.problem}"]
+    if run.only_code:
+        failed = run.code != 0
+        return [] if failed else ["a canary fails, and the exit code of the command is 0"]
     seen = {case: status for case, status in run.cases.items() if canaries.owns(case)}
     passing = {case: status for case, status in seen.items() if _is_in(canaries.passing, case)}
     failing = {case: status for case, status in seen.items() if _is_in(canaries.failing, case)}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from transom.formats.source_functions import has_rust_tests, without_rust_tests
 from transom.formats.test_files import is_test_file, read_checks
 from transom.stories.criteria import Covering, claimed_tests, is_same_test
 from transom.stories.decisions import Read
@@ -19,6 +20,7 @@ from transom.stories.harness import (
     always_equal,
     hides_a_module,
     is_test_settings,
+    looks_at_callers,
     runner_words,
     test_settings,
 )
@@ -118,6 +120,8 @@ def files_of(texts: Sequence[ChangedText], other_tests: Mapping[str, str]) -> St
     code: dict[str, tuple[str | None, str | None]] = {}
     tests: dict[str, str] = {}
     for text in texts:
+        if text.new is not None and has_rust_tests(text.path, text.new):
+            tests[text.path] = text.new
         if is_test_file(text.path):
             if text.new is not None and has_tests(text.path, text.new):
                 tests[text.path] = text.new
@@ -149,7 +153,12 @@ async def judge(
         else:
             doubts += [f"{text.path} {doubt}" for doubt in _doubts(text, rules)]
     old_tests = {text.path: text.old for text in texts if _is_old_test(text) and text.old}
-    new_tests = {text.path: text.new for text in texts if is_test_file(text.path)}
+    new_tests = {
+        text.path: text.new
+        for text in texts
+        if is_test_file(text.path) or has_rust_tests(text.path, text.new or "")
+    }
+    new_tests |= {path: None for path in old_tests if path not in new_tests}
     checked = weakened(old_tests, new_tests, story.touches)
     findings += [f"{path}: {finding}" for path, finding in checked.findings]
     changes = tuple(text.change for text in texts)
@@ -213,9 +222,12 @@ def _doubts(text: ChangedText, rules: Rules) -> list[str]:
     if is_test_file(text.path) or text.new is None or text.path.endswith(_DOCUMENTS):
         return []
     old_lines = set((text.old or "").splitlines())
-    added = [line for line in text.new.splitlines() if line not in old_lines]
+    product = without_rust_tests(text.path, text.new)
+    added = [line for line in product.splitlines() if line not in old_lines]
     if words := runner_words("\n".join(added)):
         return [f"is no test, and speaks of the test runner: {words[0]}"]
+    if caller := looks_at_callers("\n".join(added)):
+        return [f"is no test, and looks at the code that calls it: {caller}"]
     if text.path.endswith(".py") and (name := always_equal(text.new)):
         return [f"has a class whose objects are equal to everything: {name}"]
     return []
@@ -231,7 +243,8 @@ def _is_conftest(path: str) -> bool:
 
 
 def _is_old_test(text: ChangedText) -> bool:
-    return is_test_file(text.path) and text.old is not None
+    has_own = has_rust_tests(text.path, text.old or "")
+    return text.old is not None and (is_test_file(text.path) or has_own)
 
 
 def _has_new_settings(text: ChangedText) -> bool:

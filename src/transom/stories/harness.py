@@ -201,9 +201,26 @@ def runner_words(added: str) -> list[str]:
     """
     pattern = re.compile(
         r"\b(?:_?pytest|PYTEST_\w+|junit\w*|pluggy|unittest\.(?!mock)\w+|node:test|NODE_TEST\w*"
-        r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)|\bcfg\(test\)"
+        r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)"
+        r"|\bcfg(?:_attr)?!?\([^)\n]*\btest\b"
     )
     return list(dict.fromkeys(pattern.findall(added)))
+
+
+_FRAMES = re.compile(
+    r"\b(?:inspect\.(?:stack|currentframe|getouterframes|getinnerframes|trace)"
+    r"|sys\._(?:getframe\w*|current_frames)|traceback\.(?:extract_stack|walk_stack|format_stack)"
+    r"|gc\.get_(?:objects|referrers|referents)|captureStackTrace|runtime\.Callers?)\b"
+)
+
+
+def looks_at_callers(added: str) -> str:
+    """Return the words with which added product code looks at its callers, or "".
+
+    Code that knows who calls it can behave otherwise in a test.
+    """
+    match = _FRAMES.search(added)
+    return match[0] if match else ""
 
 
 def always_equal(text: str) -> str:

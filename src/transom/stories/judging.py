@@ -141,7 +141,8 @@ class StoryJudge:
         async def run(label: str, changed: Mapping[str, str | None]) -> TestRun:
             async def step(_: Stage, commit: str, __: list[str], changed: Json) -> TestRun:
                 texts: Any = changed
-                return await tested_with(self.epic, self.base, commit, harness, texts)
+                order = head if label == "canaries" else ""
+                return await tested_with(self.epic, self.base, commit, harness, texts, order)
 
             out = model_file("tests.json", TestRun)
             inputs = (head, self.argv, dict(changed))
@@ -194,6 +195,11 @@ def _with_proof(story: Story, evidence: Evidence, tests: Comparison, proof: Proo
                 findings.append(
                     f"tests: {case} was changed and passes although the changed functions return"
                     " nothing"
+                )
+            elif case in proof.loose:
+                findings.append(
+                    f"tests: {case} was changed and passes although the changed functions return"
+                    " other values"
                 )
     return replace(
         evidence,

@@ -73,10 +73,12 @@ async def tested_with(
     commit: str,
     harness: Sequence[str],
     files: Mapping[str, str | None],
+    order: str = "",
 ) -> TestRun:
     """Run the tests on a commit with other files, in a worktree that is removed afterwards.
 
     Args:
+        order: see `run_tests`.
         harness: files that are taken from the baseline.
         files: path -> text; None removes the file.
     """
@@ -89,7 +91,7 @@ async def tested_with(
             else:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return await run_tests(epic.settings.tests, here.folder, epic.project)
+        return await run_tests(epic.settings.tests, here.folder, epic.project, order=order)
 
 
 async def tested(epic: Epic, here: Git) -> TestRun:

@@ -1,10 +1,12 @@
 """Proof of a green test run: whether its report can be believed, and which tests really run and
 check the story's changed code.
 
-    second run, with canaries      the results are the same, and the canaries end as they must
+    second run, with canaries      in another order the results are the same, and the canaries end
+                                   as they must
     made to fail                   the story's tests end in a failure, and are reported so
     bodies that raise              the story's tests fail, and say which changed lines they ran
     bodies that return nothing     a test that still passes checks nothing of them
+    bodies that return others      a test that still passes checks no value
     code of before                 a test that passed before the story fails without its work
 
 Nothing that the tested process writes decides alone: each run changes something that the process
@@ -67,6 +69,8 @@ class Proof(Record):
         reached: test -> the first changed lines that it ran, `PATH:LINES NAME`.
         unmoved: tests that pass whatever the changed code does.
         unchecked: tests that run changed code and pass although it returns nothing.
+        loose: tests that get a plain value of the changed code, and pass with another value.
+        unfailing: tests that are reported as skipped when they fail.
         needless: tests that pass without the story's work.
         has_code: whether the story changes code that tests can run.
     """
@@ -76,6 +80,8 @@ class Proof(Record):
     reached: dict[str, str] = Field(default_factory=dict)
     unmoved: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
+    unfailing: tuple[str, ...] = ()
     needless: tuple[str, ...] = ()
     has_code: bool = False
 
@@ -95,7 +101,7 @@ async def prove(
             the story's test files whose checks changed.
         before, green: the runs on the baseline and on the story's work.
     """
-    problems, doubts = await _believable(files, green, words, run)
+    problems, doubts = await _believable(files, before, green, words, run)
     if problems:
         return Proof(problems=tuple(problems), doubts=tuple(doubts))
     if forged := await _forged(files, words, run):
@@ -129,16 +135,18 @@ async def check_command_fails(tests: Mapping[str, str], words: CanaryWords, run:
     result = await run("canaries", canaries.files)
     if result.problem:
         return ""
-    if not any(canaries.owns(case) for case in result.cases):
+    if not result.only_code and not any(canaries.owns(case) for case in result.cases):
         return ""
     problems = check_canaries(canaries, result)
     return problems[0] if problems else ""
 
 
 async def _believable(
-    files: StoryFiles, green: TestRun, words: CanaryWords, run: RunWith
+    files: StoryFiles, before: TestRun, green: TestRun, words: CanaryWords, run: RunWith
 ) -> tuple[list[str], list[str]]:
-    """Run the tests once more, with canaries; returns problems, and what could not be tried."""
+    """Run the tests once more, with canaries and in another order if the runner can; returns
+    problems, and what could not be tried.
+    """
     canaries = add_canaries(files.tests or files.other_tests, words)
     second = await run("canaries", canaries.files)
     problems = check_canaries(canaries, second) if canaries.files else []
@@ -149,10 +157,18 @@ async def _believable(
         return problems, doubts
     if second.problem:
         return [f"in a second run, {second.problem}"], doubts
+    if green.only_code:
+        doubts.append("the test command tells only its exit code, so no test is seen by itself")
+        return problems, doubts
     again = without_canaries(canaries, second).ids("passed")
-    if unsteady := sorted(green.ids("passed") - again):
-        names = ", ".join(unsteady[:_NAMED])
-        problems.append(f"{names} passed, and did not pass in a second run")
+    unsteady = green.ids("passed") - again
+    # Tests of before may need their order; those of the story must pass in any.
+    if unsteady and unsteady <= {*before.cases}:
+        third = await run("ordered", {})
+        unsteady -= third.ids("passed")
+    if unsteady:
+        names = ", ".join(sorted(unsteady)[:_NAMED])
+        problems.append(f"{names} passed, and did not pass in a second run, in another order")
     return problems, doubts
 
 
@@ -200,6 +216,7 @@ async def _moved(
         problem = f"when the changed functions raise, {first.problem}"
         return Proof(doubts=(problem,), unmoved=tuple(sorted(passing)))
     unmoved = first.ids("passed") & passing
+    unfailing = first.ids("skipped") & passing
     # A test that is absent was not collected; only an error that names the bodies explains it.
     if not reached:
         unmoved |= passing - set(first.cases)
@@ -212,11 +229,33 @@ async def _moved(
         unmoved &= passed | (passing - set(second.cases))
         of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
         unchecked = (passed - unmoved) & of_replaced
+    loose = await _loose(files, passing - unmoved - unchecked - unfailing, mark, run)
     return Proof(
         reached={case: lines for case, lines in reached.items() if case in passing},
         unmoved=tuple(sorted(unmoved)),
         unchecked=tuple(sorted(unchecked)),
+        loose=tuple(sorted(loose)),
+        unfailing=tuple(sorted(unfailing)),
     )
+
+
+async def _loose(
+    files: StoryFiles, passing: frozenset[str], mark: str, run: RunWith
+) -> frozenset[str]:
+    """Return the tests that a changed function returns a plain value to, and that pass with a lower
+    and with a higher value, too.
+    """
+    stopping = _broken(files, "raise-at-return", mark)
+    if not stopping or not passing:
+        return frozenset()
+    stopped = await run("bodies-stop", stopping)
+    # A test that expects an error never gets a value; it still passes here.
+    loose = passing & {case for case, message in stopped.messages.items() if mark in message}
+    kinds: tuple[BodyKind, ...] = ("lower", "higher")
+    for kind in kinds:
+        if loose:
+            loose &= (await run(f"bodies-{kind}", _broken(files, kind, mark))).ids("passed")
+    return loose
 
 
 def _broken(files: StoryFiles, kind: BodyKind, mark: str) -> dict[str, str | None]:

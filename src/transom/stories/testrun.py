@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +16,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from transom.errors import InputError, ProgramHidden
-from transom.formats.junit import CaseStatus, read_junit
+from transom.formats.junit import CaseStatus, JUnitCase, read_junit
+from transom.formats.test_output import read_test_output
 from transom.formats.yaml_files import read_bytes
 from transom.sandbox import (
     CommandLimits,
@@ -29,6 +32,7 @@ _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 _TAIL = 4_000
 _REPORT_BYTES = 64 << 20
 _NAMED = 20
+_PLUGIN = Path(__file__).with_name("plugins") / "pytest_order.py.in"
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class TestCommand:
     for the shipped example, where a machine has no namespaces.
 
     In `argv`, `{junit}` is replaced by the report's path, `{python}` by this program's interpreter,
-    `{project}` by the project's folder, which has the `.venv` that a worktree lacks.
+    `{project}` by the project's folder, which has the `.venv` that a worktree lacks. Without
+    `{junit}`, what the command prints is read.
     """
 
     __test__ = False  # not a test class of pytest
@@ -50,10 +55,16 @@ class TestCommand:
     environment: Mapping[str, str] = field(default_factory=dict)
     level: Level = Level.L3
 
+    @property
+    def has_report(self) -> bool:
+        """Whether the command writes a JUnit report; else its output and exit code are read."""
+        return any("{junit}" in word for word in self.argv)
+
 
 class TestRun(BaseModel):
     """A test run: status and message per case; `problem`: why the run is invalid, "" if it is
-    valid; `left`: paths that it left in the worktree, see `Git.leftovers`.
+    valid; `left`: paths that it left in the worktree, see `Git.leftovers`; `only_code`: the command
+    printed no cases, so its only case is the command itself.
     """
 
     __test__ = False
@@ -65,6 +76,7 @@ class TestRun(BaseModel):
     problem: str = ""
     output: str = ""
     left: tuple[str, ...] = ()
+    only_code: bool = False
 
     def ids(self, *statuses: CaseStatus) -> frozenset[str]:
         return frozenset(one for one, status in self.cases.items() if status in statuses)
@@ -131,16 +143,22 @@ def check_command(command: TestCommand) -> None:
     if not command.argv:
         hint = (
             'e.g. stories: {tests: ["{project}/.venv/bin/python", "-m", "pytest",'
-            ' "--junitxml={junit}"]}'
+            ' "--junitxml={junit}"]}, or [cargo, test, --no-fail-fast]'
         )
         raise InputError("no command for the tests is set", where="stories.tests", hint=hint)
     if command.level is not Level.NONE:
         require(command.level)
 
 
-async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
+async def run_tests(
+    command: TestCommand, worktree: Path, project: Path, *, order: str = ""
+) -> TestRun:
     """Run the tests in a worktree; the report gets a random name, so that no older file is taken
     for it.
+
+    Args:
+        order: a seed: pytest runs the tests in another order, and counts the results a second time
+            by a plug-in. Other runners keep their order.
     """
     check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
@@ -155,12 +173,72 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
     ]
     # Without this, an editable install would test the project's checkout instead of the worktree.
     environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
+    plugin = _OrderPlugin.write(worktree, order) if order else None
     try:
-        return _read(report, await _executed(command, argv, worktree, project, environment))
+        if plugin is not None:
+            environment = plugin.loaded(environment)
+        result = _read(
+            command, report, await _executed(command, argv, worktree, project, environment)
+        )
+        if plugin is None:
+            return result
+        # A command that sets its own PYTHONPATH does not find the plug-in.
+        if result.problem and not plugin.counts.exists():
+            return await run_tests(command, worktree, project)
+        return plugin.compared(result)
     except ProgramHidden as error:
         return TestRun(problem=str(error))
     finally:
         report.unlink(missing_ok=True)
+        if plugin is not None:
+            shutil.rmtree(plugin.folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _OrderPlugin:
+    """A copy of the plug-in of pytest, under a random name that tested code cannot know."""
+
+    folder: Path
+    module: str
+
+    @staticmethod
+    def write(worktree: Path, seed: str) -> _OrderPlugin:
+        plugin = _OrderPlugin(worktree / f".transom-{token_hex(8)}", f"order_{token_hex(6)}")
+        plugin.folder.mkdir()
+        text = _PLUGIN.read_text(encoding="utf-8")
+        text = text.replace("$SEED", seed).replace("$PATH", str(plugin.counts))
+        (plugin.folder / f"{plugin.module}.py").write_text(text, encoding="utf-8")
+        return plugin
+
+    @property
+    def counts(self) -> Path:
+        return self.folder / "counts.json"
+
+    def loaded(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment with which pytest loads the plug-in; other runners ignore it."""
+        path = f"{self.folder}{os.pathsep}{environment.get('PYTHONPATH', '')}"
+        options = f"{environment.get('PYTEST_ADDOPTS', '')} -p {self.module}".strip()
+        return {**environment, "PYTHONPATH": path, "PYTEST_ADDOPTS": options}
+
+    def compared(self, run: TestRun) -> TestRun:
+        """Return the run with a problem if the plug-in counted other results than the report."""
+        if run.problem or self.counts.is_symlink() or not self.counts.is_file():
+            return run
+        try:
+            data: Any = json.loads(read_bytes(self.counts, _REPORT_BYTES))
+            outcomes = [*data["results"].values()]
+            raised = len(data["raised"])
+        except (ValueError, KeyError, TypeError, AttributeError, InputError):
+            return run.model_copy(update={"problem": "the plug-in's count of results was changed"})
+        failed = outcomes.count("failed")
+        # Two cases of one name are one in the report, and a failed set-up may be a case of its own.
+        if bool(failed) != bool(run.bad) or (raised and not run.bad and not run.ids("skipped")):
+            problem = (
+                f"pytest counted {failed} failed tests and {raised} failed assertions,"
+                f" and its report has {len(run.bad)} failures"
+            )
+            return run.model_copy(update={"problem": problem})
+        return run
 
 
 async def _executed(
@@ -191,30 +269,56 @@ def readable(command: TestCommand, project: Path) -> list[Path]:
 
     Environments are in the project's folder, not in git; without them the tests find no package.
     """
+    return [*environments_of(command.readable, project), Path(sys.prefix), Path(sys.base_prefix)]
+
+
+def environments_of(named: Sequence[Path], project: Path) -> list[Path]:
+    """Return the paths that a person named, and the environments in the project's folder."""
     own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
-    return [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *own]
+    return [*named, *own]
 
 
-def _read(report: Path, done: Done) -> TestRun:
+def _read(command: TestCommand, report: Path, done: Done) -> TestRun:
     result: dict[str, Any] = {
         "code": done.code,
         "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:],
     }
     if done.ended != "itself":
         return TestRun(**result, problem=f"the tests were ended by the limit on {done.ended}")
+    if not command.has_report:
+        return _read_printed(command, done, result)
     if report.is_symlink() or not report.exists():
         return TestRun(
             **result,
             problem=f"the tests left no report (exit {done.code}): {result['output'][-300:]}",
         )
-    cases: dict[str, CaseStatus] = {}
-    messages: dict[str, str] = {}
     try:
-        for case in read_junit(read_bytes(report, _REPORT_BYTES), "the tests' report").cases:
-            if _GRAVITY.index(case.status) >= _GRAVITY.index(cases.get(case.name, "passed")):
-                cases[case.name] = case.status
-                if case.status in ("failed", "error"):
-                    messages[case.name] = case.message[:1_000]
+        listed = read_junit(read_bytes(report, _REPORT_BYTES), "the tests' report").cases
     except InputError as error:
         return TestRun(**result, problem=str(error))
-    return TestRun(**result, cases=cases, messages=messages)
+    return TestRun(**result, **_by_name(listed))
+
+
+def _read_printed(command: TestCommand, done: Done, result: Mapping[str, Any]) -> TestRun:
+    """Read what a runner without a report printed; if that is unknown, its exit code is the one
+    case.
+    """
+    if listed := read_test_output(f"{done.stdout}\n{done.stderr}"):
+        return TestRun(**result, **_by_name(listed))
+    name = " ".join(command.argv)
+    if done.code == 0:
+        return TestRun(**result, cases={name: "passed"}, only_code=True)
+    messages = {name: result["output"][-1_000:]}
+    return TestRun(**result, cases={name: "failed"}, messages=messages, only_code=True)
+
+
+def _by_name(listed: Sequence[JUnitCase]) -> dict[str, Any]:
+    """Return status and message by name; of two cases with one name the worse one counts."""
+    cases: dict[str, CaseStatus] = {}
+    messages: dict[str, str] = {}
+    for case in listed:
+        if _GRAVITY.index(case.status) >= _GRAVITY.index(cases.get(case.name, "passed")):
+            cases[case.name] = case.status
+            if case.status in ("failed", "error"):
+                messages[case.name] = case.message[:1_000]
+    return {"cases": cases, "messages": messages}

@@ -10,13 +10,13 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from transom.canonical import canonical_json, digest
-from transom.config.model import WorkerKind
+from transom.config.model import AgentSandbox, WorkerKind
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
 from transom.llm import (
     Capabilities,
@@ -31,7 +31,8 @@ from transom.llm import (
     render,
 )
 from transom.llm.deltas import OnDelta, tell
-from transom.sandbox import run_openly
+from transom.sandbox import Level, agent_line, run_openly
+from transom.sandbox.levels import require
 from transom.stories.agent_output import AgentOutput, read_agent_output
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import AgentValidator, StoryHandoff
@@ -91,12 +92,14 @@ class AgentLimit(ProviderError):
 class CommandWorker(_Worker):
     """An external coding agent: a new process per call, prompt on stdin, reply on stdout.
 
-    A good reply counts, whatever the exit code is. The agent runs with the user's own rights; the
-    orchestrator checks its changes.
+    A good reply counts, whatever the exit code is. Without a sandbox the agent runs with the user's
+    own rights; the orchestrator checks its changes.
 
     Attributes:
         seconds: limit of one call; None: the stage's.
         setting: the key of its settings, for messages.
+        sandbox: what the agent may see beside its worktree; None: all that the user may.
+        environments: paths with the project's packages, which a sandbox shows.
     """
 
     argv: tuple[str, ...] = ()
@@ -104,6 +107,8 @@ class CommandWorker(_Worker):
     seconds: float | None = None
     environment: tuple[str, ...] = ()
     setting: str = "agent"
+    sandbox: AgentSandbox | None = None
+    environments: tuple[Path, ...] = ()
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return digest(canonical_json(list(self.argv)))[:16]
@@ -122,7 +127,7 @@ class CommandWorker(_Worker):
             prompt += _GO_ON
         try:
             done = await run_openly(
-                self.argv,
+                await self._enclosed(here),
                 here.folder,
                 environment,
                 prompt=prompt,
@@ -144,6 +149,22 @@ class CommandWorker(_Worker):
         )
         await self._refuse(output, here, at["role"])
         return output.text.replace("\0", "\N{REPLACEMENT CHARACTER}"), output.usage
+
+    async def _enclosed(self, here: Git) -> Sequence[str]:
+        """Return the command, in the agent's sandbox if it has one."""
+        if self.sandbox is None:
+            return self.argv
+        require(Level.L3)
+        # Read-only: git outside of the sandbox runs hooks and follows settings that lie there.
+        repository = await here("rev-parse", "--path-format=absolute", "--git-common-dir")
+        readable = [*self.sandbox.readable, *self.environments, Path(repository)]
+        return agent_line(
+            here.folder,
+            self.argv,
+            readable=readable,
+            writable=self.sandbox.writable,
+            network=self.sandbox.network,
+        )
 
     async def _refuse(self, output: AgentOutput, here: Git, role: str) -> None:
         """Raise an error for a call that did no work: a limit, an error, a missing permission."""

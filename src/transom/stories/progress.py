@@ -1,0 +1,54 @@
+"""Lines of progress for people: what the stages of a story do."""
+
+from __future__ import annotations
+
+import re
+
+_STAGE = re.compile(
+    r"(?P<story>.+?)(?:/again\d+)?/(?P<step>[a-z-]+)(?:#(?P<number>\d+))?(?:/(?P<part>[a-z-]+))?"
+)
+_STEPS = {
+    "sm": "SM drafts the story",
+    "po": "PO decides",
+    "tests-before": "the tests run on the baseline",
+    "dev": "Dev works",
+    "tests": "the tests run on Dev's work",
+    "qa": "QA judges",
+    "merge": "the work is merged",
+}
+_PROOFS = {
+    "canaries": "the tests run again, with canaries",
+    "ordered": "the tests run again, in their own order",
+    "made-to-fail": "the tests run again, made to fail",
+    "bodies-raise": "the tests run again, with functions that raise",
+    "bodies-empty": "the tests run again, with functions that return nothing",
+    "bodies-stop": "the tests run again, with functions that raise when they return",
+    "bodies-lower": "the tests run again, with functions that return lower values",
+    "bodies-higher": "the tests run again, with functions that return higher values",
+    "code-of-before": "the tests run again, with the code of before",
+}
+
+
+def describe_stage(name: str) -> str:
+    """Return what a stage of a story does: `1.2/dev#2` is `1.2: Dev works (attempt 2)`.
+
+    Stages that only keep a record have no line.
+    """
+    if name == "tests-trial/run":
+        return "the test command is tried with a test that fails"
+    match = _STAGE.fullmatch(name)
+    if match is None:
+        return ""
+    part = match["part"] or ""
+    if match["step"] == "proof":
+        text = _PROOFS.get(part, "")
+    elif part:
+        return ""
+    else:
+        text = _STEPS.get(match["step"], "")
+    if not text:
+        return ""
+    number = int(match["number"] or 1)
+    if number > 1 and match["step"] != "proof":
+        text += f" (attempt {number})"
+    return f"{match['story']}: {text}"

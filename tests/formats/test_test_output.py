@@ -1,0 +1,132 @@
+"""What test runners print: cases, their status and their messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from transom.formats.test_output import read_test_output
+
+GO = """{"Action":"run","Package":"shop/cart","Test":"TestTotal"}
+{"Action":"output","Package":"shop/cart","Test":"TestTotal","Output":"    cart_test.go:9: got 3\\n"}
+{"Action":"fail","Package":"shop/cart","Test":"TestTotal","Elapsed":0}
+{"Action":"pass","Package":"shop/cart","Test":"TestTotal/of_two"}
+{"Action":"skip","Package":"shop/cart","Test":"TestSlow"}
+{"Action":"output","Package":"shop/cart","Output":"FAIL\\n"}
+{"Action":"pass","Package":"shop/till"}
+"""
+GO_BUILD = """# shop/cart
+cart/cart.go:3:1: syntax error
+{"Action":"start","Package":"shop/cart"}
+{"Action":"output","Package":"shop/cart","Output":"FAIL\\tshop/cart [build failed]\\n"}
+{"Action":"fail","Package":"shop/cart"}
+"""
+CARGO = """
+running 3 tests
+test tests::adds ... ok
+test tests::slow ... ignored, takes long
+test tests::refuses_texts - should panic ... FAILED
+
+failures:
+
+---- tests::refuses_texts - should panic stdout ----
+thread 'tests::refuses_texts' panicked at src/lib.rs:30:9:
+note: test did not panic as expected
+
+failures:
+    tests::refuses_texts
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored
+
+   Doc-tests shop
+test src/lib.rs - total (line 4) ... ok
+"""
+TAP = """TAP version 13
+# Subtest: sums of two
+ok 1 - sums of two
+  ---
+  duration_ms: 1.2
+  ...
+not ok 2 - a text # with a mark
+  ---
+  error: |-
+    Expected values to be strictly equal:
+
+    1 !== 2
+  code: 'ERR_ASSERTION'
+  ...
+not ok 3 - later # TODO not written
+ok 4 - elsewhere # SKIP no network
+# Subtest: group
+    # Subtest: inner
+    ok 1 - inner
+    1..1
+ok 5 - group
+1..5
+"""
+SPEC = """▶ group
+  ✔ sums of two (0.24ms)
+  ✖ refuses a text (1.5ms)
+▶ group (3ms)
+﹣ later (0.1ms) # SKIP
+"""
+JEST = """ FAIL  ./sum.test.js
+  sum
+    ✓ adds (2 ms)
+    ✕ refuses a text
+    ○ skipped later
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cases"),
+    [
+        (
+            GO,
+            {
+                "shop/cart.TestTotal": "failed",
+                "shop/cart.TestTotal/of_two": "passed",
+                "shop/cart.TestSlow": "skipped",
+            },
+        ),
+        (GO_BUILD, {"shop/cart": "error"}),
+        (
+            CARGO,
+            {
+                "tests::adds": "passed",
+                "tests::slow": "skipped",
+                "tests::refuses_texts - should panic": "failed",
+                "src/lib.rs - total (line 4)": "passed",
+            },
+        ),
+        (
+            TAP,
+            {
+                "sums of two": "passed",
+                "a text # with a mark": "failed",
+                "later": "skipped",
+                "elsewhere": "skipped",
+                "inner": "passed",
+                "group": "passed",
+            },
+        ),
+        (
+            SPEC,
+            {"sums of two": "passed", "refuses a text": "failed", "later": "skipped"},
+        ),
+        (JEST, {"adds": "passed", "refuses a text": "failed", "skipped later": "skipped"}),
+        ("make: Nothing to be done for 'test'.\n", {}),
+        ("ok, that went well\n", {}),
+        ('{"Action": 5}\n{"other": 1}\n', {}),
+    ],
+)
+def test_cases_are_read(text: str, cases: dict[str, str]) -> None:
+    assert {case.name: case.status for case in read_test_output(text)} == cases
+
+
+def test_messages_are_kept() -> None:
+    messages = {
+        case.name: case.message for text in (GO, CARGO, TAP) for case in read_test_output(text)
+    }
+    assert "got 3" in messages["shop/cart.TestTotal"]
+    assert "did not panic as expected" in messages["tests::refuses_texts - should panic"]
+    assert "1 !== 2" in messages["a text # with a mark"]
