@@ -48,7 +48,7 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
 
 @command(agent_app, "show", example="transom agent show shop:clerk --mermaid")
 def show(session: Session, name: AgentName, mermaid: Mermaid = False) -> int:
-    """Show what an agent is made of: its role, what that sees, its tools and sub-agents."""
+    """Show what an agent is made of: its role, what the role sees, its tools and sub-agents."""
     agent = load_agent(session, name, "MODULE:AGENT")
     if mermaid:
         print_text(*agent.to_mermaid().splitlines())

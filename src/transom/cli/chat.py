@@ -25,7 +25,7 @@ from transom.runs.questions import in_full, options_of
 _LONGEST_LINE = 200  # characters of a tool's call or result, as the terminal shows them
 _ROLE = "You are a helpful assistant. Answer in plain text, briefly."
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to continue the chat by [chat].")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to resume the chat by.")]
 AgentOption = Annotated[
     str, typer.Option("--agent", metavar="MODULE:AGENT", help="Agent to talk with.")
 ]
@@ -35,7 +35,7 @@ AgentOption = Annotated[
 def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
     """Talk with an agent, or with a model alone.
 
-    The same NAME continues the same conversation. Ctrl-C stops an answer, Ctrl-D ends the chat.
+    The same NAME resumes the same conversation. Ctrl-C stops an answer, Ctrl-D ends the chat.
     """
     home = Home(session.workspace.root, name)
     # Checked before the agent is loaded, so that a missing model is reported first.

@@ -44,7 +44,7 @@ Shares: TypeAlias = Literal["", "whole", "items"]
 
 CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
-OLD_NAMES = frozenset({"--beside"})
+OLD_NAMES = frozenset({"--beside", "--continue"})
 """Earlier names of options. They work in scripts, and the help does not list them."""
 
 _MODEL_OPTIONS = ("model", "base_url", "max_cost")

@@ -67,9 +67,8 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
     """Report what is installed, and what works on this machine.
 
     The report lists the sandbox's level, damage in the workspace's database, providers, tools,
-    extras and settings. With `--provider
-    openai:NAME` (and `--base-url`), it sends the server a few small requests and reports what the
-    server can do. It sends nothing else.
+    extras and settings. With `--provider openai:NAME` (and `--base-url`), it sends the server a few
+    small requests and reports what the server can do. It sends nothing else.
     """
     session = replace(session, base_url=base_url)
     if provider is not None:

@@ -56,7 +56,7 @@ class EvalOptions:
     """The options of `eval run`, besides the common ones."""
 
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Runs of each scenario.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of runs of each scenario.")
     ] = None
     only: Annotated[
         tuple[str, ...], typer.Option(metavar="ID|TAG", help="Run only these scenarios.")

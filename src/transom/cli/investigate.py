@@ -45,10 +45,13 @@ _EXAMPLE = (
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="Question: which feature, for which stage.")
 ]
-ContinuedRun = Annotated[
+EarlierRun = Annotated[
     str | None,
     typer.Option(
-        "--continue", metavar="RUN", help="Ask a follow-up question about an earlier run."
+        "--follow-up",
+        "--continue",
+        metavar="RUN",
+        help="Ask a follow-up question about an earlier run.",
     ),
 ]
 
@@ -95,14 +98,17 @@ class InvestigateOptions:
 
 @command(root, KIND, example=_EXAMPLE, asks=True, shares="whole")
 async def investigate(
-    session: Session, question: Question, options: InvestigateOptions, go_on: ContinuedRun = None
+    session: Session,
+    question: Question,
+    options: InvestigateOptions,
+    earlier_run: EarlierRun = None,
 ) -> int:
     """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
     """
-    if go_on is not None:
-        return await _follow_up(session, go_on, question)
+    if earlier_run is not None:
+        return await _follow_up(session, earlier_run, question)
     reports = report_files(options.reports, _RENDERERS)
     inquiry = inquiry_of(session, question, options)
     session.record_arguments(as_of=inquiry.as_of.isoformat())
@@ -192,13 +198,13 @@ async def opened_run(
 
 
 async def _follow_up(session: Session, name: str, question: str) -> int:
-    """Answer a question about an investigation, in its own run (`--continue`)."""
+    """Answer a question about an investigation, in its own run (`--follow-up`)."""
     async with found_run(session, name) as (_, run_view):
         run_id, before = run_view.row.id, run_view.state
     entry = before.entry
     if entry.get("command") != KIND:
         problem = f"{name!r} is no run of this command, but of {run_view.row.kind}"
-        raise InputError(problem, where="--continue", hint="see: transom runs list")
+        raise InputError(problem, where="--follow-up", hint="see: transom runs list")
     arguments = arguments_of(entry, run_id)
     session = session.recorded_session(entry)
     options = arguments["options"]
@@ -216,7 +222,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session.show(reply, *lines)
     if not reply.needs_model:
         return 0
-    command_line = shlex.join(["transom", KIND, question, "--continue", run_id, "--model"])
+    command_line = shlex.join(["transom", KIND, question, "--follow-up", run_id, "--model"])
     say(f"transom: the question needs a model; ask it with: {command_line} PROVIDER:NAME")
     return Paused.exit_code
 

@@ -42,7 +42,10 @@ Insights = Annotated[
 ]
 Good = Annotated[bool, typer.Option("--good/--bad", help="Outcome of the session.")]
 Host = Annotated[
-    str, typer.Option(metavar="HOST", help="Address to listen on [this machine only].")
+    str,
+    typer.Option(
+        metavar="HOST", help="Address to listen on; by default, only this machine is served."
+    ),
 ]
 Port = Annotated[
     int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0: any free port.")
@@ -54,12 +57,10 @@ class Scope:
     """The people, domains and studies whose insights a command sees."""
 
     domain: Annotated[
-        str, typer.Option(metavar="NAME", help="Include insights of this domain.")
+        str, typer.Option(metavar="NAME", help="Use the insights of this domain.")
     ] = ""
-    study: Annotated[str, typer.Option(metavar="NAME", help="Include insights of this study.")] = ""
-    user: Annotated[
-        str, typer.Option(metavar="NAME", help="Include this person's own insights.")
-    ] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="Use the insights of this study.")] = ""
+    user: Annotated[str, typer.Option(metavar="NAME", help="Use this person's own insights.")] = ""
 
 
 Access = Literal["read", "search", "write", "make"]
@@ -162,8 +163,17 @@ session_app = group("session")
 learning_app = group("learning")
 cache_app = group("cache")
 
-Texts = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="Tag; repeat the option for several.")
+Actions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--action", metavar="TEXT", help="Action that you took; repeat the option for several."
+    ),
+]
+Errors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error", metavar="TEXT", help="Error that you met; repeat the option for several."
+    ),
 ]
 
 
@@ -180,14 +190,14 @@ def open_(session: Session, task: Task, objective: Objective = "", study: Study 
     session_app, "note", example='transom session note --action "halved the step" --used str-00001'
 )
 def note(
-    session: Session, action: Texts = None, error: Texts = None, insights: Insights = None
+    session: Session, actions: Actions = None, errors: Errors = None, insights: Insights = None
 ) -> int:
     """Record what you did, what went wrong, and which insights you relied on."""
     session.known_workspace.check_writable()
     # An unknown id is refused now, not when the session is closed.
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in insights or ()]
-    state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
+    state = note_in(session.workspace_root, actions=actions or (), errors=errors or (), used=ids)
     return session.show({"session_id": state.session_id}, "noted")
 
 

@@ -57,7 +57,11 @@ Files = Annotated[
 Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Confirm that the insight holds.")]
 KeepBoth = Annotated[
     str | None,
-    typer.Option("--keep-both", metavar="ID", help="Keep an insight and the one it is near to."),
+    typer.Option(
+        "--keep-both",
+        metavar="ID",
+        help="Keep this insight, and the insight that it is similar to.",
+    ),
 ]
 Content = Annotated[str | None, typer.Option(metavar="TEXT", help="New text of the insight.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="Reason, shown to later readers.")]
@@ -258,7 +262,7 @@ def review(
     keep_both: KeepBoth = None,
     person: PersonOption = "a person",
 ) -> int:
-    """List questions about insights that are uncertain, near to another one, or long unused."""
+    """List questions about insights that are uncertain, similar to others, or long unused."""
     # Each answer prints its insight as the one document of the command.
     if confirm and keep_both:
         raise InputError("one answer at a time", where="--keep-both", hint="leave out --confirm")

@@ -115,7 +115,7 @@ async def record_run(session: Session, run: RunArgument, file: File, local: Loca
 
 @command(root, "resume", example="transom resume 20261121-0930", asks=True)
 async def resume(session: Session, run: RunArgument) -> int:
-    """Continue a run. Completed model calls are not repeated."""
+    """Resume a run. Completed model calls are not repeated."""
     async with found_run(session, run) as (_, run_view):
         row, state = run_view.row, run_view.state
         entry, version = state.entry, state.version

@@ -85,7 +85,7 @@ async def run(session: Session, options: StoryOptions) -> int:
     """Run an epic's stories: SM, PO, Dev, tests and git, QA.
 
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done
-    stories are merged. Run the same command again to continue.
+    stories are merged. Run the same command again to resume.
     """
     project = await open_project(session.cwd / options.project)
     if not options.epic:

@@ -43,7 +43,7 @@ TrialsFile = Annotated[
 
 Forgotten = Annotated[
     str,
-    typer.Option("--trials", metavar="NUMBERS", help="Trials to forget, such as 3,5-9 [all]."),
+    typer.Option("--trials", metavar="NUMBERS", help="Trials to forget, such as 3,5-9."),
 ]
 
 
@@ -55,7 +55,7 @@ Forgotten = Annotated[
     shares="whole",
 )
 async def run(session: Session, study: _Study, trials: Trials = None) -> int:
-    """Run a study, or continue an interrupted one.
+    """Run a study, or resume an interrupted one.
 
     If you start it twice, the second process works on trials of the same study. With `--model`, a
     model explains the failures at the end and proposes rules; a rule counts only if the solves

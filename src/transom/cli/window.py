@@ -170,7 +170,8 @@ Trace = Annotated[
     ),
 ]
 Since = Annotated[
-    str | None, typer.Option(metavar="AGE", help="Only traces that began within: 30m, 12h, 7d, 2w.")
+    str | None,
+    typer.Option(metavar="AGE", help="Include only traces of this period: 30m, 12h, 7d, 2w."),
 ]
 GroupOption = Annotated[
     Literal["provider", "tool", "role"], typer.Option("--by", help="Group of each row.")

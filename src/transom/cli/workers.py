@@ -25,9 +25,7 @@ _EVERY = ",".join(QUEUES)
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of jobs to do at once.")
 ]
-Queues = Annotated[
-    str, typer.Option(metavar="NAME,NAME", help=f"Queues whose jobs to do [{_EVERY}].")
-]
+Queues = Annotated[str, typer.Option(metavar="NAME,NAME", help="Queues whose jobs to do.")]
 Drain = Annotated[
     float,
     typer.Option(

@@ -141,7 +141,7 @@ async def teach(
 ) -> int:
     """Teach Transom a log by marking good and bad lines.
 
-    It writes a report format from them, shows what that matches in the whole log, and gives the
+    It writes a report format, shows what the format matches in the whole log, and gives the
     verdict. On a terminal it asks for more marks. Exit 3: mark more lines before anything is saved.
     """
     item = load_item(path)

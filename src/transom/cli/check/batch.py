@@ -83,7 +83,7 @@ async def batch(
 ) -> int:
     """Check many items, several at once.
 
-    Run the command again after a kill, and it continues. With -o, it also writes ID_verdict.json,
+    After a kill, run the command again to resume it. With -o, it also writes ID_verdict.json,
     ID_ItemSpec.md and ID_checker/ for each item.
     """
     paths = paths_named(targets)

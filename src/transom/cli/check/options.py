@@ -86,17 +86,19 @@ class CheckOptions:
             "--tests", help="Run the checker with each combination of requirements and waivers."
         ),
     ] = False
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the build of this ItemSpec.")
-    ] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the build of this ItemSpec.")] = (
+        False
+    )
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Restart from this checkpoint (see `runs show`)."),
+        typer.Option(metavar="ID", help="Resume from this checkpoint (see `runs show`)."),
     ] = None
     reset_iterations: MoreRepairs = False
     approved_only: Annotated[
         bool,
-        typer.Option("--approved-only", help="Refuse checkers that nobody approved unchanged."),
+        typer.Option(
+            "--approved-only", help="Refuse checkers that are not approved in their current form."
+        ),
     ] = False
     debug: Annotated[
         bool, typer.Option("--debug", help="Also copy the prompt and reply of every round.")
@@ -124,10 +126,12 @@ class CheckOptions:
         ),
     ] = False
     good: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="Good line; repeat the option for several.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Mark a good line; repeat the option for several."),
     ] = ()
     bad: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="Bad line; repeat the option for several.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Mark a bad line; repeat the option for several."),
     ] = ()
     ignore: Annotated[
         Several,
@@ -135,11 +139,12 @@ class CheckOptions:
             "--ignore",
             "--beside",
             metavar="FILE:LINE",
-            help="Line to ignore; repeat the option for several.",
+            help="Ignore a line; repeat the option for several.",
         ),
     ] = ()
     end: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="Last line of a complete log, or `none`.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Mark the last line of a complete log, or `none`."),
     ] = ()
 
     @property
