@@ -15,8 +15,9 @@ from transom.cli.app import root
 from transom.cli.check.accepting import accept_caps, accept_unchecked
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import found_run, next_step, run_history
-from transom.cli.output import counted, gravest, print_text, say, style, typed
+from transom.cli.output import counted, gravest, print_text, say, style
 from transom.cli.session import Session
+from transom.cli.terminal import ask_on_terminal
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.runs import write_file
@@ -177,24 +178,6 @@ async def _ask_all(session: Session, person: str) -> list[tuple[str, Answer]]:
             # Several runs may ask the same.
             answers += [(run, answer) for run in question.runs]
     return answers
-
-
-def ask_on_terminal(question: OpenQuestion) -> str:
-    """Ask on the terminal until an option is typed, or any text if there are no options.
-
-    Returns:
-        The answer; "" if the person leaves it for later.
-    """
-    print_text("", style(question.asks, "bold"), *question.numbered)
-    options = question.options
-    prompt = f"1 to {len(options)}" if options else "answer"
-    while True:
-        text = typed(f"{prompt} (empty: later): ")
-        # An option may be long, so its number is enough.
-        if text.isdecimal() and 1 <= int(text) <= len(options):
-            return options[int(text) - 1]
-        if not text or not options or text in options:
-            return text
 
 
 async def _waiting_views(session: Session) -> list[RunView]:

@@ -6,7 +6,6 @@ A person is asked what a description means if the rules do not understand it.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -22,7 +21,7 @@ from transom.checklist.pipeline import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.cli.output import ReportFile, counted, toned
 from transom.cli.session import Session
-from transom.cli.waiting import ask_on_terminal
+from transom.cli.terminal import ask_on_terminal, on_terminal
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.open_questions import OpenQuestion
@@ -235,10 +234,3 @@ async def with_interpretations(
 def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:
     option = ask_on_terminal(OpenQuestion((), "", "", question, tuple(options)))
     return option, os.environ.get("USER", "")
-
-
-def on_terminal(session: Session) -> bool:
-    """Return whether a person can be asked."""
-    if session.verbosity < 0 or session.format != "text":
-        return False
-    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -35,7 +35,6 @@ from transom.checklist.sheet import read_sheet
 from transom.checklist.teach import Lesson
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.app import group
-from transom.cli.check.answers import on_terminal
 from transom.cli.check.batch import paths_named
 from transom.cli.check.options import MARKS, CheckOptions, check_app, places_of
 from transom.cli.check.review import show_findings
@@ -43,6 +42,7 @@ from transom.cli.check.steps import all_
 from transom.cli.command import command
 from transom.cli.output import counted, day_of, print_text, say, table, typed
 from transom.cli.session import Session
+from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
 from transom.evidence.regex_fields import slow_regexes
