@@ -33,6 +33,7 @@ class Picture(NamedTuple):
         label: what it shows, for people who do not see it.
         folder: where the command runs, from the repository; "" for a folder with the examples.
         end: pattern before which the output is cut; "" for all of it.
+        typed: lines that a person types at the prompts of the command; Ctrl-D follows them.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Picture(NamedTuple):
     label: str
     folder: str = ""
     end: str = ""
+    typed: tuple[str, ...] = ()
 
 
 CHECK = Picture(
@@ -54,7 +56,14 @@ AGENT = Picture(
     "A terminal: transom agent show prints an agent with its tools and its sub-agent",
     folder="examples/agents",
 )
-PICTURES = (CHECK, AGENT)
+CHAT = Picture(
+    "chat.svg",
+    "transom chat --agent shop:clerk",
+    "A terminal: transom chat shows a question, the call of a tool, its result, and the answer",
+    folder="examples/agents",
+    typed=("How many bolts?", "And how many nuts?"),
+)
+PICTURES = (CHECK, AGENT, CHAT)
 
 _COLUMNS = 110
 _LINE_HEIGHT = 18
@@ -66,6 +75,9 @@ _STYLE = """\
     text { font: 13px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #e4e8ed; }
     .bold { font-weight: 600; } .dim { fill: #9ba6b3; }
     .red { fill: #ff8078; } .green { fill: #57c278; } .yellow { fill: #e0ae4a; }"""
+_PROMPT = b"> "
+# The editor of lines asks the terminal to mark what is pasted.
+_LINE_EDITING = re.compile(r"\x1b\[\?\d+[hl]\r?")
 _CODE = re.compile(r"\x1b\[(\d*)m")
 
 
@@ -78,21 +90,32 @@ def terminal_output(picture: Picture = CHECK) -> str:
         parent, child = pty.openpty()
         environment = {**os.environ, "COLUMNS": str(_COLUMNS), "TERM": "xterm"}
         environment.pop("NO_COLOR", None)
+        # Runs of a command are nothing for the repository.
+        environment["TRANSOM_WORKSPACE"] = str(Path(empty, ".transom"))
         environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
         with subprocess.Popen(
             picture.command.split(),
             cwd=folder,
             env=environment,
+            stdin=child if picture.typed else subprocess.DEVNULL,
             stdout=child,
             stderr=subprocess.DEVNULL,
         ):
             os.close(child)
             chunks = []
+            keys = [f"{line}\n" for line in picture.typed]
+            if keys:
+                keys.append("\x04")
             # Linux reports the end of a terminal as an error.
             while chunk := _read(parent):
                 chunks.append(chunk)
+                # What is typed before the prompt would be shown twice.
+                if keys and b"".join(chunks).endswith(_PROMPT):
+                    os.write(parent, keys.pop(0).encode())
         os.close(parent)
-    text = b"".join(chunks).decode().replace("\r\n", "\n")
+    text = _LINE_EDITING.sub("", b"".join(chunks).decode()).replace("\r\n", "\n")
+    if picture.typed:
+        text = text.removesuffix("\n").removesuffix(_PROMPT.decode())
     if picture.end:
         text = re.split(picture.end, text)[0]
     return text.rstrip("\n")

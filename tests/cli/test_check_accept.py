@@ -51,6 +51,8 @@ def test_a_command_accepts_what_holds_a_pass_back(desk: Desk) -> None:
     assert [row["by"] for row in again.document["accepted_caps"]] == ["Ann"] * len(commands)
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 def test_a_command_accepts_and_the_batch_succeeds_without_a_pass(desk: Desk) -> None:
     batch = ("batch", "MOON.yaml", "VER-01.yaml", "-q")
     assert desk.check(*batch).code == 3

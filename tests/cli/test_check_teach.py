@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.checks import Desk
 from tests.cli.helpers import COMMAND, clean_environment
-from transom.checklist.teach import Marked, clear_end, learn
+from transom.checklist.teach import Marked, clear_end, learn, limited_line
 from transom.errors import InputError
 
 LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
@@ -262,8 +262,8 @@ def test_what_nothing_tells_apart_is_refused() -> None:
         InputError, match="nothing tells this line, marked as bad, from those marked as good"
     ):
         learn([Marked("good", "used 5 of them", "a", 1), Marked("bad", "used 9 of them", "a", 2)])
-    with pytest.raises(InputError, match="no line is marked as good"):
-        learn([Marked("bad", "used 9 of them")])
+    with pytest.raises(InputError, match="no line is marked as good or bad"):
+        learn([Marked("beside", "used 9 of them")])
 
 
 def test_numbers_tell_lines_apart_by_sign_and_by_being_zero() -> None:
@@ -289,3 +289,45 @@ def test_numbers_tell_lines_apart_by_sign_and_by_being_zero() -> None:
         "unread",
         "unread",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "limit", "mark", "fitting", "other"),
+    [
+        ("cover: 98.7 %", ">= 98", "good", "cover: 100.0 %", "cover: 97.9 %"),
+        ("cover: 91.0 %", ">= 98", "bad", "cover: 98 %", "cover: 8.9 %"),
+        ("open remarks = 12", "<= 20", "good", "open remarks = 0", "open remarks = 21"),
+        ("margin of io: +0.120 ns", ">= 0", "good", "margin of io: 0.0 ns", "margin of io: -3 ns"),
+        ("north 61.2 of 3400", "61.2 < 80", "good", "north 79.9 of 10", "north 80.0 of 10"),
+    ],
+)
+def test_a_limit_makes_a_line_good_or_bad(
+    line: str, limit: str, mark: str, fitting: str, other: str
+) -> None:
+    marked = limited_line(line, "a.log:1", limit)
+    assert marked.mark == mark
+    lesson = learn([marked])
+    assert (lesson.read(fitting), lesson.read(other)) == ("good", "bad")
+    assert lesson.has_bad_line()
+
+
+def test_a_limit_that_is_not_clear_is_refused() -> None:
+    with pytest.raises(InputError, match="has several numbers"):
+        limited_line("north 61.2 of 3400", "a.log:1", "< 80")
+    with pytest.raises(InputError, match="is no limit"):
+        limited_line("cover: 98.7 %", "a.log:1", "about 98")
+
+
+def test_bad_lines_alone_let_all_others_be() -> None:
+    lesson = learn([Marked("bad", "@20 PROTO-11 handshake dropped by u_dma/ch0")])
+    read = [
+        lesson.read(line) for line in ("@30 beat ok", "@40 PROTO-7 handshake dropped by u_x/c1")
+    ]
+    assert read == [None, "bad"]
+    assert lesson.read("@50 PROTO-8 data changed") == "unread"
+
+
+def test_a_row_that_nobody_was_shown_must_be_read() -> None:
+    lesson = learn([Marked("good", "ram_a   12 tidy"), Marked("bad", "ram_b   40 messy")])
+    assert lesson.read("pll    9 tidy") in ("good", "unread")
+    assert lesson.read("rom0   7 untidy") == "unread"

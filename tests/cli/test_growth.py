@@ -100,6 +100,7 @@ NOT_MEASURED = {
     ),
     "migrate": "copies all rows once",
     "chat": OF_ITS_OWN_RUN,
+    "release": "reads the files that it names, and the history of one release",
     "mcp": "runs until it is stopped",
     "schema": "prints a file of the package",
     "agent show": "reads the module that it names, no runs",
@@ -185,9 +186,16 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Work]:
             threading.setprofile(None)
 
 
-@pytest.mark.parametrize(
-    "line", [f"{name} {arguments}" for name, lines in MEASURED.items() for arguments in lines]
-)
+def rows() -> list[Any]:
+    """Each measured command with its arguments; a few of them belong to `make test`."""
+    found = []
+    for name, lines in MEASURED.items():
+        marks = () if name in ("runs list", "runs clean") else (pytest.mark.slow,)
+        found += [pytest.param(f"{name} {arguments}", marks=marks) for arguments in lines]
+    return found
+
+
+@pytest.mark.parametrize("line", rows())
 def test_the_work_of_a_command_grows_no_faster_than_the_number_of_runs(
     line: str,
     here: Path,

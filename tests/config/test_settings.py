@@ -259,6 +259,7 @@ def test_a_mistake_in_the_file_is_one_line_with_its_place(text: str, tmp_path: P
     assert len(line) < 300 + len(str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["model: %s", "paths: {knowledge_dirs: %s}", "paths: %s", "other: %s", "%s"]
 )

@@ -61,6 +61,8 @@ def test_a_sentence_is_held_to_the_status(wanted: str, sentence: str) -> None:
     assert is_right(wanted, outcome(checked, sentence)), checked
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 def test_a_sentence_between_two_others_has_the_same_fate() -> None:
     whole = [one for _, one in rows() if one.endswith(".") and not one[0].islower()]
     assert len(whole) > 200
@@ -153,6 +155,8 @@ def test_what_the_rules_write_contradicts_no_status(folder: str) -> None:
     assert (checked.text, checked.removed) == (text, ())
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 def test_every_source_of_the_examples_may_be_read_as_the_rules_read_it() -> None:
     from transom.investigator.ledger import Ledger
 

@@ -187,6 +187,8 @@ def test_no_expression_of_a_room_takes_more_than_linear_time(room: str) -> None:
     assert slow == []
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DATA_FILES, ids=[path.stem for path in DATA_FILES])
 def test_no_expression_of_a_data_file_takes_more_than_linear_time(path: Path) -> None:
     slow = []

@@ -46,7 +46,7 @@ async def test_a_summary_says_what_the_journal_says(
         await finished(history, "judged", "READY", judgement={"by": "Ann", "rules": "NO"})
         await finished(history, "waits", "NEEDS_MODEL", waits="a model")
         runs = {run.id: run for run in history.page()}
-        assert history.folded_page() == list(runs.values())
+        assert history.all_summaries() == list(runs.values())
         assert len(runs) == len(all_runs(store)) == 3
         for row in all_runs(store):
             found, summary = view(history.workspace, store, row), runs[row.id]
@@ -74,7 +74,7 @@ async def test_runs_of_an_older_database_are_summed_up_once(
     async with workspace.open_store_for_reading() as reader:
         # It is not changed, so its journals are read each time.
         assert RunHistory(workspace, reader).is_outdated
-        assert RunHistory(workspace, reader).folded_page() == before
+        assert RunHistory(workspace, reader).all_summaries() == before
     store, history = history_of(tmp_path)
     async with store:
         assert [history.is_outdated, history.page()] == [True, []]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -82,7 +84,7 @@ def test_settings_show_their_sources_and_no_secret(
         "DEBUG",
         f"{file}:3",
     )
-    assert rows["store"]["value"] == "db/runs"
+    assert rows["store"]["value"] == "postgresql://db/runs"
     assert rows["workspace"]["source"] is None
     for secret in ("opensesame", "hunter2"):
         assert secret not in text and secret not in json.dumps(rows)
@@ -93,6 +95,21 @@ def test_the_doctor_is_started_from_the_settings(browser: TestClient) -> None:
     answer = browser.post("/start/doctor", data=form, follow_redirects=False)
     assert answer.status_code == 303
     assert "transom doctor --workspace=" in browser.get(answer.headers["Location"]).text
+
+
+def test_old_output_of_started_commands_is_removed(browser: TestClient, tmp_path: Path) -> None:
+    folder = tmp_path / "started"
+    folder.mkdir()
+    for name, age in (("0" * 16, 31), ("1" * 16, 1)):
+        log = folder / f"{name}.log"
+        log.write_text("done\n", encoding="utf-8")
+        moment = time.time() - age * 24 * 3600
+        os.utime(log, (moment, moment))
+    form = {"csrf": csrf_of(browser.get("/settings").text)}
+    assert browser.post("/start/doctor", data=form).status_code == 200
+    assert not (folder / f"{'0' * 16}.log").exists()
+    assert browser.get(f"/started/{'1' * 16}").status_code == 200
+    assert browser.get(f"/started/{'0' * 16}").status_code == 404
 
 
 def test_memory_is_searched(browser: TestClient, tmp_path: Path) -> None:

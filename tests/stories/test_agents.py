@@ -186,6 +186,8 @@ def calls(folder: Path) -> list[str]:
     return (folder / "calls.txt").read_text().splitlines()
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["sm", "po", "dev", "qa"])
 async def test_a_limit_in_any_role_pauses_the_epic_and_nothing_is_paid_twice(
     tmp_path: Path, role: str

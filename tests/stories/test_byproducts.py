@@ -65,6 +65,7 @@ def committed(project: Path) -> set[str]:
 NEW = {"till/discounts.py", "tests/test_discounts.py"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("makes", MAKES.values(), ids=MAKES.keys())
 async def test_files_that_the_tests_make_are_not_committed(tmp_path: Path, makes: str) -> None:
     here = world(tmp_path, makes, f"{HONEST}; {TRIES}; {REPLY}")

@@ -113,9 +113,10 @@ async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_go
     at.settings = replace(right, tests=replace(OPENLY, argv=("{python}", "-c", "")))
     (story,) = (await at.go("story-1")).stories
     assert (
-        story.status == "paused" and "before Dev begins, the tests left no report" in story.reason
+        story.status == "paused"
+        and "before anybody is called, the exit code is 0, although a canary failed" in story.reason
     )
-    assert [row.stage for row in story.stages] == ["sm", "po"]
+    assert not story.stages
     at.settings = right
     assert states(await at.go("story-1")) == {"story-1": "done"}
 
@@ -462,3 +463,21 @@ def test_a_project_is_the_top_of_a_repository_with_a_commit(tmp_path: Path) -> N
     ):
         with pytest.raises(InputError, match=why):
             asyncio.run(open_project(path))
+
+
+async def test_a_commit_that_mends_the_tests_is_seen_and_nobody_was_paid_before(
+    tmp_path: Path,
+) -> None:
+    at = World(make_project(tmp_path), tmp_path / "w")
+    runner = (at.project / "run_tests.py").read_text()
+    write(at.project, "run_tests.py", "raise SystemExit(3)\n")
+    git(at.project, "commit", "--quiet", "--all", "--message", "broken")
+    (story,) = (await at.go("story-1")).stories
+    assert (story.status, story.stages) == ("paused", [])
+    assert "before anybody is called" in story.reason
+    write(at.project, "run_tests.py", runner)
+    git(at.project, "commit", "--quiet", "--all", "--message", "mended")
+    for _ in range(2):
+        (story,) = (await at.go("story-1")).stories
+        assert story.status == "done", story.reason
+    assert "transom/story-1" not in git(at.project, "branch")

@@ -69,3 +69,32 @@ def test_a_rule_warns_before_a_solve_and_a_runner_without_an_objective_is_refuse
     assert not learning.warnings({"width": 20.0, "hole": 5.0})
     with pytest.raises(InputError, match="object has no method objective"):
         ContextAwareRunner(object(), folder=tmp_path)
+
+
+class RunnerWithStudy:
+    """A runner that keeps its Optuna study as an attribute, as many do."""
+
+    def __init__(self, seed: int) -> None:
+        self.own_sampler = optuna.samplers.RandomSampler(seed=seed)
+        self.study = optuna.create_study(sampler=self.own_sampler)
+
+    def objective(self, trial: optuna.Trial) -> float:
+        width = trial.suggest_float("width", 5, 60)
+        hole = trial.suggest_float("hole", 1, 20)
+        if hole > 0.45 * width:
+            raise RuntimeError("the mesh has a negative jacobian")
+        return width - hole
+
+    def run(self, n_trials: int) -> int:
+        self.study.optimize(self.objective, n_trials=n_trials, catch=(RuntimeError,))
+        return sum(trial.state.name == "FAIL" for trial in self.study.trials)
+
+
+def test_rules_act_on_a_runner_whose_study_is_an_attribute(tmp_path: Path) -> None:
+    failed = []
+    for seed in range(2):
+        theirs = RunnerWithStudy(seed)
+        more: Any = {"folder": tmp_path, "features": FEATURES}
+        failed.append(ContextAwareRunner(theirs, f"s{seed}", "plates", **more).run(n_trials=60))
+        assert theirs.study.sampler is theirs.own_sampler
+    assert failed[0] >= 10 and failed[1] <= failed[0] / 2

@@ -70,7 +70,7 @@ def test_a_study_begins_with_the_designs_that_one_has() -> None:
     best = optimize(beam, BEAM, minimize="mass", start=start, n_trials=4, seed=1)
     first = [dict(trial.params) for trial in best.trials][:2]
     assert first[0] == start[0] and first[1]["width"] == 33
-    assert [trial.source for trial in best.trials] == ["start", "start", "sampler", "sampler"]
+    assert [trial.source for trial in best.trials] == ["start", "start", "step", "sampler"]
 
 
 def hangs(x: float) -> float:

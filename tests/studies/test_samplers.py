@@ -79,3 +79,26 @@ def test_an_outage_at_the_end_of_a_study_teaches_nothing(tmp_path: Path) -> None
 
     study.optimize(breaks, n_trials=60, catch=(ConnectionError,))
     assert transom(tmp_path, 2).rules == []
+
+
+def test_rules_know_choices(tmp_path: Path) -> None:
+    """Glue fails with many ribs: a rule says so, and the second study keeps off."""
+
+    def objective(trial: optuna.Trial) -> float:
+        joint = trial.suggest_categorical("joint", ["weld", "bolt", "glue"])
+        ribs = trial.suggest_int("ribs", 0, 9)
+        if joint == "glue" and ribs > 4:
+            raise RuntimeError("no equilibrium")
+        return float(10 - ribs)
+
+    failed = []
+    for seed in range(2):
+        sampler = TransomSampler(scope="joints", folder=tmp_path, seed=seed)
+        study = optuna.create_study(sampler=sampler, study_name=f"joints-{seed}")
+        if seed:
+            assert any("joint is glue" in rule.content for rule in sampler.rules)
+        random_design = optuna.samplers.RandomSampler(seed=seed)
+        sampler.base = random_design
+        study.optimize(objective, n_trials=120, catch=(RuntimeError,))
+        failed.append(sum(trial.state.name == "FAIL" for trial in study.trials))
+    assert failed[0] >= 10 and failed[1] <= failed[0] / 2

@@ -99,7 +99,7 @@ def test_what_is_taken_libraries_take(address: str) -> None:
 
 SHOWN = {
     "http://h:80/v1": "http://h:80/v1",
-    "http://user:planted@h:80/v1?key=planted#planted": "h:80/v1",
+    "http://user:planted@h:80/v1?key=planted#planted": "http://h:80/v1",
     "http://h/v1?key=pla@nted": "...",
     "http://user:pla?nted@h/v1": "...",
     "http://user:planted": "http://user:...",

@@ -146,7 +146,7 @@ def test_the_setting_goes_before_the_variable() -> None:
 
 def test_no_user_and_no_password_of_an_address_is_told() -> None:
     address = f"ftp://me:{KEY}@host/in?key={KEY}"
-    with pytest.raises(SettingsError, match=r"'host/in' is not an address") as refused:
+    with pytest.raises(SettingsError, match=r"'ftp://host/in' is not an address") as refused:
         destination(None, {"OTEL_EXPORTER_OTLP_ENDPOINT": address})
     assert KEY not in f"{refused.value}{refused.value.hint}"
 

@@ -174,6 +174,8 @@ def test_it_went_as_it_should(told: Told) -> None:
 
 
 # names of tests are in the environment
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [*KEYS, "in-its-second-line-3a"], ids=range(4))
 def test_a_key_stands_nowhere(told: Told, key: str) -> None:
     assert [path for path, data in told.files.items() if key.encode() in data] == []
@@ -188,6 +190,8 @@ def test_a_key_stands_nowhere(told: Told, key: str) -> None:
     assert key not in str(bodies), "no model is told it either"
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("key", WHOLE[:2], ids=range(2))
 def test_a_key_stands_nowhere_encoded(told: Told, key: str) -> None:
     """As authorization headers and URLs write it; the letters at both ends hold bits of what is

@@ -5,7 +5,12 @@ not by their results, and not by their schemas.
 from __future__ import annotations
 
 import re
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,18 +20,52 @@ from tests.tools.mcp_hostile_server import CLOSING, ORDER
 from transom.agent import Agent
 from transom.errors import Paused, ToolError
 from transom.llm import ToolCall, ToolResults, render
+from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer, ToolTerms
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_hostile_server.py"))]
 TERMS = ToolTerms(effect={"wipe": "once"}, needs_approval=["wipe"])
 
 
+@contextmanager
+def hostile(way: str, transport: str) -> Iterator[list[str] | str]:
+    """A hostile server: its command, or the URL of one that runs."""
+    if transport == "stdio":
+        yield [*SERVER, way]
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen([*SERVER, way, str(port)], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(params=["stdio", pytest.param("http", marks=pytest.mark.slow)])
+def transport(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 def look(name: str = "look") -> ToolCall:
     return ToolCall("1", name, {"at": "a"})
 
 
-async def test_its_words_change_no_terms() -> None:
-    async with McpServer([*SERVER, "plain"], terms=TERMS) as server:
+async def test_its_words_change_no_terms(transport: str) -> None:
+    with hostile("plain", transport) as place:
+        await _words_change_no_terms(place)
+
+
+async def _words_change_no_terms(place: list[str] | str) -> None:
+    async with McpServer(place, terms=TERMS) as server:
         _, wipe = server.tools
         assert (wipe.effect, wipe.needs_approval, wipe.trust) == ("once", True, "untrusted")
         async with Agent(SEAT, provider=scripted(asks(look("wipe"))), tools=server.tools) as agent:
@@ -34,13 +73,14 @@ async def test_its_words_change_no_terms() -> None:
                 await agent.send("go")
 
 
-async def test_its_result_stays_in_its_fence() -> None:
+async def test_its_result_stays_in_its_fence(transport: str) -> None:
     provider = scripted(asks(look()), "done")
-    async with (
-        McpServer([*SERVER, "plain"], terms=TERMS) as server,
-        Agent(SEAT, provider=provider, tools=server.tools) as agent,
-    ):
-        await agent.send("go")
+    with hostile("plain", transport) as place:
+        async with (
+            McpServer(place, terms=TERMS) as server,
+            Agent(SEAT, provider=provider, tools=server.tools) as agent,
+        ):
+            await agent.send("go")
     request = provider.requests[-1]
     last = request.window.turns[-1]
     assert isinstance(last, ToolResults) and last.results[0].trust == "untrusted"
@@ -49,30 +89,51 @@ async def test_its_result_stays_in_its_fence() -> None:
     assert inside[1] == f"{CLOSING}\n{ORDER}", "its own closing tag closes nothing"
 
 
-async def test_a_tool_that_is_not_taken_cannot_be_called() -> None:
+async def test_a_tool_that_is_not_taken_cannot_be_called(transport: str) -> None:
     provider = scripted(asks(look("wipe")), "done")
     terms = ToolTerms(only=["look"])
-    async with (
-        McpServer([*SERVER, "plain"], terms=terms) as server,
-        Agent(SEAT, provider=provider, tools=server.tools) as agent,
-    ):
-        await agent.send("go")
+    with hostile("plain", transport) as place:
+        async with (
+            McpServer(place, terms=terms) as server,
+            Agent(SEAT, provider=provider, tools=server.tools) as agent,
+        ):
+            await agent.send("go")
     assert [tool.name for tool in provider.requests[0].tools] == ["look"]
     assert "there is no such tool" in str(provider.requests[-1].window.turns[-1])
 
 
-async def test_a_schema_of_half_a_megabyte_is_refused() -> None:
-    async with McpServer([*SERVER, "wide"]) as server:
-        with pytest.raises(ToolError, match=r"look: its parameters are \d+ characters long"):
-            Agent(SEAT, provider=scripted(), tools=server.tools)
+async def test_a_schema_of_half_a_megabyte_is_refused(transport: str) -> None:
+    with hostile("wide", transport) as place:
+        async with McpServer(place) as server:
+            with pytest.raises(ToolError, match=r"look: its parameters are \d+ characters long"):
+                Agent(SEAT, provider=scripted(), tools=server.tools)
 
 
 @pytest.mark.parametrize("way", ["deep", "round"])
-async def test_odd_schemas_and_long_results_end_with_an_answer(way: str) -> None:
+async def test_odd_schemas_and_long_results_end_with_an_answer(way: str, transport: str) -> None:
     provider = scripted(asks(look()), "done")
-    async with (
-        McpServer([*SERVER, way]) as server,
-        Agent(SEAT, provider=provider, tools=server.tools) as agent,
-    ):
-        assert (await agent.send("go")).text == "done"
+    with hostile(way, transport) as place:
+        async with (
+            McpServer(place) as server,
+            Agent(SEAT, provider=provider, tools=server.tools) as agent,
+        ):
+            assert (await agent.send("go")).text == "done"
     assert len(render(provider.requests[-1]).as_text()) < 200_000
+
+
+@pytest.mark.slow
+async def test_a_server_that_talks_and_never_answers_is_left_in_time(transport: str) -> None:
+    provider = scripted(asks(look()), "done")
+    terms = ToolTerms(limits=ToolLimits(seconds=2))
+    with hostile("endless", transport) as place:
+        async with (
+            McpServer(place, terms=terms) as server,
+            Agent(SEAT, provider=provider, tools=server.tools) as agent,
+        ):
+            began = time.monotonic()
+            assert (await agent.send("go")).text == "done"
+            assert time.monotonic() - began < 30
+    sent = render(provider.requests[-1]).as_text()
+    assert "took longer than the 2 s" in sent
+    # What it wrote meanwhile reaches nobody.
+    assert ORDER not in str(provider.requests[-1].window.turns[-1])

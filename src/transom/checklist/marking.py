@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from transom.checklist.item import Item
-from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
+from transom.checklist.teach import (
+    Lesson,
+    Mark,
+    Marked,
+    clear_end,
+    domain_text,
+    fitting,
+    learn,
+    limited_line,
+)
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
 from transom.runs import write_file
@@ -28,6 +37,10 @@ line ends a whole log.
 MARK_NAMES: Final[tuple[Mark, ...]] = get_args(Mark)
 END: Final = "end"
 NO_END: Final = "none"
+LIMIT: Final = "limit"
+_LIMIT: Final = re.compile(
+    r"(?P<place>[^<>=]*?:?\d+)(?::(?P<number>[-+]?\d[\d.]*%?))?\s*(?P<limit>[<>]=?.*)"
+)
 
 NumberedLine: TypeAlias = tuple[int, str]
 
@@ -88,7 +101,7 @@ class MarkedLogs:
         """Return the line that `FILE:LINE` names.
 
         FILE is the name of an input file, or the path of any other file; without it, the first
-        input file is meant.
+        input file is meant. Words that name no place are a line as such a log would hold it.
 
         Raises:
             InputError: there is no such line.
@@ -96,7 +109,11 @@ class MarkedLogs:
         name, _, number = place.rpartition(":")
         name = name or next(iter(self.files))
         path = self.files.get(name) or self._folder / name
-        if not (number.isdecimal() and path.is_file()):
+        is_place = number.isdecimal() and path.is_file()
+        if not is_place and len(place.split()) > 1:
+            # Today's log may hold no bad line; a person knows how the tool would print it.
+            return Marked("beside", place, place)
+        if not is_place:
             hint = "write FILE:LINE, with an input file's name or a path from here"
             raise InputError("names no line", where=place, hint=hint)
         lines = _lines_of(path)
@@ -107,6 +124,26 @@ class MarkedLogs:
                 name = input_name
                 break
         return Marked("beside", lines[int(number) - 1], name, int(number))
+
+    def limited_line(self, mark: str) -> Marked:
+        """Return the line of a limit, such as `cov.log:12 >= 98` or `cov.log:12:61.2 < 80`.
+
+        Raises:
+            InputError: there is no such line or number, or the limit cannot be read.
+        """
+        match = _LIMIT.fullmatch(mark.strip())
+        if match is None:
+            hint = "write FILE:LINE >= 98; the signs are >=, >, <= and <"
+            raise InputError(f"{mark!r} is no limit", where=mark, hint=hint)
+        line = self.line(match["place"])
+        limit = f"{match['number'] or ''} {match['limit']}"
+        limited = limited_line(line.text, match["place"], limit)
+        return replace(limited, file=line.file, line=line.line)
+
+    def _last_line(self, name: str) -> int:
+        """Return the number of the last line of a file that is not blank."""
+        texts = self.texts.get(name, [])
+        return max((number for number, text in enumerate(texts, 1) if text.strip()), default=0)
 
     def learn(self, marks: Marks) -> Taught:
         """Return what the marked lines teach.
@@ -121,6 +158,10 @@ class MarkedLogs:
         for mark, place in marks:
             if place == NO_END:
                 continue
+            if mark == LIMIT:
+                limited = self.limited_line(place)
+                marked[limited.file, limited.line] = limited
+                continue
             line = self.line(place)
             if mark == END:
                 ends.append(line)
@@ -134,6 +175,11 @@ class MarkedLogs:
             if number:
                 ends.append(Marked("beside", self.texts[name][number - 1], name, number))
         lesson = learn(lines, ends)
+        is_last = {end.line == self._last_line(end.file) for end in ends} == {True}
+        # A row may be the end as well; then only its presence is asked for.
+        rows = [line.text for line in lesson.marked if line.mark in ("good", "bad")]
+        is_own_line = not fitting(lesson.complete, rows)
+        lesson = replace(lesson, is_end_last=is_last and is_own_line)
         if (END, NO_END) in marks:
             return Taught(lesson, ())
         return Taught(lesson, tuple(self._open_ended(lesson)))

@@ -171,6 +171,9 @@ async def verdict_of(
         verdict = await check_files(
             checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused
         )
+        doubt = checker.never_gated
+        if doubt is not None:
+            verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, doubt)})
         audit_waivers(run.workspace.root, verdict, run.id)
         return verdict
 

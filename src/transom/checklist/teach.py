@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from transom.canonical import Json
+from transom.checklist.number_ranges import Comparison, fulfils, range_regex
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml
 
@@ -48,6 +49,10 @@ _OVER: Final = (
 _DAY: Final = (
     r"(?i)(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$"
 )
+_OPPOSITES: Final[dict[Comparison, Comparison]] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
+_LIMIT: Final = re.compile(
+    r"(?P<which>[-+]?\d[\d.]*%?)?\s*(?P<comparison>[<>]=?)\s*(?P<limit>[-+]?\d+(?:\.\d+)?)\s*%?"
+)
 _COMMON: Final = frozenset(
     {"the", "and", "for", "all", "was", "were", "with", "has", "have", "are", "this", "that"}
 )
@@ -55,12 +60,88 @@ _COMMON: Final = frozenset(
 
 @dataclass(frozen=True)
 class Marked:
-    """A line that a person marked: where it stands, what it says."""
+    """A line that a person marked: where it stands, what it says.
+
+    Attributes:
+        limit: the limit that one of its numbers is held to.
+    """
 
     mark: Mark
     text: str
     file: str = ""
     line: int = 0
+    limit: TaughtLimit | None = None
+
+
+@dataclass(frozen=True)
+class TaughtLimit:
+    """A limit of a number in a line, such as "at least 98".
+
+    Attributes:
+        token: the index of the number among the tokens of its line.
+        number: the limit as it was written.
+    """
+
+    token: int
+    comparison: Comparison
+    number: str
+
+    def regex(self, mark: Mark) -> str:
+        """Return the expression of the numbers that make the line good or bad."""
+        comparison = self.comparison if mark == "good" else _OPPOSITES[self.comparison]
+        return range_regex(comparison, self.number)
+
+
+def limited_line(text: str, place: str, limit: str) -> Marked:
+    """Return a line that is marked by a limit on one of its numbers.
+
+    Args:
+        text: the line.
+        place: where it stands, for messages.
+        limit: the limit, such as `>= 98`; if the line has several numbers, the one that is meant
+            stands before it: `61.2 < 80`.
+
+    Raises:
+        InputError: the limit cannot be read, or the number is not clear.
+    """
+    match = _LIMIT.fullmatch(limit.strip())
+    if match is None:
+        hint = "write it as FILE:LINE >= 98; the signs are >=, >, <= and <"
+        raise InputError(f"{limit!r} is no limit", where=place, hint=hint)
+    numbers = dict[int, str]()
+    for index, token in enumerate(tokens(text)):
+        if token.kind == "number":
+            numbers[index] = token.text
+    if match["which"]:
+        numbers = {index: text for index, text in numbers.items() if text == match["which"]}
+    if len(numbers) != 1:
+        hint = "name the number that you mean: FILE:LINE:61.2 < 80"
+        what = "has no such number" if not numbers else "has several numbers"
+        raise InputError(what, where=place, hint=hint)
+    ((index, number),) = numbers.items()
+    comparison = cast("Comparison", match["comparison"])
+    is_good = fulfils(float(number.rstrip("%")), comparison, float(match["limit"]))
+    held = TaughtLimit(index, comparison, match["limit"])
+    return Marked("good" if is_good else "bad", text, limit=held)
+
+
+def counterexample(marked: Marked) -> Marked | None:
+    """Return the line of a limit with a number on the other side of it, or None without a limit."""
+    if marked.limit is None:
+        return None
+    mark: Mark = "bad" if marked.mark == "good" else "good"
+    regex = re.compile(marked.limit.regex(mark))
+    parts = tokens(marked.text)
+    printed = parts[marked.limit.token].text
+    decimals = len(printed.rstrip("%").partition(".")[2])
+    for step in (0, 1, -1):
+        number = float(marked.limit.number) + step * 10.0**-decimals
+        text = f"{number:.{decimals}f}{'%' if printed.endswith('%') else ''}"
+        if regex.fullmatch(text):
+            parts[marked.limit.token] = _Token("number", text)
+            # The indent of the line is no part of its tokens.
+            return replace(marked, mark=mark, text="".join(part.text for part in parts))
+    return None
 
 
 @dataclass(frozen=True)
@@ -83,6 +164,7 @@ class _Pattern:
     places: list[list[_Token]]
     signed: set[int] = field(default_factory=set)
     fixed: set[int] = field(default_factory=set)
+    limits: dict[int, str] = field(default_factory=dict)
 
     @property
     def named(self) -> int | None:
@@ -100,6 +182,8 @@ class _Pattern:
         )
         if kind == "blank":
             return r"\s+"
+        if at in self.limits:
+            return self.limits[at]
         if kind == "number":
             signs = self.signs_at(at)
             return (
@@ -182,6 +266,18 @@ class Lesson:
     must: tuple[str, ...]
     ends: tuple[Marked, ...] = ()
     complete: tuple[str, ...] = ()
+    is_end_last: bool = False
+
+    def has_bad_line(self) -> bool:
+        """Return whether a bad line was marked, or a limit says what one is."""
+        return any(mark == "bad" for mark, _ in self.rows)
+
+    def begins_with(self) -> str:
+        """Return the expression of lines that must not stand behind the end of a log."""
+        rows = "|".join(regex.replace("(?P<name>", "(?:") for _, regex in self.rows)
+        if any(mark == "good" for mark, _ in self.rows):
+            return f"(?:{rows})"
+        return rf"^(?!{'|'.join(self.complete)})\s*\S"
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
         """Fate of a line: a mark, `unread` where it must be read and is not, None where it is
@@ -209,8 +305,11 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
     Raises:
         InputError: no good line, a blank one, or lines of two marks that nothing tells apart.
     """
-    if not any(one.mark == "good" for one in marked):
-        raise InputError("no line is marked as good", hint="name one with --good FILE:LINE")
+    if not any(line.mark in ("good", "bad") for line in marked):
+        hint = "name one with --good FILE:LINE or --bad FILE:LINE"
+        raise InputError("no line is marked as good or bad", hint=hint)
+    others = [line for line in map(counterexample, marked) if line is not None]
+    marked = [*marked, *others]
     groups: dict[tuple[Mark, tuple[object, ...]], _Pattern] = {}
     known = {one.text for one in marked}
     every = [*marked, *(replace(one, mark="beside") for one in ends if one.text not in known)]
@@ -225,6 +324,8 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
         )
         for place, part in zip(found.places, parts, strict=True):
             place.append(part)
+        if one.limit is not None:
+            found.limits[one.limit.token] = one.limit.regex(one.mark)
     for pattern in groups.values():
         for one in every:
             if (
@@ -242,12 +343,12 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
     skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
     # A line of another log that begins as the end does is the end of that one, e.g. of a bad one.
     begins, files = {_beginning(tokens(one.text)) for one in ends}, {one.file for one in ends}
-    others = [
+    other_ends = [
         one.text
         for one in marked
         if one.file not in files and _beginning(tokens(one.text)) in begins
     ]
-    last = (regex for _, regex in rows if any(re.match(regex, text) for text in others))
+    last = (regex for _, regex in rows if any(re.match(regex, text) for text in other_ends))
     complete = dict.fromkeys([*(end_regex(one.text) for one in ends), *last])
     return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)), tuple(ends), tuple(complete))
 
@@ -292,10 +393,16 @@ def _must(marked: Sequence[Marked]) -> Iterable[str]:
     """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone,
     and words of alarm.
     """
+    if not any(line.mark == "good" for line in marked):
+        # Lines like these are violations, and all others may be ignored.
+        yield from _words_of_bad(marked)
+        yield _ALARM
+        return
     told = [tokens(one.text) for one in marked if one.mark != "beside"]
     begins = [_beginning(parts) for parts in told]
     words = [_words(one.text) for one in marked if one.mark != "beside"]
     yield from dict.fromkeys(begins)
+    yield from dict.fromkeys(_row_regex(parts) for parts in told if _is_row(parts))
     if common := sorted(set.intersection(*words)):
         yield rf"(?i)\b(?:{'|'.join(common)})\b"
     good = set().union(*(_words(one.text) for one in marked if one.mark == "good"))
@@ -303,6 +410,35 @@ def _must(marked: Sequence[Marked]) -> Iterable[str]:
     if alone := sorted(bad - good):
         yield rf"(?i)\b(?:{'|'.join(alone)})\b"
     yield _ALARM
+
+
+def _is_row(parts: Sequence[_Token]) -> bool:
+    """Return whether a line is a row of a table: it begins with a name, and others differ there."""
+    first = next((token for token in parts if token.kind != "blank"), None)
+    kinds = {token.kind for token in parts}
+    return first is not None and first.kind == "name" and bool(kinds & {"number", "word"})
+
+
+def _row_regex(parts: Sequence[_Token]) -> str:
+    """Return the expression of rows with the columns of a line, and of those with more words."""
+    free = {"number": _NUMBER, "name": _NAME, "word": "[A-Za-z]+", "blank": r"\s+"}
+    columns = (free.get(token.kind, re.escape(token.text)) for token in parts)
+    return rf"^\s*{''.join(columns)}"
+
+
+def _words_of_bad(marked: Sequence[Marked]) -> Iterable[str]:
+    """Yield an expression for the words of bad lines, and how their first name begins."""
+    words = set[str]()
+    for line in marked:
+        if line.mark != "bad":
+            continue
+        words |= _words(line.text)
+        name = next((token.text for token in tokens(line.text) if token.kind == "name"), "")
+        letters = re.match(r"[A-Za-z]{3,}", name)
+        if letters:
+            words.add(letters[0].lower())
+    if words:
+        yield rf"(?i)(?:\b|_)(?:{'|'.join(sorted(words))})(?:\b|_)"
 
 
 def _beginning(parts: Sequence[_Token]) -> str:
@@ -344,23 +480,39 @@ def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> 
     for mark, regex in lesson.rows:
         plain = regex if named else regex.replace("(?P<name>", "(?:")
         rows.append({"match": plain, "says": {"status": mark}})
-    good = next(one.text for one in lesson.marked if one.mark == "good")
+    has_good = any(line.mark == "good" for line in lesson.marked)
+    good = next((line.text for line in lesson.marked if line.mark == "good"), "")
+    if not has_good:
+        # A log without violations still has its end.
+        good = lesson.ends[0].text if lesson.ends else "nothing to report"
     examples: list[Json] = [
         {"outcome": "fails" if one.mark == "bad" else "holds", "text": lesson.whole(texts)}
         for one in lesson.marked
         if (texts := f"{good}\n{one.text}" if one.mark == "beside" else one.text)
     ]
-    examples += [{"outcome": "error", "text": good}] if lesson.whole(good) != good else []
+    if not has_good:
+        examples.insert(0, {"outcome": "holds", "text": good})
+    elif lesson.whole(good) != good:
+        examples.append({"outcome": "error", "text": good})
     words = " ".join(re.findall(r"[a-z]+", title.lower())) or name
     source: dict[str, Json] = {
         "kind": f"{name}_log",
         "files": list(files),
         "must_be_read": list(lesson.must),
     }
-    source |= {"known_by": list(lesson.complete)} if lesson.complete else {}
+    if lesson.complete and lesson.is_end_last:
+        source["ends"] = {lesson.begins_with(): f"(?:{'|'.join(lesson.complete)})"}
+    elif lesson.complete:
+        source["known_by"] = list(lesson.complete)
     source |= {"may_be_skipped": list(lesson.skipped)} if lesson.skipped else {}
-    source["error_if_nothing_read"] = "no line that was taught stands in it"
+    if has_good:
+        source["error_if_nothing_read"] = "no line that was taught stands in it"
     required: list[Json] = ["result.name", "result.status"] if named else ["result.status"]
+    condition: Json = {"field": "result.status", "op": "equals", "value": "good"}
+    mode = "require"
+    if not has_good:
+        condition = {"field": "result.status", "op": "equals", "value": "bad"}
+        mode = "forbid"
     data: dict[str, Json] = {
         "schema": "transom.knowledge/1",
         "domain": name,
@@ -380,7 +532,8 @@ def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> 
                 "key": "all_good",
                 "name": title,
                 "required": required,
-                "condition": {"field": "result.status", "op": "equals", "value": "good"},
+                "condition": condition,
+                "mode": mode,
                 "examples": examples,
             }
         ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -44,6 +47,35 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
         problem = f"{name} is a {type(value).__name__}, and no agent"
         raise InputError(problem, where=place, hint="name an Agent, or a function that returns it")
     return value
+
+
+def serve_agent(
+    session: Session, name: str, host: str, listener: socket.socket, url: str, token: str
+) -> None:
+    """Serve an agent by OpenAI's API of chat completions until Ctrl-C.
+
+    Args:
+        session: has the workspace.
+        name: `package.module:agent`.
+        host: the name or address that the server listens on.
+        listener: the listening socket.
+        url: its address.
+        token: the API key of clients.
+    """
+    from transom import server  # the extra `server`
+
+    agent = load_agent(session, name, "--agent")
+    model = name.rpartition(":")[2]
+    store = session.open_store()
+    app = server.build_agent_app(agent, model, session.workspace, store, token, host)
+    document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}
+    session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
+    sys.stdout.flush()
+    try:
+        server.serve(app, listener, app.on_stop)
+    finally:
+        asyncio.run(store.close())
+    session.progress("stopped")
 
 
 @command(agent_app, "show", example="transom agent show shop:clerk --mermaid")

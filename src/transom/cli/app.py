@@ -45,6 +45,7 @@ TREE = {
     ),
     "files": ("files", "Show what each file is taken for, and by what."),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
+    "release": ("releasing", "Judge all features of a release: one table, worst first."),
     "story": ("story", "Run an epic's stories, from the draft to the merge."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),
     "eval": ("eval", "Measure how well a product answers, by scenario suites."),

@@ -13,7 +13,7 @@ from transom.agent.models import Event, ReplyDelta, ToolCallFinished, ToolCallSt
 from transom.agent.views import Message
 from transom.cli.agents import load_agent
 from transom.cli.app import root
-from transom.cli.command import command
+from transom.cli.command import AgentOption, command
 from transom.cli.output import print_text, printable, say, style, unread
 from transom.cli.session import Session
 from transom.errors import InputError, Paused, TransomError
@@ -26,9 +26,6 @@ _LONGEST_LINE = 200  # characters of a tool's call or result, as the terminal sh
 _ROLE = "You are a helpful assistant. Answer in plain text, briefly."
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to resume the chat by.")]
-AgentOption = Annotated[
-    str, typer.Option("--agent", metavar="MODULE:AGENT", help="Agent to talk with.")
-]
 
 
 @command(root, "chat", example="transom chat monday --agent shop:clerk", asks=True)

@@ -34,6 +34,10 @@ RunArgument = Annotated[
 PersonOption = Annotated[
     str, typer.Option("--by", metavar="NAME", help="Your name, recorded with the decision.")
 ]
+AgentOption = Annotated[
+    str,
+    typer.Option("--agent", metavar="MODULE:AGENT", help="Agent, or a function that returns it."),
+]
 MoreRepairs = Annotated[
     bool, typer.Option("--reset-iterations", help="Allow the full number of repairs again.")
 ]

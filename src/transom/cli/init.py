@@ -50,6 +50,7 @@ def init(session: Session, folder: Folder = Path()) -> int:
     settings_entry = _write_new(settings_path, settings_text)
     files = [schema_entry, settings_entry]
     lines = [f"{entry['action']} {folder / entry['path']}" for entry in files]
+    # A file that exists may have no line for editors yet.
     if settings_entry["action"] == "kept":
         lines.append(f"have an editor check it: # yaml-language-server: $schema={SCHEMA_FILE}")
     elif earlier is not None:

@@ -212,7 +212,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     inquiry = inquiry_of(session, arguments["question"], replace(options, jira=None))
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
         recalled = await dependants(None if options.no_memory else memory, question)
-        reply = await follow_up(run, question, inquiry.data, recalled)
+        reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.
             await run.finish(before.status, waits=before.waits, judgement=before.judgement)

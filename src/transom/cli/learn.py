@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transom.cli.app import group, root
-from transom.cli.command import command
+from transom.cli.command import AgentOption, command
 from transom.cli.output import counted, say, sections, style, table
 from transom.cli.session import Session
 from transom.errors import SettingsError, install_hint
@@ -274,11 +274,19 @@ def stats(session: Session) -> int:
 
 
 @command(root, "serve", example="transom serve --port 8420")
-def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port = 8420) -> int:
+def serve(
+    session: Session,
+    scope: Scope,
+    host: Host = "127.0.0.1",
+    port: Port = 8420,
+    agent: AgentOption = "",
+) -> int:
     """Serve the workspace's pages until Ctrl-C. Open the printed address in a browser.
 
     The address has a token, which the browser keeps as a cookie. Programs send the token with each
     request to the REST API: `Authorization: Bearer TOKEN`; /openapi.json describes the endpoints.
+
+    With --agent, serve that agent instead, by OpenAI's API of chat completions.
     """
     if not (find_spec("fastapi") and find_spec("uvicorn")):
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
@@ -287,6 +295,13 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
     token = server.new_token()
     # Bound before anything is opened, so that a port in use is reported at once.
     listener, url = server.listen(host, port)
+    if agent:
+        from transom.cli.agents import serve_agent  # other commands need no agents
+
+        with listener:
+            _warn_of_network(host)
+            serve_agent(session, agent, host, listener, url, token)
+        return 0
     with listener, opened(session, scope, "make") as playbook:
         store = session.open_store()
         history = RunHistory(session.workspace, store)
@@ -296,8 +311,7 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
         document = {"schema": "transom.serve/1", "url": url, "token": token}
         session.show(document, f"open   {url}/?token={token}", f"token  {token}")
         sys.stdout.flush()
-        if host not in ("127.0.0.1", "localhost", "::1"):
-            say("transom: other machines can reach it, and what it sends is not encrypted")
+        _warn_of_network(host)
         app = server.build_app(playbook, history, token, host, session.settings)
         try:
             server.serve(app, listener, app.on_stop)
@@ -305,6 +319,11 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
             asyncio.run(store.close())
     session.progress("stopped")
     return 0
+
+
+def _warn_of_network(host: str) -> None:
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        say("transom: other machines can reach it, and what it sends is not encrypted")
 
 
 memory_app = group("memory")

@@ -41,7 +41,7 @@ Local = Annotated[
 async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     async with run_history(session) as runs:
-        page = runs.folded_page()
+        page = runs.all_summaries()
     rows: list[dict[str, Any]] = []
     cells: list[tuple[str, ...]] = []
     for run in page:

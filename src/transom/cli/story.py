@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -13,19 +14,22 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from transom.canonical import pretty_json
 from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import plain, style_status, table
+from transom.cli.output import plain, report_files, style_status, table
 from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
 from transom.sandbox import Level, needs
-from transom.stories.backlog import find_backlog
+from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.epic import open_project, plan, run_epic
+from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
 from transom.stories.git import Git, Worktrees
+from transom.stories.github_issues import read_github
 from transom.stories.handoff import STAGES
 from transom.stories.progress import describe_stage
 from transom.stories.results import EpicResult, StoryResult
@@ -62,6 +66,26 @@ class StoryOptions:
         str, typer.Option(metavar="ID", help="Epic, e.g. epic-1, or the file of its backlog.")
     ] = ""
     story: Annotated[str | None, typer.Option(metavar="ID", help="Run only this story.")] = None
+    github: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/NAME", help="Read the stories from issues of this repository."),
+    ] = None
+    label: Annotated[
+        str, typer.Option(metavar="LABEL", help="Label of the issues that are stories.")
+    ] = ""
+    review: Annotated[
+        bool, typer.Option("--review", help="Ask you to look at each diff before it is merged.")
+    ] = False
+    no_questions: Annotated[
+        bool,
+        typer.Option(
+            "--no-questions", help="Fail a story where a person would be asked; for build servers."
+        ),
+    ] = False
+    reports: Annotated[
+        tuple[str, ...],
+        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit."),
+    ] = ()
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan without calling a model or an agent.")
     ] = False
@@ -88,22 +112,70 @@ async def run(session: Session, options: StoryOptions) -> int:
     stories are merged. Run the same command again to resume.
     """
     project = await open_project(session.cwd / options.project)
+    options = _named(options)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
+    reports = report_files(options.reports, {"json": _json_report, "junit": epic_junit})
     # The project's tests run code that an agent wrote.
     settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
+    if options.review:
+        reviewed = settings.stories.model_copy(update={"review": True})
+        settings = replace(settings, stories=reviewed)
     if options.dry_run:
-        planned = await plan(project, options.epic, options.story, settings)
+        target = await existing_branch(Git(project), options.epic, settings.stories)
+        settings = replace(settings, stories=target)
+        backlog = await asyncio.to_thread(_backlog, project, options)
+        planned = await plan(project, options.epic, options.story, settings, backlog)
         return session.show(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
+        epic.may_ask = not options.no_questions
         result = await run_epic(epic, options.story)
+        await _finish(session, epic, result)
         # A paused epic waits for a person, so `transom waiting` lists it.
         if reasons := _reasons(result, "paused"):
             await epic.run.pause("", reasons)
         else:
             status = {0: "done", 1: "failed", 3: "blocked"}[result.exit_code]
-            await epic.run.finish(status, waits=_reasons(result, "blocked"))
-    return session.show(result, *lines_of(result), code=result.exit_code)
+            waits = result.problem or _reasons(result, "blocked")
+            await epic.run.finish(status, waits=waits)
+    lines = lines_of(result)
+    return session.show(result, *lines, code=result.exit_code, reports=reports)
+
+
+def _json_report(result: EpicResult) -> bytes:
+    return pretty_json(result).encode()
+
+
+def _named(options: StoryOptions) -> StoryOptions:
+    """Return the options with the name of the epic, which issues get from their label."""
+    if options.github is None:
+        return options
+    if not options.label:
+        hint = "name the label of your stories"
+        raise InputError("no label was given", where="--label", hint=hint)
+    return replace(options, epic=options.epic or f"{options.github}:{options.label}")
+
+
+def _backlog(project: Path, options: StoryOptions) -> Backlog:
+    if options.github is None:
+        return find_backlog(project, options.epic)
+    return read_github(options.github, options.label, options.epic)
+
+
+async def _finish(session: Session, epic: Epic, result: EpicResult) -> None:
+    """Open the pull request, if one is wanted, and tell who is to be told."""
+    settings = session.settings.stories
+    if settings.finish != "merge":
+        result.branch = epic.settings.stories.target
+    has_work = any(story.status == "done" and story.commits for story in result.stories)
+    if settings.finish == "pull-request" and has_work:
+        base = settings.target or await epic.places.project.branch()
+        try:
+            result.request = await open_request(epic.places.project, base, result)
+        except InputError as error:
+            result.problem = f"the stories are on {result.branch}, without a pull request: {error}"
+    if problem := await notify(settings.notify, result, epic.project):
+        session.progress(f"the notice failed: {problem}")
 
 
 @command(
@@ -117,7 +189,8 @@ async def status(
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
-    merged = await Git(project).merged(options.epic, session.settings.stories.target)
+    stories = await existing_branch(Git(project), options.epic, session.settings.stories)
+    merged = await Git(project).merged(options.epic, stories.target)
     changes = []
     if repair and backlog.sprint:
         changes = settle(project, backlog.stories, backlog.sprint, repair)
@@ -158,9 +231,9 @@ def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     is_model_named = session.settings.origins.get("model") == "command line"
     if (agent.command or agent.kind != "plain") and not is_model_named:
         default = "command"
-    kinds: dict[str, WorkerKind] = {
-        seat: getattr(settings.workers, seat) or default for seat in STAGES
-    }
+    kinds: dict[str, WorkerKind] = {}
+    for seat in STAGES:
+        kinds[seat] = getattr(settings.workers, seat) or default
     environment: dict[str, str] = {}
     for text in settings.environment:
         name, _, value = text.partition("=")
@@ -214,18 +287,18 @@ async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
     """Open the run of an epic, with its workers in their seats."""
-    backlog = find_backlog(project, options.epic)
+    backlog = await asyncio.to_thread(_backlog, project, options)
     replay = session.settings.stories.replay
-    replay_worker: Provider | None = None
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
+    target = await use_branch(places.project, options.epic, settings.stories)
+    settings = replace(settings, stories=target)
     agents = _agents(session, places)
-    if replay:
-        replay_worker = ReplayWorker(places, "replay", local=True, folder=replay)
-    makers: dict[WorkerKind, Provider | None] = {**agents}
-    makers["rules"] = rules_worker()
-    makers["replay"] = replay_worker
-    # A folder's name must hold no path separator.
+    makers: dict[WorkerKind, Provider | None] = {
+        **agents,
+        "rules": rules_worker(),
+        "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,
+    }
     name = f"{project.name}-{options.epic}".replace(os.sep, "-")
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
@@ -260,6 +333,13 @@ def lines_of(result: EpicResult) -> list[str]:
     if has_other_reason:
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
+    # The epic may end on a branch of its own, with or without a pull request.
+    if result.branch:
+        lines.append(f"branch: {result.branch}")
+    if result.request:
+        lines.append(f"pull request: {result.request}")
+    if result.problem:
+        lines.append(result.problem)
     return lines + [f"not read: {entry}" for entry in result.skipped]
 
 
@@ -276,6 +356,12 @@ def _lines(story: StoryResult) -> list[str]:
         lines.append(f"  {row.stage} {row.attempt}: {outcome}"[:200])
     if story.tests:
         lines.append(f"  tests: {plain(story.tests)}")
+    # Rules and recorded replies spend nothing.
+    if story.usage.get("input_tokens") or story.cost is not None:
+        cost = "cost unknown" if story.cost is None else f"{story.cost:.2f} USD"
+        sent = story.usage.get("input_tokens", 0)
+        received = story.usage.get("output_tokens", 0)
+        lines.append(f"  spent: {sent:,} tokens in, {received:,} out, {cost}")
     return lines + [f"  kept: {branch}" for branch in story.parked]
 
 
@@ -284,7 +370,7 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     in the workspace.
 
     The project's code is ours. So its tests may run at the lower level L2 where a machine has no
-    namespaces; projects of others need L3.
+    namespaces; projects of others are held to L3.
     """
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)

@@ -184,7 +184,7 @@ async def _waiting_views(session: Session) -> list[RunView]:
     """Return the runs that wait, with their journals, the newest first."""
     async with run_history(session) as runs:
         # The summaries are small; a journal is read only if its run waits.
-        waiting_ids = {run.id for run in runs.folded_page() if run.waits}
+        waiting_ids = {run.id for run in runs.all_summaries() if run.waits}
         views: list[RunView] = []
         for row in all_runs(runs.store):
             if row.id in waiting_ids:

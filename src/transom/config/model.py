@@ -315,18 +315,35 @@ class Workers(_Section):
     qa: WorkerKind | None = None
 
 
+class NotifySettings(_Section):
+    """Who is told that an epic's run ended.
+
+    Attributes:
+        command: a program and its arguments; it gets the result as JSON on its stdin.
+        url: an address that the same JSON is posted to.
+    """
+
+    command: _Texts = ()
+    url: str | None = None
+
+
 class StoriesSettings(_Section):
     """Settings of stories.
 
     Attributes:
         workers: see `Workers`.
         replay: the folder of recorded replies, for seats of kind `replay`.
-        tests: the command of the project's tests, which writes a JUnit report to `{junit}`;
-            `{project}` is the project's folder, `{python}` the interpreter of this program.
+        tests: the command of the project's tests. It writes a JUnit report to `{junit}`; without
+            that word, its output is read. `{project}` is the project's folder, `{python}` the
+            interpreter of this program.
         readable: folders that the tests may read beside the worktree, the system and the project's
             environment.
         environment: variables of the tests, as NAME=VALUE.
         target: the branch that finished stories are merged into; None: the checked-out branch.
+        finish: what becomes of finished stories: `merge`; `branch`: they are merged into a branch
+            of the epic; `pull-request`: that branch is pushed too, and a request is opened for it.
+        review: whether a person looks at each story's diff before it is merged.
+        notify: see `NotifySettings`.
         also_allowed: globs of files that every story may change beside its own.
         protected: globs of further files that a story must name to change them.
         reviews: number of times that PO may send a story back.
@@ -342,6 +359,9 @@ class StoriesSettings(_Section):
     readable: _Paths = ()
     environment: _Texts = ()
     target: str | None = None
+    finish: Literal["merge", "branch", "pull-request"] = "merge"
+    review: bool = False
+    notify: NotifySettings = NotifySettings()
     also_allowed: _Texts = ("tests/**", "test/**")
     protected: _Texts = ()
     reviews: int = Field(default=2, ge=0)

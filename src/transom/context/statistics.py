@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WHOLE = 10**16  # from here on Python prints floats with a power of ten
 
 
-class Counted(Protocol):
+class CountableEvent(Protocol):
     """The parts of an event that are counted."""
 
     @property
@@ -83,7 +83,7 @@ class Statistics:
     result_bytes: int = 0
     values: Mapping[str, Figures] = field(default_factory=dict)
 
-    def of_more(self, events: Iterable[Counted]) -> Statistics:
+    def of_more(self, events: Iterable[CountableEvent]) -> Statistics:
         """Return the statistics with those of further events added."""
         count, exchanges, size = self.events, self.exchanges, self.result_bytes
         calls, values = dict(self.calls), dict(self.values)

@@ -53,7 +53,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|“[^”]*”|`[^`]*`")
 # A token with a slash; a long run of other signs is scanned only once.
 _PATH = re.compile(r"(?<![\w.~/*-])[\w.~*-]{0,80}/[\w.~/*-]*[\w*]")
 _NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+|\d+(?:[.,:]\d+)*)")
-_NO_SHAPE = "#"
+_PLACEHOLDER = "#"
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,9 @@ def shape_of(line: str) -> str:
 
     Lines of one shape are one question: `u12 has 3 loads`, `u7 has 14 loads`.
     """
-    shape = _QUOTED.sub(_NO_SHAPE, line)
-    shape = _PATH.sub(_NO_SHAPE, shape)
-    return " ".join(_NUMBER.sub(_NO_SHAPE, shape).split())
+    shape = _QUOTED.sub(_PLACEHOLDER, line)
+    shape = _PATH.sub(_PLACEHOLDER, shape)
+    return " ".join(_NUMBER.sub(_PLACEHOLDER, shape).split())
 
 
 def lines_by_shape(lines: Iterable[LineUse]) -> tuple[LineUse, ...]:
@@ -257,7 +257,7 @@ def words_of_question(
             uses += _left_out(question, pending, harmless)
             pending = []
             uses.append(WordUse(match[0], used_by))
-        elif pending and _parts(question[pending[-1].end() : match.start()]):
+        elif pending and _is_separated(question[pending[-1].end() : match.start()]):
             uses += _left_out(question, pending, harmless)
             pending = [match]
         else:
@@ -278,8 +278,8 @@ def _used_places(question: str, used: Collection[str]) -> list[bool]:
     return places
 
 
-def _parts(gap: str) -> bool:
-    """Return whether a mark between two words parts them."""
+def _is_separated(gap: str) -> bool:
+    """Return whether the text between two words has a mark that separates them."""
     return any(mark in ",;:.!?" for mark in gap)
 
 

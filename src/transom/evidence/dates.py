@@ -85,7 +85,9 @@ _FORMS = tuple(
     )
 )
 _EPOCH = re.compile(r"@?(?P<seconds>\d{10})(?P<milliseconds>\d{3})?(?:\.\d+)?")
-_AGE_WORDS = re.compile(r"(?P<amount>.*\d)\s*(?P<unit>weeks?|wochen?|w)", re.IGNORECASE)
+_LONGEST_AGE = 10**10
+"""Seconds, about 300 years: a longer limit is a mistake."""
+_WEEKS = re.compile(r"(?P<amount>.*\d)\s*(?P<unit>weeks?|wochen?|w)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _of_match(
         either = " or ".join(f"{day[0]}-{day[1]:02}-{day[2]:02}" for day in sorted(days))
         return UnknownDate(text, f"{text!r} may mean {either}")
     year, month, day = days.pop()
-    hour, length = _hour_of(parts)
+    hour, length = _hour_and_duration(parts)
     try:
         local = datetime(
             year, month, day, hour, int(parts.get("minute") or 0), int(parts.get("second") or 0)
@@ -218,7 +220,7 @@ def _month_of(beginning: str) -> int:
     return months[0] if len(months) == 1 else 0
 
 
-def _hour_of(parts: dict[str, str | None]) -> tuple[int, timedelta]:
+def _hour_and_duration(parts: dict[str, str | None]) -> tuple[int, timedelta]:
     """Return the hour of the day, and how long the printed time lasts."""
     if not parts.get("hour"):
         return 0, timedelta(days=1)
@@ -244,14 +246,15 @@ def _offsets_of(zone: str | None) -> tuple[timedelta, ...]:
 
 def read_age(text: str) -> timedelta | None:
     """Return a limit of age such as `14 days`, `2 weeks`, `36 h`, or None if it is none."""
-    weeks = _AGE_WORDS.fullmatch(text.strip())
+    weeks = _WEEKS.fullmatch(text.strip())
     number = read_number(f"{weeks['amount']} d" if weeks else text)
     if not isinstance(number, PrintedNumber):
         return None
     seconds = convert(number, "s")
-    if not isinstance(seconds, PrintedNumber) or not 0 < seconds.value < 10**10:
+    if not isinstance(seconds, PrintedNumber):
         return None
-    return timedelta(seconds=float(seconds.value) * (7 if weeks else 1))
+    total = float(seconds.value) * (7 if weeks else 1)
+    return timedelta(seconds=total) if 0 < total < _LONGEST_AGE else None
 
 
 def freshness_of(printed: PrintedDate, now: datetime, limit: timedelta) -> Freshness:

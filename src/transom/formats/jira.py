@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,7 @@ class Issue:
     Attributes:
         status: the status name, in any language.
         category: `new | indeterminate | done`, "" if unknown.
+        fix_versions: names of the versions that are to have it.
         status_at: JSON pointer of the status name.
         text: description and comments as plain text.
     """
@@ -49,6 +51,7 @@ class Issue:
     feature_id: str
     links: tuple[LinkedIssue, ...]
     text: str
+    fix_versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,18 @@ def read_issue(data: Json) -> Issue | None:
         feature_id=_feature_id(data, fields),
         links=(*_subtasks(fields, at), *_links(fields, at)),
         text=plain_text(fields.get("description")),
+        fix_versions=tuple(_fix_versions(fields)),
     )
+
+
+def _fix_versions(fields: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of an issue's fix versions, as Jira writes them or as people save them."""
+    for name in ("fixVersions", "fixVersion", "fix_versions", "fix_version"):
+        listed = fields.get(name)
+        for version in listed if isinstance(listed, list) else [listed]:
+            text = version.get("name") if isinstance(version, dict) else version
+            if isinstance(text, str) and text.strip():
+                yield text.strip()
 
 
 def _feature_id(data: dict[str, Any], fields: dict[str, Any]) -> str:

@@ -4,7 +4,9 @@ default.
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit, urlunsplit
@@ -17,6 +19,11 @@ EMAIL: Final = "JIRA_EMAIL"
 _PAGE: Final = 50
 _MOST_PAGES: Final = 200
 _SECONDS: Final = 30.0
+_BUSY: Final = (429, 502, 503, 504)
+_BAD_REQUEST: Final = 400
+_PAUSES: Final = (1.0, 3.0, 8.0)  # seconds before each further try, unless the server names them
+_LONGEST_PAUSE: Final = 60.0
+_LONGEST_REASON: Final = 300
 
 
 def fetch_issues(
@@ -49,14 +56,19 @@ def fetch_issues(
             "selects no issues", where="--jira", hint="add ?jql=project=NAME to the address"
         )
     base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
+    issues = dict[str, dict[str, Json]]()
     with _Client(base, environ) as client:
-        return {
-            str(issue["key"]): {
-                "issue": issue,
-                "changelog": {"histories": list(client.changelog(issue))},
-            }
-            for issue in client.search(jql)
-        }
+        for issue in client.search(jql):
+            changelog: Json = {"histories": list(client.changelog(issue))}
+            issues[str(issue["key"])] = {"issue": issue, "changelog": changelog}
+    missing = [key for key in keys if key not in issues] if "jql" not in parts.query else []
+    if not issues or missing:
+        # A saved file must not stand in for an issue that the server does not know.
+        what = f"knows no issue {', '.join(missing)}" if missing else f"has no issue for {jql!r}"
+        raise InputError(
+            f"the server {what}", where="--jira", hint="check the keys, or leave --jira out"
+        )
+    return issues
 
 
 class _Client:
@@ -138,6 +150,11 @@ class _Client:
 
         try:
             reply = self._http.get(path, params=dict(fields))
+            for seconds in _PAUSES:
+                if reply.status_code not in _BUSY:
+                    break
+                time.sleep(_pause(reply.headers.get("Retry-After"), seconds))
+                reply = self._http.get(path, params=dict(fields))
             if optional and reply.status_code in (404, 405, 410):
                 return None
             if reply.status_code in (401, 403):
@@ -146,7 +163,17 @@ class _Client:
                     where="--jira",
                     hint=f"check {TOKEN}",
                 )
-            reply.raise_for_status()
+            if reply.status_code == _BAD_REQUEST:
+                raise InputError(
+                    f"Jira refuses the query: {_reason(reply.text)}",
+                    where="--jira",
+                    hint="correct the JQL",
+                )
+            if reply.is_error:
+                raise NetworkFailed(
+                    f"Jira answered {path} with {reply.status_code}: {_reason(reply.text)}",
+                    where="--jira",
+                )
             data = reply.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkFailed(
@@ -157,6 +184,28 @@ class _Client:
                 f"Jira answered {path} with JSON that is not an object", where="--jira"
             )
         return data
+
+
+def _pause(told: str | None, usual: float) -> float:
+    """Return the seconds before the next try: what the server asks for, within bounds."""
+    if told is not None and told.strip().isdigit():
+        return min(float(told), _LONGEST_PAUSE)
+    return usual
+
+
+def _reason(text: str) -> str:
+    """Return what a server says of an error: Jira's messages, else the beginning of its text."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    messages = list[str]()
+    if isinstance(data, dict):
+        messages += [str(message) for message in data.get("errorMessages") or ()]
+        errors = data.get("errors")
+        if isinstance(errors, dict):
+            messages += [f"{name}: {message}" for name, message in errors.items()]
+    return " ".join("; ".join(messages or [text]).split())[:_LONGEST_REASON] or "no reason given"
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

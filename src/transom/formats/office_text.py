@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator
-from gzip import BadGzipFile, GzipFile
 from html.parser import HTMLParser
 from typing import Any, Final
 
 from transom.errors import InputError, install_hint
-from transom.formats.text_files import decode_text
+from transom.formats.text_files import decode_text, unpacked_bytes
 
 MOST_BYTES: Final = 64 << 20
 OFFICE_SUFFIXES: Final = (".html", ".htm", ".docx", ".pdf")
 """Suffixes of files whose text is converted to Markdown."""
-_GZIP, _PDF, _ZIP = b"\x1f\x8b", b"%PDF-", b"PK\x03\x04"
+_PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
 _WORD_PART = "word/document.xml"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEAD = 1000  # characters in which a page begins
@@ -40,7 +38,7 @@ def text_bytes(data: bytes, where: str) -> bytes:
     Raises:
         InputError: the file is damaged, is encrypted, or holds what no converter can see.
     """
-    data = _unpacked(data, where)
+    data = unpacked_bytes(data, MOST_BYTES, where)
     if data.startswith(_PDF):
         return _pdf_text(data, where).encode()
     if data.startswith(_ZIP):
@@ -49,23 +47,6 @@ def text_bytes(data: bytes, where: str) -> bytes:
     if head.startswith((b"<!doctype html", b"<html")):
         return _html_text(decode_text(data)).encode()
     return data
-
-
-def _unpacked(data: bytes, where: str) -> bytes:
-    if not data.startswith(_GZIP):
-        return data
-    try:
-        with GzipFile(fileobj=io.BytesIO(data)) as file:
-            unpacked = file.read(MOST_BYTES + 1)
-    except (EOFError, BadGzipFile, zlib.error) as error:
-        raise InputError(
-            "is a compressed file that is cut short or damaged", where=where, hint="copy it again"
-        ) from error
-    if len(unpacked) > MOST_BYTES:
-        raise InputError(
-            f"holds more than {MOST_BYTES >> 20} MiB of text", where=where, hint="split it"
-        )
-    return unpacked
 
 
 # HTML

@@ -257,6 +257,26 @@ def decode_text(data: bytes) -> str:
     return decoder.text(b"".join(decoder.as_utf_8([data])))
 
 
+def unpacked_bytes(data: bytes, limit: int, where: str) -> bytes:
+    """Return what a gzip file packs, recognised by its first bytes; other bytes as they are.
+
+    Raises:
+        InputError: it is cut short or damaged, or packs more than `limit` bytes.
+    """
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            unpacked = file.read(limit + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            "is a compressed file that is cut short or damaged", where=where, hint="copy it again"
+        ) from error
+    if len(unpacked) > limit:
+        raise TooLarge(f"holds more than {limit >> 20} MiB of text", where=where, hint="split it")
+    return unpacked
+
+
 class _Decoder:
     """The encoding of one text, as far as it was read.
 

@@ -17,6 +17,7 @@ from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
 from transom.investigator.main_thread import MainThread
 from transom.investigator.reading.subjects import newest_date
+from transom.investigator.remembering import changed
 from transom.investigator.replies import CITED, read_as
 from transom.investigator.result import (
     CapRow,
@@ -107,6 +108,11 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
         }
     )
     result = result.model_copy(update={"evidence": cited_rows(result, ledger)})
+    if case.before is not None:
+        # Follow-up questions are answered from what is kept here.
+        since = changed(case.before.earlier, result)
+        remembered = {"changed_since": since, "memory_status": case.before.status}
+        result = result.model_copy(update=remembered)
     above = "" if limited(opinion.verdict, decision.verdict) == opinion.verdict else opinion.verdict
 
     async def keep(_: Stage, kept: Kept) -> Kept:

@@ -174,6 +174,8 @@ def _caps_of_other(reading: Reading) -> list[Cap]:
         return [Cap("files", f"{reading.source} {reading.why}", reading.source)]
     caps = list[Cap]()
     for observation in reading.observations:
+        if observation.measure in ("review.approver", "review.author"):
+            continue
         is_grave = observation.measure.endswith((".critical", ".high")) and observation.number
         is_denied = observation.measure.startswith("review.") and observation.value not in (
             "pass",

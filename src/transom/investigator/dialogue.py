@@ -15,6 +15,8 @@ from transom.formats.measurements import Shape
 from transom.investigator.concluding import case_blocks, held_text, kept_answer
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread
+from transom.investigator.policy import Policy, load_policy
+from transom.investigator.questions import answer_question
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
@@ -80,12 +82,19 @@ def _question(result: Investigation) -> Question:
 
 
 async def follow_up(
-    run: Run, question: str, data: DataFolder, memory: Sequence[str] = ()
+    run: Run,
+    question: str,
+    data: DataFolder,
+    memory: Sequence[str] = (),
+    policy: Policy | None = None,
 ) -> FollowUp:
     """Answer a question about an investigation in its kept thread, with its ledger.
 
+    Without a model, the usual questions of a manager are answered from the result.
+
     Args:
         memory: sentences from the memory of other investigations.
+        policy: the policy of the investigation; None: the shipped one.
 
     Raises:
         Paused: the run has no answer yet.
@@ -94,6 +103,11 @@ async def follow_up(
     if kept is None:
         raise Paused("it has no answer yet that a question could be about", run_id=run.id)
     result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
+    has_model = any(provider.name != RULES for provider in run.chain.everyone)
+    if not has_model and not memory:
+        by_rules = answer_question(question, _final(run, result), data, policy or load_policy())
+        if by_rules is not None:
+            return FollowUp(question=question, answer=by_rules)
     blocks = [
         *case_blocks(result.model_copy(update={"question": question}), kept.shown, ledger),
         json_rows("memory", [{"text": one} for one in memory]),
@@ -101,13 +115,10 @@ async def follow_up(
     main = MainThread(run, kept.thread, data, result.feature_id, ledger)
     name = f"follow-up/{digest(question)[:12]}"
     text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=name)
-    has_model = any(provider.name != RULES for provider in run.chain.everyone)
     if text.strip() == NOTHING_FOUND and has_model:
         # The rules were asked this earlier, and the conversation keeps what they said.
         text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=f"{name}/model")
-    asked = _question(result)
-    final = with_judgement(result, run.answer(asked.name, asked.fingerprint))
-    standing = standing_of(final, ledger)
+    standing = standing_of(_final(run, result), ledger)
     standing = replace(standing, names=[question, *standing.names, *memory])
     answer, struck = held_text(text, "follow-up", standing, ledger)
     return FollowUp(
@@ -116,3 +127,9 @@ async def follow_up(
         needs_model=text.strip() == NOTHING_FOUND,
         unsupported_claims=struck,
     )
+
+
+def _final(run: Run, result: Investigation) -> Investigation:
+    """Return the result with the verdict of a person, if one judged."""
+    asked = _question(result)
+    return with_judgement(result, run.answer(asked.name, asked.fingerprint))

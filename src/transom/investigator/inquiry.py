@@ -10,6 +10,7 @@ from transom.investigator.deciding import Decision
 from transom.investigator.gathering import SourceReport
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver
+from transom.investigator.remembering import Remembered
 from transom.investigator.result import Unsupported
 from transom.investigator.sources import DataFolder, Feature
 from transom.learning import Playbook
@@ -40,7 +41,9 @@ class Inquiry:
 
 @dataclass(frozen=True)
 class Case:
-    """The inputs of the last phase; `insights` is the playbook's text for it."""
+    """The inputs of the last phase; `insights` is the playbook's text for it, `before` what is
+    remembered of the last assessment.
+    """
 
     feature: Feature
     current: str | None
@@ -52,3 +55,4 @@ class Case:
     shown: Sequence[str]
     struck: Sequence[Unsupported]
     insights: str = ""
+    before: Remembered | None = None

@@ -14,7 +14,7 @@ from transom.evidence.dates import PrintedDate, is_over, read_date
 from transom.formats.measurements import Observation, Reading
 from transom.investigator.ledger import Ledger
 from transom.investigator.measures import words_of
-from transom.investigator.policy import Criterion, DocumentRule, Rule
+from transom.investigator.policy import ApprovalRule, Criterion, DocumentRule, Rule
 from transom.investigator.reading.quoting import plain_number
 from transom.investigator.reading.words import key_words, word_set
 from transom.investigator.result import CriterionResult, CriterionStatus, Doubt
@@ -123,6 +123,8 @@ class Judge:
         if criterion.decision:
             parts += _of_decision(seen, usable)
             parts += _of_validity(seen, self._wanted.as_of)
+        if criterion.approvals is not None:
+            parts += _of_approvals(criterion.approvals, seen)
         parts += [
             Part("mixed", f"the report says of itself: {_quoted_state(one, '')}", [one])
             for one in seen
@@ -397,6 +399,31 @@ def _of_validity(seen: Sequence[SourcedObservation], as_of: date) -> list[Part]:
             parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [one]))
         elif is_over(printed.day, as_of):
             parts.append(Part("mixed", f"the approval was valid until {printed.day}", [one]))
+    return parts
+
+
+def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> list[Part]:
+    """Return the parts for approvals that a policy asks for and that nobody gave."""
+    approvals = [
+        one
+        for one in seen
+        if one.observation.measure == "review.approver" and one.observation.value == "pass"
+    ]
+    parts = list[Part]()
+    for role in rule.roles:
+        wanted = set(key_words(role))
+        if not any(wanted <= set(key_words(one.observation.said)) for one in approvals):
+            parts.append(Part("mixed", f"no approval by the role {role} is told", approvals))
+    names = {one.observation.label.casefold() for one in approvals}
+    least = max(rule.least, 2) if rule.four_eyes else rule.least
+    if len(names) < least:
+        text = f"{len(names)} of {least} different people approved by name"
+        parts.append(Part("mixed", text, approvals))
+    authors = [one for one in seen if one.observation.measure == "review.author"]
+    for author in authors if rule.four_eyes else ():
+        if author.observation.label.casefold() in names:
+            text = f"{author.observation.label} approved their own work"
+            parts.append(Part("mixed", text, [author]))
     return parts
 
 

@@ -13,7 +13,7 @@ from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
-from transom.investigator.remembering import changed, recall, remember
+from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
@@ -87,13 +87,12 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         shown,
         [*false, *struck],
         learned,
+        before,
     )
     kept = await conclude(run, inquiry, case, spent + used + merged_use)
     if inquiry.playbook:
         learn(run, inquiry.playbook, reports, kept)
-    result = kept.investigation.model_copy(
-        update={"changed_since": changed(before.earlier, kept.investigation)}
-    )
+    result = kept.investigation
     day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]
     status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})

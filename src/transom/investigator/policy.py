@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -72,6 +73,20 @@ class DocumentRule(_Shape):
     least_words: int = 120
 
 
+class ApprovalRule(_Shape):
+    """Who must have approved.
+
+    Attributes:
+        roles: roles of which each must have approved.
+        least: the number of different people who must have approved.
+        four_eyes: whether two people must have approved, and nobody their own work.
+    """
+
+    roles: list[str] = []
+    least: Annotated[int, Field(ge=1)] = 1
+    four_eyes: bool = False
+
+
 class Criterion(_Shape):
     """A requirement of a stage.
 
@@ -80,6 +95,7 @@ class Criterion(_Shape):
         from_: the first stage that requires it.
         known: a measure that must be present, with any value.
         decision: whether the reviewers must have approved.
+        approvals: who must have approved.
         limits: default targets of performance, kind -> bound, where the data states none.
     """
 
@@ -92,6 +108,7 @@ class Criterion(_Shape):
     rules: list[Rule] = []
     known: str = ""
     decision: bool = False
+    approvals: ApprovalRule | None = None
     document: DocumentRule | None = None
     limits: dict[str, float] | None = None
 
@@ -254,7 +271,35 @@ class Policy(_Shape):
 @lru_cache(maxsize=4)
 def _policy_in(path: Path, _: int) -> Policy:
     """Read a policy; cached while the file's modification time stays the same."""
-    return validate_yaml(Policy, load_yaml(path))
+    file = load_yaml(path)
+    own = file.data
+    if path == _SHIPPED or not isinstance(own, dict) or "ladder" in own:
+        return validate_yaml(Policy, file)
+    # A policy without a ladder changes the shipped one: criteria by their ids, other keys as told.
+    shipped = load_yaml(_SHIPPED).data
+    assert isinstance(shipped, dict)
+    merged = {**shipped, **own, "criteria": _merged_criteria(own, shipped)}
+    policy = validate_yaml(Policy, replace(file, data=merged))
+    order = [criterion.id for criterion in load_policy().criteria]
+    known = sorted(
+        (criterion for criterion in policy.criteria if criterion.id in order),
+        key=lambda criterion: order.index(criterion.id),
+    )
+    added = [criterion for criterion in policy.criteria if criterion.id not in order]
+    return policy.model_copy(update={"criteria": [*known, *added]})
+
+
+def _merged_criteria(own: dict[str, Any], shipped: dict[str, Any]) -> list[Any]:
+    """Return a policy's criteria over the shipped ones; its own come first, as in its file, so that
+    errors name their lines.
+    """
+    base = {row["id"]: row for row in shipped["criteria"]}
+    listed = own.get("criteria", [])
+    criteria = list[Any]()
+    for row in listed if isinstance(listed, list) else [listed]:
+        key = row.get("id") if isinstance(row, dict) else None
+        criteria.append({**base.pop(key, {}), **row} if isinstance(row, dict) else row)
+    return [*criteria, *base.values()]
 
 
 def load_policy(path: Path | None = None) -> Policy:

@@ -52,7 +52,7 @@ def _capped_line(result: Investigation) -> str:
 
 def _wrapped(line: str) -> list[str]:
     """Wrap a line to the terminal's width; longer words stay whole."""
-    line = _printable(line)
+    line = printable(line)
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, **options) or [""]
@@ -178,7 +178,7 @@ def markdown_report(result: Investigation) -> str:
 
 
 def _markdown_lines(result: Investigation) -> Iterator[str]:
-    yield f"## {result.verdict}: {_plain(result.feature_name)} for {result.target_stage}"
+    yield f"## {result.verdict}: {escaped(result.feature_name)} for {result.target_stage}"
     yield ""
     yield (
         f"Stage {result.current_stage or 'unknown'} ({result.stage_fit}), confidence"
@@ -187,24 +187,24 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     if result.judgement is not None:
         judgement = result.judgement
         said = f"{judgement.by}: {judgement.reason}"
-        yield from ("", f"**{judgement.verdict}**, judged by {_plain(said)}")
+        yield from ("", f"**{judgement.verdict}**, judged by {escaped(said)}")
     if result.rules_verdict is not None:
-        yield from ("", _plain(_rules_line(result.rules_verdict)))
+        yield from ("", escaped(_rules_line(result.rules_verdict)))
     if result.would_be is not None:
-        yield from ("", _plain(_capped_line(result)))
-    yield from (part for line in _in_words(result) for part in ("", _plain(line)))
+        yield from ("", escaped(_capped_line(result)))
+    yield from (part for line in _in_words(result) for part in ("", escaped(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
     for one in _ordered(result):
         advisory = " (advisory)"
         if one.required:
             advisory = ""
         yield (
-            f"| {one.status} | {_plain(one.name)}{advisory} | {_plain(one.why)} |"
+            f"| {one.status} | {escaped(one.name)}{advisory} | {escaped(one.why)} |"
             f" {', '.join(one.evidence[:6])} |"
         )
     for title, rows in _lists(result):
         if rows:
-            yield from ("", f"### {title}", "", *(f"- {_plain(row)}" for row in rows[:20]))
+            yield from ("", f"### {title}", "", *(f"- {escaped(row)}" for row in rows[:20]))
     yield from _markdown_sources(result)
     yield from (
         "",
@@ -215,7 +215,7 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     )
     for row in result.evidence[:100]:
         place = _place(row.source, row.locator).replace("`", "'").replace("|", "/")
-        yield f"| {row.id} | `{place}` | {_plain(row.value)[:80]} | {_plain(row.quote)[:120]} |"
+        yield f"| {row.id} | `{place}` | {escaped(row.value)[:80]} | {escaped(row.quote)[:120]} |"
     yield from ("", "</details>")
 
 
@@ -229,24 +229,24 @@ def _markdown_sources(result: Investigation) -> Iterator[str]:
     for use in result.sources:
         subject = ", ".join(f"{facet} {' / '.join(names)}" for facet, names in use.subject.items())
         cells = (use.source, use.taken_for, use.tool, use.made, subject, use.reason)
-        yield f"| {' | '.join(_plain(cell) for cell in cells)} |"
+        yield f"| {' | '.join(escaped(cell) for cell in cells)} |"
     yield from ("", "</details>")
 
 
-def _plain(text: str) -> str:
+def escaped(text: str) -> str:
     """Escape Markdown and HTML in a text of the data."""
     shown = escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
-    return _printable(re.sub(r"([\\|\[\]*_])", r"\\\1", shown))
+    return printable(re.sub(r"([\\|\[\]*_])", r"\\\1", shown))
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Replace control characters, which could steer a terminal."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
 
 
 def html_report(result: Investigation) -> str:
     """Format a self-contained HTML page: verdict, criteria, evidence in context, sources, cost."""
-    page: str = _template().render(result=result, **page_parts(result))
+    page: str = page_template("investigation.html").render(result=result, **page_parts(result))
     return page
 
 
@@ -264,14 +264,15 @@ def page_parts(result: Investigation) -> dict[str, Any]:
 
 
 @cache
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """Return a template of this room by its file name."""
     # Imported here since only a page needs it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
     around = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
-    return around.get_template("investigation.html")
+    return around.get_template(name)
 
 
 FORMATS: Final[Mapping[str, Callable[[Investigation], str]]] = {

@@ -26,6 +26,12 @@ _STOP = frozenset(
         " will would "
     )
 )
+_JUDGING = frozenset(
+    word_list(
+        "good done complete finished safe fine allowed able cleared approved given despite because"
+        " rollout launch test review coverage security performance new current our all"
+    )
+)
 _NEAR = 88
 _LEAD = 1.25
 _MOST_LINES = 8
@@ -100,7 +106,29 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     whole = [key for key, own in names.items() if own and own <= set(words)]
     if len(whole) == 1 and scores[whole[0]] * _LEAD >= best:
         return whole
-    return [key for key, score in scores.items() if score * _LEAD >= best]
+    likely = [key for key, score in scores.items() if score * _LEAD >= best]
+    if len(likely) == 1 and _names_another(question, names[likely[0]], common):
+        return []
+    return likely
+
+
+def _names_another(question: str, own: set[str], common: Counter[str]) -> bool:
+    """Return whether a question names something that shares a part of its name with a feature:
+    `invoice export` for the feature Invoice Import.
+    """
+    words = [singular(word) for word in plain_words(question)]
+    fits = [bool(_score(word, own, common)) for word in words]
+    matched = {word for word, fit in zip(words, fits, strict=True) if fit}
+    parts = [part for part in own if any(_score(word, {part}, common) for word in matched)]
+    # One shared word may be chance; two are a name.
+    if len(parts) == len(own) or len(parts) > 1:
+        return False
+    for place, word in enumerate(words):
+        is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING
+        beside = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
+        if is_foreign and any(beside):
+            return True
+    return False
 
 
 def _name_words(feature: Mapping[str, Any]) -> set[str]:

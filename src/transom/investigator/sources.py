@@ -46,6 +46,7 @@ class Feature:
     Attributes:
         folder: its folder's name in the data folder.
         category: Jira's key of the status category, "" if unknown.
+        fix_versions: names of the releases that are to have it.
     """
 
     folder: str
@@ -55,10 +56,12 @@ class Feature:
     status: str
     data_quality: str
     category: str = field(default="", compare=False)
+    fix_versions: tuple[str, ...] = field(default=(), compare=False)
 
     def to_json(self) -> dict[str, Json]:
         """Return the six fields that the tool shows."""
-        return {name: value for name, value in asdict(self).items() if name != "category"}
+        hidden = ("category", "fix_versions")
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 
 @dataclass(frozen=True)
@@ -339,7 +342,14 @@ class DataFolder:
             if row_fields.get("status", own.status) != own.status and own.status:
                 # the issue is more reliable than its copy in the index
                 row_fields["status"] = own.status
-            yield Feature(**{**own.to_json(), "category": own.category, **row_fields})
+            yield Feature(
+                **{
+                    **own.to_json(),
+                    "category": own.category,
+                    "fix_versions": own.fix_versions,
+                    **row_fields,
+                }
+            )
 
     def _from_folder(self, folder: str) -> Feature:
         issue = self._issue_of(folder)
@@ -358,6 +368,7 @@ class DataFolder:
             status=issue.status if issue else "",
             data_quality=self._quality(folder, issue),
             category=issue.category if issue else "",
+            fix_versions=issue.fix_versions if issue else (),
         )
 
     def _issue_of(self, folder: str) -> Issue | None:

@@ -4,7 +4,6 @@ session of a workspace.
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ from transom.learning.reflector import OptimizationOutcome, Reflector
 from transom.learning.tasks import PROFILES, TaskType
 from transom.llm import Block, Tier
 from transom.store.codec import now
+from transom.store.file_lock import lock_file
 
 MOST_ACTIONS, MOST_ERRORS, MOST_ITEMS = 10, 5, 15
 """Numbers of the newest actions, errors and insights of a session that a window contains."""
@@ -291,7 +291,7 @@ def _locked_session(workspace: Path) -> Iterator[SessionState]:
     # Checked before the lock file is made in a folder that may not be a workspace.
     session_of(workspace, must=True)
     with (workspace / "session.lock").open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock_file(file)
         yield session_of(workspace, must=True)
 
 

@@ -233,13 +233,11 @@ def decide(
         # A deletion counts once, however often the attempt after it fails.
         return StagePlan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
     # What an attempt wrote before it was cut off says nothing about a person's wish.
-    half_done = history.wrote and file_digest in history.outputs
-    if (
-        cut_off
-        and half_done
-        and (cut_off.deletions > deletions or file_digest != last_end["output"])
-    ):
-        return StagePlan("run", cut_off.deletions)
+    if cut_off and history.wrote and file_digest in history.outputs:
+        is_new_epoch = cut_off.deletions > deletions
+        is_unfinished = file_digest != last_end["output"]
+        if is_new_epoch or is_unfinished:
+            return StagePlan("run", cut_off.deletions)
     # From here on its file is there, and no attempt was cut off while writing it.
     unchanged = is_current and last_end["fingerprint"] == fingerprint
     if file_digest == last_end["output"]:

@@ -92,6 +92,8 @@ class RunHistory:
     ) -> list[RunSummary]:
         """Return runs without reading their journals, the last started first, or the last changed
         if not `by_start`.
+
+        A page may have fewer runs than `limit`: runs that have not been summed up are left out.
         """
         rows = self.store.summaries(only, limit=limit, offset=offset, by_stream=by_start)
         runs: list[RunSummary] = []
@@ -100,7 +102,28 @@ class RunHistory:
                 runs.append(self._as_it_stands(RunSummary.of(summary)))
         return runs
 
-    def folded_page(self) -> list[RunSummary]:
+    def with_calls(self, since: str, at_most: int) -> tuple[int, list[RunSummary]]:
+        """Return how many runs began at a time or later, and those of them that asked a model.
+
+        Args:
+            since: UTC, ISO 8601.
+            at_most: the number of runs that are looked at, the newest first.
+        """
+        count = 0
+        runs: list[RunSummary] = []
+        for summary in self.store.summaries(limit=at_most):
+            facts: Any = summary.data
+            if summary.kind == OUTDATED:
+                continue
+            if facts["started_at"] < since:
+                break
+            count += 1
+            # Most runs ask the rules alone, and a summary in full costs as much as its row.
+            if facts["usage"]:
+                runs.append(self._as_it_stands(RunSummary.of(summary)))
+        return count, runs
+
+    def all_summaries(self) -> list[RunSummary]:
         """Return all runs, also those without a summary, whose journals are read."""
         summaries = {summary.stream: summary for summary in self.store.summaries()}
         runs: list[RunSummary] = []
@@ -113,7 +136,12 @@ class RunHistory:
         return runs
 
     def summary(self, run_id: str) -> RunSummary:
-        """Return the summary of a run; InputError if there is none."""
+        """Return the summary of a run.
+
+        Raises:
+            NotFoundError: there is no such run, or an earlier version wrote it and it has not been
+                summed up, see `is_outdated`.
+        """
         runs = self.page(SummaryFilter(streams=(f"{STREAM}{run_id}",)))
         if not runs:
             raise NotFoundError(f"no run {run_id!r}", hint="see: transom runs list")

@@ -5,7 +5,6 @@ is held.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import signal
@@ -28,6 +27,7 @@ from transom.store import (
     open_store,
     open_store_for_reading,
 )
+from transom.store.file_lock import lock_file
 from transom.store.sqlite_errors import is_read_only, read_only_error
 from transom.telemetry.otlp import Exporter
 from transom.telemetry.otlp import exporter as configured
@@ -193,7 +193,7 @@ class Workspace:
         try:
             with path.open("r+b") as lock:
                 # The lock tells the process from a later one with the same number.
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                lock_file(lock, shared=True, wait=False)
         except BlockingIOError:
             process = int(path.read_text() or 0)
             if process and process != os.getpid():
@@ -227,11 +227,11 @@ class RunLock:
         path = folder / f"{run_id}.lock"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise RunError(f"cannot lock the run: {error.strerror}", where=str(path)) from error
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(self._handle, wait=False)
         except OSError as error:
             holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)

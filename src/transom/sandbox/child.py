@@ -23,7 +23,6 @@ import io
 import json
 import math
 import os
-import resource
 import signal
 import struct
 import sys
@@ -32,6 +31,11 @@ import types
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+try:
+    import resource
+except ImportError:  # on Windows, where this program is imported and never run
+    resource = None  # type: ignore[assignment]
 
 CODE_NAME = "atoms.py"
 REQUEST_FD, REPLY_FD = 3, 4

@@ -13,7 +13,6 @@ import errno
 import functools
 import os
 import platform
-import resource
 import sys
 from typing import Any
 
@@ -121,6 +120,8 @@ def filter_program() -> bytes:
         SandboxUnavailable: not Linux, an unknown processor, or no libseccomp; `what` names which.
     """
     sc = _library()
+    import resource  # noqa: PLC0415  not on Windows
+
     rules = sc.SyscallFilter(sc.ERRNO(errno.EPERM))
     for name in _existing(sc, _ALLOWED):
         rules.add_rule(sc.ALLOW, name)

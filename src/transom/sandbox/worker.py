@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import secrets
 import signal
 import struct
@@ -316,5 +315,7 @@ def _widen(process: asyncio.subprocess.Process) -> None:
     """Enlarge the pipe for the text from 64 KiB to 1 MiB, so that a long log takes fewer turns."""
     assert process.stdin is not None
     if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415  not on Windows
+
         with contextlib.suppress(OSError):  # a user's share of pipe memory may be used up
             fcntl.fcntl(process.stdin.get_extra_info("pipe"), fcntl.F_SETPIPE_SZ, _CHUNK)

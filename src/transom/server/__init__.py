@@ -1,9 +1,20 @@
 """The pages and the REST API of a workspace: its runs, what waits, its playbook; on loopback."""
 
 from transom.server.app import build_app
+from transom.server.chat_completions import build_agent_app
 from transom.server.door import MOST_BYTES, Door
 from transom.server.listening import listen, new_token, serve
 from transom.server.run_file import run_file
 from transom.server.site import Site
 
-__all__ = ["MOST_BYTES", "Door", "Site", "build_app", "listen", "new_token", "run_file", "serve"]
+__all__ = [
+    "MOST_BYTES",
+    "Door",
+    "Site",
+    "build_agent_app",
+    "build_app",
+    "listen",
+    "new_token",
+    "run_file",
+    "serve",
+]

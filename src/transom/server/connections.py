@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,6 +34,10 @@ _log = logging.getLogger(__name__)
 
 def raise_file_limit() -> None:
     """Allow this process as many open files as it may have: each viewer of a page needs one."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with suppress(ValueError, OSError):
@@ -43,6 +46,10 @@ def raise_file_limit() -> None:
 
 def most_connections() -> int:
     """Return how many connections the process can hold and still open files."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+    except ImportError:
+        return MOST_CONNECTIONS
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS

@@ -36,10 +36,13 @@ class Capped(Stopped):
         self.caps = caps
 
 
-async def accept_lacks(run: Run, stage: str, lacks: list[Lack], diff: str) -> dict[str, str]:
+async def accept_lacks(
+    run: Run, stage: str, lacks: list[Lack], diff: str, *, may_ask: bool = True
+) -> dict[str, str]:
     """Return the name of each lack -> who accepts it.
 
     Args:
+        may_ask: whether a person is asked; else each open lack ends the story as failed.
         stage: the beginning of the questions' names.
         diff: the command that shows the work.
 
@@ -54,6 +57,8 @@ async def accept_lacks(run: Run, stage: str, lacks: list[Lack], diff: str) -> di
         prompt = f"{lack.text}; may it be merged? See: {diff}"
         question = Question(f"{stage}/{lack.name}", prompt, (_ACCEPT, _REFUSE), needs_name=True)
         answer = run.answer(question.name, question.fingerprint)
+        if answer is None and not may_ask:
+            raise Stopped("failed", f"{lack.text} (questions are off)")
         if answer is None:
             await _settle_older(run, question)
             pauses.append(await run.pause("", prompt, question.to_choice()))

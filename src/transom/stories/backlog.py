@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,18 +22,23 @@ from transom.stories.backlog_search import (
 )
 from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
 from transom.stories.status import (
+    SECTION,
     Drift,
     SprintStatus,
     StatusLine,
     find_drift,
+    load_sprint_status,
     read_gate,
     read_sprint_status,
     read_story_key,
 )
 from transom.stories.stories_yaml import read_stories_yaml
-from transom.stories.story import CLOSED, Story, read_status
+from transom.stories.story import CLOSED, Status, Story, read_status
 
-Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
+_ASKED: frozenset[Status] = frozenset({"unknown", "review"})
+"""Statuses of stories that may be built already: work in review is there."""
+
+Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "github"]
 
 
 @dataclass(frozen=True)
@@ -184,8 +189,13 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
     Only files of the epic's own rows are read.
     """
     for path in search.called(SHEET):
-        sprint = read_sprint_status(load_yaml(path), search.relative(path))
         every = search.names(path)
+        file = load_sprint_status(path)
+        # A sheet of another form belongs to another tool, unless it was asked for.
+        if not every and SECTION not in (file.data if isinstance(file.data, dict) else {}):
+            search.skip(path, f"has no {SECTION}")
+            continue
+        sprint = read_sprint_status(file, search.relative(path))
         rows = {key: row for key, row in sprint.stories.items() if every or _is_of(search, key)}
         if not rows:
             _report_rows(search, sprint)
@@ -198,8 +208,9 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
         stories = {key: _planned_story(key, row, known, sprint.source) for key, row in rows.items()}
         files = [file for file in search.called(r".*\.md") if file.parent in folders]
         own, unlisted = list[Story](), list[Path]()
+        keys = _files_of_rows(files, rows)
         for file in files:
-            key = _key_of(file, rows)
+            key = keys.get(file)
             if key is None:
                 if search.means(_epic_of(file)):
                     unlisted.append(file)
@@ -208,6 +219,10 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
                 story = search.story_file(file)
             except InputError as error:
                 search.skip(file, error.what)
+                # Nobody works on a closed story: its file need not be read. A file of another name
+                # may be notes about the story.
+                if stories[key].status in CLOSED or not _is_named(file, key):
+                    continue
                 stories[key] = stories[key].model_copy(
                     update={"unreadable": str(error), "source": search.relative(file)}
                 )
@@ -251,6 +266,20 @@ def _report_rows(search: BacklogSearch, sprint: SprintStatus) -> None:
         search.skipped.append(f"{sprint.source}: {key} and others belong to the epic {epic}")
 
 
+def _is_named(file: Path, key: str) -> bool:
+    return file.name.removesuffix(".md").removesuffix(".story") == key
+
+
+def _files_of_rows(files: Sequence[Path], rows: Mapping[str, StatusLine]) -> dict[Path, str]:
+    """Return file -> its row.
+
+    If a row has a file of its own name, other files of its number are notes.
+    """
+    keys = {file: key for file in files if (key := _key_of(file, rows)) is not None}
+    named = {key for file, key in keys.items() if _is_named(file, key)}
+    return {file: key for file, key in keys.items() if _is_named(file, key) or key not in named}
+
+
 def _key_of(file: Path, rows: Mapping[str, StatusLine]) -> str | None:
     """Return the row that a story's file belongs to: of the same name, or the same number."""
     stem = file.name.removesuffix(".md").removesuffix(".story")
@@ -269,7 +298,7 @@ def _with_sheet(story: Story, row: StatusLine, sheet: str) -> Story:
     to be built.
     """
     in_sheet = read_status(row.text)
-    if in_sheet == "unknown":
+    if in_sheet in _ASKED:
         return story.model_copy(update={"unclear": f"{sheet}:{row.line} says {row.text!r}"})
     if (in_sheet in CLOSED) == (story.status in CLOSED):
         return story
@@ -289,7 +318,7 @@ def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: s
         id=name, title=title, text=f"# Story {name}: {title}\n", source=source, line=row.line
     )
     status = read_status(row.text)
-    unclear = f"{source}:{row.line} says {row.text!r}" if status == "unknown" else ""
+    unclear = f"{source}:{row.line} says {row.text!r}" if status in _ASKED else ""
     return story.model_copy(update={"status": status, "status_text": row.text, "unclear": unclear})
 
 
@@ -313,15 +342,31 @@ def _v4(search: BacklogSearch) -> Iterator[Backlog]:
             search.skip(path, error.what)
             story = _unreadable(path, search.relative(path), str(error))
         folders.setdefault(path.parent, []).append(story)
-    for folder, stories in folders.items():
+    for folder, found in folders.items():
+        stories = _without_notes(search, found)
         stories.sort(key=lambda one: [*map(int, re.findall(r"\d+", one.id))])
         mine = tuple(_clear(story.model_copy(update={"epic": search.epic})) for story in stories)
         yield Backlog(search.epic, "bmad-v4", mine, search.relative(folder))
 
 
+def _without_notes(search: BacklogSearch, stories: Sequence[Story]) -> list[Story]:
+    """Return the stories without plans and reports about another one of the same number."""
+    written = {story.id for story in stories if story.status_text and not story.unreadable}
+    kept = []
+    for story in stories:
+        number = re.sub(r"(?<=\d)[a-z]$", "", story.id)
+        is_note = story.unreadable or not (story.status_text or (story.criteria and story.goal))
+        if is_note and {story.id, number} & written:
+            why = story.unreadable or "it has no status, and another file tells the story"
+            search.skip(search.project / story.source, why)
+        else:
+            kept.append(story)
+    return kept
+
+
 def _clear(story: Story) -> Story:
-    """Return a story that is unclear if its own status is an unknown word."""
-    if story.status == "unknown" and story.status_text:
+    """Return a story that is unclear if its own status does not say whether it is to be built."""
+    if story.status_text and story.status in _ASKED:
         return story.model_copy(update={"unclear": f"{story.source} says {story.status_text!r}"})
     return story
 

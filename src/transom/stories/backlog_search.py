@@ -28,8 +28,9 @@ _SKIPPED = {
     "vendor",
 }
 _NOT_OWN = re.compile(
-    r"(?:_?bmad(?:-(?:core|method))?|\..*|.*templates?|archived?s?|old|attic|examples?|samples?"
-    r"|fixtures)$",
+    # A numbered folder is a feature, even if it is about templates.
+    r"(?:_?bmad(?:-(?:core|method))?|\..*|(?!\d).*templates?|archived?s?|old|attic"
+    r"|examples?|samples?|fixtures)$",
     re.IGNORECASE,
 )
 """Folders whose stories are those of a tool, examples, or work of before. They are reported."""

@@ -16,7 +16,7 @@ from transom.stories.handoff import STAGES, AgentValidator, StoryHandoff
 from transom.stories.pipeline import StoryFlow
 from transom.stories.results import EpicResult, State, StoryResult
 from transom.stories.seats import blocks_for, make_role
-from transom.stories.shared import Epic, StorySettings
+from transom.stories.shared import Epic, Stopped, StorySettings
 from transom.stories.story import CLOSED, Story
 from transom.stories.testrun import check_command
 
@@ -113,7 +113,9 @@ async def _settle_unclear(
     listed = "; ".join(f"{story.id}: {story.unclear}" for story in unclear)
     prompt = f"It is not clear whether these stories are to be built: {listed}"
     try:
-        answer = (await epic.run.ask("statuses", prompt, options=["build them", "leave them"])).text
+        answer = (await epic.ask("statuses", prompt, ["build them", "leave them"])).text
+    except Stopped:
+        answer = "leave them"
     except Paused as pause:
         for story in unclear:
             results[story.id] = StoryResult(
@@ -204,12 +206,9 @@ async def _holds(epic: Epic, story: Story) -> bool:
     if not story.done_checkpoint:
         return False
     try:
-        await epic.run.ask(
-            f"{story.slug}/after",
-            f"{story.label} is done; may the next one begin?",
-            options=["go on"],
-        )
-    except Paused:
+        prompt = f"{story.label} is done; may the next one begin?"
+        await epic.ask(f"{story.slug}/after", prompt, ["go on"])
+    except (Paused, Stopped):
         return True
     return False
 
@@ -224,11 +223,20 @@ def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
     return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
-async def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
+async def plan(
+    project: Path,
+    epic: str,
+    story: str | None,
+    settings: StorySettings,
+    backlog: Backlog | None = None,
+) -> EpicResult:
     """Plan a dry run: the stories in order, and the size of each seat's blocks. No worker is
     called.
+
+    Args:
+        backlog: the epic's stories; None: they are looked for in the project.
     """
-    backlog = find_backlog(project, epic)
+    backlog = backlog or find_backlog(project, epic)
     merged = await Git(project).merged(backlog.epic, settings.stories.target)
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from transom.errors import InputError
 from transom.formats.markdown import (
@@ -27,7 +27,7 @@ from transom.stories.status import find_status, front_matter
 from transom.stories.story import Story, Task, placeholders, read_status
 
 _TITLE = re.compile(
-    r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
+    r"^(?:user\s+)?story\s+(\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
@@ -49,6 +49,11 @@ _CRITERIA = (
 )
 """Headings of criteria; the second form counts only if no heading has the first."""
 _CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
+_NO_CRITERIA = re.compile(
+    r"^\W*(?:out\s+of\s+scope|non-?goals?|notes?|references?|definition\s+of\s+done|risks?"
+    r"|assumptions?|open\s+questions?)\b",
+    re.IGNORECASE,
+)
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
     re.IGNORECASE,
@@ -155,12 +160,10 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     """
     refuse_template(text, source)
     parts = parse(text)
-    wanted = {
-        match[1]: part for part in parse(specification) if (match := _USER_STORY.match(part.title))
-    }
+    wanted = _specified(specification)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        phase = _PHASE.match(part.title) if part.level == 2 else None
+        phase = _phase_of(part.title, len(stories) + 1) if part.level == 2 else None
         body = region(parts, number)
         tasks = tuple(
             one.model_copy(update={"text": _TASK.sub(r"\1 ", one.text)})
@@ -169,14 +172,19 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         )
         if not phase or not tasks:
             continue
-        about = _USER_STORY.match(phase[2])
-        goal, criteria = _wanted(body, wanted.get(about[1]) if about else None)
+        about = _USER_STORY.match(phase.title)
+        marks = {mark for inner in body for mark in _story_marks(inner.blocks)}
+        # Tasks name their story in each language: [US1].
+        story = about[1] if about else ""
+        if not about and len(marks) == 1 and f"US{min(marks)}" not in {one.id for one in stories}:
+            story = marks.pop()
+        goal, criteria = _wanted(body, wanted.get(story) if story else None)
         named = [file for task in tasks for file in _FILE.findall(task.text)]
-        prepares = [one.id for one in stories if not about or one.id.startswith("phase-")]
+        prepares = [one.id for one in stories if not story or one.id.startswith("phase-")]
         stories.append(
             Story(
-                id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
-                title=(about or phase)[2].strip(),
+                id=f"US{story}" if story else f"phase-{phase.number}",
+                title=(about[2] if about else phase.title).strip(),
                 epic=PurePosixPath(source).parent.name,
                 text=_cut(text, parts, number, len(body)),
                 goal=goal,
@@ -194,6 +202,43 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
         raise InputError("holds no phase with tasks", where=source, hint=hint)
     return tuple(stories)
+
+
+class _Phase(NamedTuple):
+    number: str
+    title: str
+
+
+def _phase_of(title: str, place: int) -> _Phase:
+    """Return the phase that a heading names; one in another language is counted."""
+    if match := _PHASE.match(title):
+        return _Phase(match[1].lower(), match[2])
+    number = re.search(r"\d+", title.partition(":")[0])
+    return _Phase(number[0] if number else str(place), title.partition(":")[2].strip() or title)
+
+
+def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
+    """Yield the numbers of the user stories that tasks name."""
+    for line in iter_lines(blocks):
+        yield from re.findall(r"\bT\d+\b.*?\[US(\d+)\]", line.text)
+
+
+def _specified(text: str) -> dict[str, Part]:
+    """Return number -> the part of each user story of a specification.
+
+    In another language a heading of the third level has its number and its priority.
+    """
+    parts = parse(text)
+    found = {match[1]: part for part in parts if (match := _USER_STORY.match(part.title))}
+    if found:
+        return found
+    foreign = re.compile(r"^\D{2,40}(\d+)\s*[:–—-]\s.*\(.*\bP\d\b.*\)")
+    return {match[1]: part for part in parts if (match := foreign.match(part.title))}
+
+
+def read_boxes(text: str) -> list[Task]:
+    """Return the list items with a check box of a text."""
+    return [task for part in parse(text) for task in _boxes(part.blocks)]
 
 
 def refuse_template(text: str, source: str) -> None:
@@ -306,15 +351,33 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
     """Return list items, or groups that begin with Given, below a heading or label like
     "Acceptance Criteria".
     """
-    blocks: Sequence[Node] = next(
-        (found for heading in _CRITERIA if (found := _below(parts, heading))), ()
+    blocks, has_heading = next(
+        (found for heading in _CRITERIA if (found := _below(parts, heading))[0]), ([], False)
     )
     texts: list[str] = []
+    is_ordered: bool | None = None
     for number, block in enumerate(blocks):
+        following = blocks[number + 1] if number + 1 < len(blocks) else None
         if isinstance(block, Bullets):
+            if number and _names_criterion(blocks[number - 1]):
+                texts[-1] = f"{texts[-1]} {_joined([*iter_lines([block])])}"
+                continue
+            is_ordered = block.ordered
             texts += [_joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
         elif isinstance(block, Paragraph):
             begins = _BEGINS.match(block.lines[0].text)
+            if _names_criterion(block) and isinstance(following, Bullets):
+                texts.append(_joined(block.lines))
+                continue
+            if has_heading and not begins and isinstance(following, Bullets):
+                # Below a heading, text before a list names a group of criteria.
+                is_other = is_ordered is not None and following.ordered != is_ordered
+                if is_other or _NO_CRITERIA.match(block.lines[0].text):
+                    break
+                continue
+            has_list = any(isinstance(later, Bullets) for later in blocks[number:])
+            if has_heading and not begins and not texts and has_list:
+                continue  # an introduction
             label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
                 break  # a new section begins
@@ -335,19 +398,29 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
     )
 
 
-def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:
-    """Return the blocks below the first heading, or the first label within a text, that matches.
+def _names_criterion(block: Node) -> bool:
+    """Whether a text numbers a criterion whose steps follow as a list: `**AC1 — Sign in:**`."""
+    if not isinstance(block, Paragraph) or len(block.lines) > 1:
+        return False
+    return bool(
+        block.lines[0].lead and re.match(r"AC\W*\d|scenario\W*\d", block.lines[0].text, re.I)
+    )
+
+
+def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
+    """Return the blocks below the first heading, or the first label within a text, that matches,
+    and whether it is a heading.
 
     Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
     """
     for place, part in enumerate(parts):
         if heading.match(part.title):
-            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)]
+            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
         for number, block in enumerate(part.blocks):
             if isinstance(block, Paragraph) and _is_label(block, heading):
                 rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
-                return [*rest, *part.blocks[number + 1 :]]
-    return []
+                return [*rest, *part.blocks[number + 1 :]], False
+    return [], False
 
 
 def _deeper(parts: Sequence[Part], level: int) -> Iterator[Node]:

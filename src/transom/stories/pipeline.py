@@ -70,8 +70,10 @@ class StoryFlow:
         result, base = self.result, None
         try:
             base = await self._begin()
+            before = await self._try_tests()
+            base = self.base
             await self._ready()
-            await self._build()
+            await self._build(before)
             result.status = "done"
             self.handoff.cleanup()
         except Capped as stop:
@@ -100,10 +102,15 @@ class StoryFlow:
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
         result.parked = [one for one in self.epic.places.parked if form.fullmatch(one)]
         result.usage = _tokens(self.seats.usage if base else Usage())
+        result.cost = self.seats.usage.cost if base else None
         return result
 
-    async def _begin(self) -> Baseline:
-        """Record the baseline; the worktree is made when it is first needed."""
+    async def _begin(self, head: str = "") -> Baseline:
+        """Record the baseline; the worktree is made when it is first needed.
+
+        Args:
+            head: the target's newest commit, if the story begins anew from there.
+        """
         project, target = self.epic.places.project, self.settings.target
         await self._reclaim(project)
 
@@ -121,10 +128,17 @@ class StoryFlow:
             name = await project.free(f"transom/{story.slug}")
             return Baseline(base=base, branch=name, target=branch, at=now())
 
+        # A commit that mended the tests made another baseline, see `_try_tests`.
+        folders = (self.run.folder / self.name).glob("baseline-*")
+        later = sorted(folders, key=lambda folder: folder.stat().st_mtime)
+        name = "baseline"
+        if head:
+            name = f"baseline-{head[:12]}"
+        elif later:
+            name = later[-1].name
         out = model_file("baseline.json", Baseline)
-        self.base = (
-            await self.run.stage(f"{self.name}/baseline", step, self.story, target, out=out)
-        ).value
+        stage = f"{self.name}/{name}"
+        self.base = (await self.run.stage(stage, step, self.story, target, out=out)).value
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -192,20 +206,34 @@ class StoryFlow:
             if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
                 raise Stopped("blocked", "a person said to leave it")
 
-    async def _build(self) -> None:
-        """Run Dev and QA until the work is merged."""
-        start = self.base.base
-        findings: tuple[str, ...] = ()
-        before = await self.judge.tests("tests-before", start)
+    async def _try_tests(self) -> TestRun:
+        """Run the tests on the baseline before anybody is paid.
+
+        If they cannot be run, and the target has a newer commit, the story begins from there.
+        """
+        before = await self.judge.tests("tests-before", self.base.base)
+        head = await self.epic.places.project.commit_of(f"refs/heads/{self.base.target}")
+        if before.problem and head and head != self.base.base:
+            await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
+            await self._begin(head)
+            before = await self.judge.tests(f"tests-before-{head[:12]}", head)
         problem = before.problem or await self.judge.try_command(before)
         if problem:
             raise Stopped(
                 "paused",
-                f"before Dev begins, {problem}; fix the `stories` settings, and run the"
-                " command again",
+                f"before anybody is called, {problem}; fix the `stories` settings, or commit what"
+                " is missing, and run the command again",
             )
+        return before
+
+    async def _build(self, before: TestRun) -> None:
+        """Run Dev and QA until the work is merged."""
+        start = self.base.base
+        findings: tuple[str, ...] = ()
         self.seats.leftovers = before.left
-        for number in range(1, self.settings.attempts + 1):
+        number, last = 0, self.settings.attempts
+        while number < last:
+            number += 1
             more: dict[str, Json] = {
                 "findings": "\n".join(f"- {finding}" for finding in findings),
                 "playbook": await self.seats.recall(self.story),
@@ -220,6 +248,10 @@ class StoryFlow:
             if not findings:
                 findings = await self._inspect(number, start, evidence, tests)
             self.seats.learn(number, worked.value.reply, findings)
+            if not findings and self.settings.review:
+                findings = await self._review(number, start)
+                # Work that is sent back without a fault costs Dev no attempt.
+                last += len(findings)
             if not findings:
                 await self._merge(number, start, before, evidence.coverage)
                 return
@@ -253,7 +285,8 @@ class StoryFlow:
         else:
             lacks += [Lack(f"AC-{row.number}", row.lack) for row in missing]
         diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
-        accepted = await accept_lacks(self.run, f"{self.name}/accept#{number}", lacks, diff)
+        stage = f"{self.name}/accept#{number}"
+        accepted = await accept_lacks(self.run, stage, lacks, diff, may_ask=self.epic.may_ask)
         rows = []
         for row in evidence.coverage:
             person = accepted.get(f"AC-{row.number}", accepted.get("story", ""))
@@ -343,6 +376,18 @@ class StoryFlow:
             raise Stopped("failed", decision)
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
 
+    async def _review(self, number: int, head: str) -> tuple[str, ...]:
+        """Have a person look at the diff; returns what Dev has to change."""
+        diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
+        prompt = f"{self.story.label} is ready; may it be merged? See: {diff}"
+        options = ("merge it", "send it back", "give up")
+        answer, reason = await self._ask(f"review#{number}", prompt, *options)
+        if answer == "give up":
+            raise Stopped("failed", f"a person gave up after a look at the diff: {reason}")
+        if answer == "merge it":
+            return ()
+        return (f"a reviewer of attempt {number} says: {reason or 'it cannot be merged so'}",)
+
     async def _merge(
         self, number: int, head: str, before: TestRun, coverage: tuple[Covering, ...]
     ) -> None:
@@ -389,7 +434,7 @@ class StoryFlow:
         """Ask a person, and pause the story until there is an answer; returns the option and the
         reason.
         """
-        answer = await self.run.ask(f"{self.name}/{name}", prompt, options=options)
+        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options)
         return answer.text, answer.reason
 
 

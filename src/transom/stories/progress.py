@@ -1,4 +1,4 @@
-"""Lines of progress for people: what the stages of a story do."""
+"""Describes the stages of a story in lines of progress for people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROOFS = {
 
 
 def describe_stage(name: str) -> str:
-    """Return what a stage of a story does: `1.2/dev#2` is `1.2: Dev works (attempt 2)`.
+    """Return the line for a stage: `1.2/dev#2` is `1.2: Dev works (attempt 2)`.
 
     Stages that only keep a record have no line.
     """

@@ -50,6 +50,7 @@ class StoryResult(_Model):
         windows: in a dry run, seat -> block -> characters that it would see.
         rounds: number of restarts after an unsuccessful end.
         coverage: each criterion with the tests that cover it, and the changed lines that they run.
+        cost: USD of its calls, as far as agents and providers tell; None: nobody told.
         would_be: the status without the caps in `capped_by`, which a person may accept one by one.
     """
 
@@ -65,6 +66,7 @@ class StoryResult(_Model):
     truncations: list[dict[str, Any]] = []
     parked: list[str] = []
     usage: dict[str, int] = {}
+    cost: float | None = None
     windows: dict[str, dict[str, int]] = {}
     rounds: int = 0
     was_blocked: bool = False
@@ -76,7 +78,9 @@ class StoryResult(_Model):
 class EpicResult(_Model):
     """The result of an epic's run.
 
-    `skipped`: what looks like part of a backlog and was not read, with the reason.
+    `skipped`: what looks like part of a backlog and was not read, with the reason. `branch`: the
+    epic's own branch, which holds the finished stories; `request`: the address of its pull request;
+    `problem`: why there is none.
     """
 
     schema_: Literal["transom.story/1"] = Field(default="transom.story/1", alias="schema")
@@ -86,14 +90,19 @@ class EpicResult(_Model):
     drift: list[str] = []
     skipped: list[str] = []
     run_id: str | None = None
+    branch: str | None = None
+    request: str | None = None
+    problem: str = ""
 
     @property
     def exit_code(self) -> int:
-        """0: all done, or a plan; 3: one is paused or blocked; 1: one failed. 3 takes precedence
-        over 1.
+        """0: all done, or a plan; 3: one is paused or blocked, or no pull request was opened;
+        1: one failed. 3 takes precedence over 1.
         """
         states = {story.status for story in self.stories}
-        return 3 if states & {"paused", "blocked"} else 1 if states & {"failed", "skipped"} else 0
+        if self.problem or states & {"paused", "blocked"}:
+            return 3
+        return 1 if states & {"failed", "skipped"} else 0
 
 
 def quality(

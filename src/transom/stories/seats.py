@@ -230,7 +230,7 @@ class Seats:
             if isinstance(cap, CapReached) and cap.cap != "tokens":
                 raise
             question = ask_tokens if isinstance(cap, CapReached) else ask_turns
-            await self.run.ask(question.name, question.prompt, options=question.options)
+            await self.epic.ask(question.name, question.prompt, question.options)
             raise
 
     def _granted(self, cap: str, reached: str, each: int) -> tuple[int, Question]:

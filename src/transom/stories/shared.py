@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pydantic import RootModel
 
 from transom.config.model import HandoffSettings, StoriesSettings, WorkerKind
 from transom.learning import Playbook
-from transom.runs import Run
+from transom.runs import PersonAnswer, Question, Run
 from transom.stories.backlog import Backlog
 from transom.stories.git import Worktrees
 from transom.stories.results import State
@@ -42,6 +42,7 @@ class Epic:
         trying: lock, so that the test command is tried once.
         merges: number of started plus finished merges in this process.
         limit: why no agent can be called now, after a usage limit, or "".
+        may_ask: whether a story waits for a person; else a question ends it as failed.
     """
 
     run: Run
@@ -55,6 +56,19 @@ class Epic:
     merges: int = 0
     limit: str = ""
     trial: str | None = None
+    may_ask: bool = True
+
+    async def ask(self, name: str, prompt: str, options: Sequence[str]) -> PersonAnswer:
+        """Ask a person.
+
+        Raises:
+            Paused: nobody has answered yet.
+            Stopped: no question may be asked.
+        """
+        question = Question(name, prompt, tuple(options))
+        if not self.may_ask and not self.run.answer(name, question.fingerprint):
+            raise Stopped("failed", f"{prompt} (questions are off)")
+        return await self.run.ask(name, prompt, options=options)
 
 
 class Stopped(Exception):

@@ -24,6 +24,7 @@ _STORY_KEY = re.compile(
     r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
 )
 _STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
+_BARE_PLACE = re.compile(r"^(\w+:[ \t]+)(\{[\w-]+\}/[^\n#\"']*?)[ \t]*$", re.MULTILINE)
 _V4: Mapping[str, str] = {
     "backlog": "Draft",
     "ready": "Approved",
@@ -144,6 +145,19 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
     return SprintStatus(source, stories, location, tuple(others))
 
 
+def load_sprint_status(path: Path) -> YamlFile:
+    """Load a sprint status."""
+    return _parse_sheet(read_text(path), path)
+
+
+def _parse_sheet(text: str, path: Path) -> YamlFile:
+    """Parse a sprint status.
+
+    BMAD writes `story_location: {project-root}/...` without quotes, which is no YAML.
+    """
+    return parse_yaml(_BARE_PLACE.sub(r'\1"\2"', text), path)
+
+
 def read_gate(file: YamlFile) -> QaGate:
     """Read a QA gate.
 
@@ -184,7 +198,9 @@ def find_status(text: str) -> StatusLine | None:
             for line in lines:
                 if match := _STATUS_LINE.match(line.text):
                     return StatusLine(line.line, match[1].strip(), _V6)
-        if part.title.lower() == "status" and lines and lines[0].text:
+        if match := _STATUS_LINE.match(part.title):
+            return StatusLine(part.line, match[1].strip(), _V4)
+        if part.title.rstrip(": ").lower() == "status" and lines and lines[0].text:
             return StatusLine(lines[0].line, lines[0].text, _V4)
     return None
 
@@ -231,7 +247,7 @@ def set_sprint_status(path: Path, key: str, status: Status) -> None:
         InputError: the file cannot be read or written, or the line's form cannot be edited.
     """
     text = read_text(path)
-    sprint = read_sprint_status(parse_yaml(text, path), str(path))
+    sprint = read_sprint_status(_parse_sheet(text, path), str(path))
     if key not in sprint.stories:
         raise InputError(
             f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`"

@@ -23,6 +23,7 @@ from transom.studies.trials import Trial, ranked
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
+_UNRELATED = 1  # designs of other studies that are tried if no feature says how they carry over
 _SAME = 1.005  # smaller changes by a finer mesh are ignored
 _SEARCHED, _REFINED = 300, 200  # candidates for a transferred design
 
@@ -112,8 +113,11 @@ class Guide:
         )
         pick = random.Random(len(good_insights))
         designs: list[tuple[str, dict[str, Number]]] = []
+        most = self.study.learning.warm_start
+        if not self.features.carry_over:
+            most = min(most, _UNRELATED)
         for insight in good_insights:
-            if len(designs) == self.study.learning.warm_start:
+            if len(designs) == most:
                 break
             design = self._carried_over(insight.data["features"], insight.data["params"], pick)
             if design and self.judge(self.study.values(design)) is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -142,11 +143,40 @@ class Learning:
 
         setattr(runner, method, watched)
 
-    def around(self, run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def guide(self, runner: object) -> Callable[[], None]:
+        """Let the rules reject what the sampler of a runner's Optuna study proposes.
+
+        Returns:
+            A function that gives the study its own sampler back.
+        """
+        if "optuna" not in sys.modules:
+            return lambda: None
+        import optuna  # noqa: PLC0415  slow
+
+        from transom.studies.samplers import TransomSampler  # noqa: PLC0415  slow: Optuna
+
+        own_samplers = []
+        for attribute in vars(runner).values():
+            if isinstance(attribute, optuna.Study):
+                own_samplers.append((attribute, attribute.sampler))
+                texts = {name: formula.text for name, formula in self._features.formulas.items()}
+                guided = TransomSampler(features=texts, base=attribute.sampler)
+                guided.rules = self.rules
+                attribute.sampler = guided
+
+        def restore() -> None:
+            for study, sampler in own_samplers:
+                study.sampler = sampler
+
+        return restore
+
+    def around(self, run: Callable[..., Any], runner: object, *args: Any, **kwargs: Any) -> Any:
         """Call the runner's own `run`; learned rules are stored also after an interruption."""
+        restore = self.guide(runner)
         try:
             return run(*args, **kwargs)
         finally:
+            restore()
             self.advice.keep(self.scope, self.study, self.seen)
             self.added = [
                 insight_id
@@ -173,7 +203,7 @@ class ContextEngineeringMixin:
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run the runner, and learn."""
-        return self._learning.around(super().run, *args, **kwargs)  # type: ignore[misc]  # the other base class has it
+        return self._learning.around(super().run, self, *args, **kwargs)  # type: ignore[misc]  # the other base class has it
 
     def get_learning_report(self) -> dict[str, Any]:
         """Return the learning report; see `Learning.report`."""
@@ -183,7 +213,9 @@ class ContextEngineeringMixin:
 class ContextAwareRunner(ContextEngineeringMixin):
     """Adds learning to an existing runner: `ContextAwareRunner(runner).run(n_trials=100)`.
 
-    Arguments are those of `Learning`, and `objective`. Everything else is the runner's own.
+    If an attribute of the runner is an Optuna study, rules of earlier studies also reject what its
+    sampler proposes. Arguments are those of `Learning`, and `objective`. Everything else is the
+    runner's own.
     """
 
     def __init__(self, runner: Any, *given: Any, objective: str | None = None, **more: Any) -> None:
@@ -195,4 +227,4 @@ class ContextAwareRunner(ContextEngineeringMixin):
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run the runner, and learn."""
-        return self._learning.around(self._runner.run, *args, **kwargs)
+        return self._learning.around(self._runner.run, self._runner, *args, **kwargs)

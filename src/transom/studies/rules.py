@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,15 @@ _Z = 1.2816
 _COST = 4.0  # failures that a rule must explain for each success that it rejects
 _FEWEST = 6  # failures that a rule explains, at least
 _SEEDS = 12  # first conditions that are tried with a second one
+
+
+IS = " is "
+"""In the name of a feature that is 1 for one choice of a variable and 0 for the others."""
+
+
+def choice_features(name: str, value: Any, choices: Iterable[Any]) -> dict[str, float]:
+    """Return a feature for each choice of a variable: 1 if it is the value, else 0."""
+    return {f"{name}{IS}{choice}": float(choice == value) for choice in choices}
 
 
 def wilson(hits: Any, total: Any) -> Any:
@@ -48,6 +57,8 @@ class Condition:
         return value >= self.threshold if self.above else value <= self.threshold
 
     def __str__(self) -> str:
+        if IS in self.feature:
+            return self.feature if self.above else self.feature.replace(IS, f"{IS}not ", 1)
         return f"{self.feature} {'≥' if self.above else '≤'} {self.threshold:.3g}"
 
 
@@ -104,9 +115,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Features:
-    """Features of a study's designs: declared ones, and ratios of numbers with the same unit."""
+    """Features of a study's designs: declared ones, ratios of numbers with the same unit, and
+    choices.
+    """
 
     formulas: Mapping[str, Formula] = field(default_factory=dict)
+    choices: Mapping[str, tuple[Number, ...]] = field(default_factory=dict)
+
+    @property
+    def carry_over(self) -> bool:
+        """Whether a feature relates numbers to each other, so that designs carry over."""
+        return any(len(formula.names) > 1 for formula in self.formulas.values())
 
     @staticmethod
     def of(study: Study) -> Features:
@@ -128,12 +147,17 @@ class Features:
         for name in sorted(study.variables.keys() & units.keys()):
             if not any(name in formula.names for formula in formulas.values()):
                 formulas[name] = Formula.parse(name)
-        return Features(formulas)
+        choices = {name: item.choices for name, item in study.variables.items() if item.choices}
+        return Features(formulas, choices)
 
     def __call__(self, values: Mapping[str, Number]) -> dict[str, float]:
         """Return feature -> value, for features that are defined here."""
         numbers = {name: formula(values) for name, formula in self.formulas.items()}
-        return {name: value for name, value in numbers.items() if math.isfinite(value)}
+        features = {name: value for name, value in numbers.items() if math.isfinite(value)}
+        for name, choices in self.choices.items():
+            if name in values:
+                features |= choice_features(name, values[name], choices)
+        return features
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from transom.studies.trials import (
     FAILED_BY,
     RECORD,
     START,
+    STEP,
     Trial,
     objective_values,
     progress_line,
@@ -57,6 +58,7 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = 100
 _RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
 _STARTED = "started"  # the designs of `start` that were queued
+_INFEASIBLE = 1e-9
 _SEED_STEP = 7919  # between the seeds of two runs
 
 
@@ -272,7 +274,7 @@ class StudyRunner:
                     if self._stop.is_set() or _spent(trials) >= budget:
                         return None
                     if design := next_step(self.study, trials, budget, self._fits):
-                        self._optuna.enqueue_trial(design)
+                        self._optuna.enqueue_trial(design, user_attrs={"source": STEP})
                 trial, claim = unfinished or self._fresh()
                 rejection = self.guide.judge(self.study.values(trial.params))
                 if rejection is None:
@@ -509,11 +511,17 @@ class StudyRunner:
             **ended.violations,
         }.items():
             trial.set_constraint(name, violation)
+        # optuna-dashboard reads this attribute of older versions only; it is too small to matter to
+        # a sampler that adds up violations.
+        feasibility = [-1.0 if ended.feasible else _INFEASIBLE]
+        trial.storage.set_trial_system_attr(trial._trial_id, "constraints", feasibility)
         worst = [
             -math.inf if objective.direction == "maximize" else math.inf
             for objective in self.study.objectives
         ]
-        self._optuna.tell(trial, list(ended.values) or worst)
+        # Optuna's storages and dashboards choose the best trial by its values alone. Samplers rank
+        # designs that violate a constraint by their violations, so nothing is lost.
+        self._optuna.tell(trial, list(ended.values) if ended.feasible else worst)
 
     def _progress(self, ended: Trial, budget: int) -> None:
         trials = self.trials()

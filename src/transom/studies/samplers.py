@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 
 import optuna
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.storages import BaseStorage
 from optuna.study import StudyDirection
@@ -23,7 +23,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from transom.studies.advice import RULE, Advice, Insight
 from transom.studies.expression import Formula
-from transom.studies.rules import Features, Row
+from transom.studies.rules import Features, Row, choice_features
 from transom.studies.trials import FAILED_BY
 
 See = Callable[[FrozenTrial], FrozenTrial | None]
@@ -129,7 +129,7 @@ class TransomSampler(SeeingSampler):
         scope: the family of studies that share rules.
         folder: where rules are kept; None: nothing is learned for other studies.
         features: name -> formula of parameters that rules may use, such as `hole / width`;
-            default: the parameters.
+            default: the parameters. Choices are always used.
         base: the sampler that proposes designs; default: TPE, multivariate.
         seed: seed of the default sampler.
     """
@@ -165,6 +165,7 @@ class TransomSampler(SeeingSampler):
         return self._draw(
             trial,
             {},
+            search_space,
             lambda: super(TransomSampler, self).sample_relative(study, trial, search_space),
         )
 
@@ -183,7 +184,8 @@ class TransomSampler(SeeingSampler):
             )
             return {param_name: value}
 
-        return self._draw(trial, trial.params, propose)[param_name]
+        ranges = {**trial.distributions, param_name: param_distribution}
+        return self._draw(trial, trial.params, ranges, propose)[param_name]
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         """Learn again, if enough trials have failed since."""
@@ -204,7 +206,9 @@ class TransomSampler(SeeingSampler):
         if self._advice is None or state not in (TrialState.COMPLETE, TrialState.FAIL):
             return
         has_failed = state == TrialState.FAIL
-        row = Row(self._measure(trial.params), "failed" if has_failed else None)
+        row = Row(
+            self._measure(trial.params, trial.distributions), "failed" if has_failed else None
+        )
         with self._lock:
             self._keep(study.study_name, row)
         for rule in self._audited.pop(trial.number, ()):
@@ -242,6 +246,7 @@ class TransomSampler(SeeingSampler):
         self,
         trial: FrozenTrial,
         fixed: Mapping[str, Any],
+        ranges: Mapping[str, BaseDistribution],
         propose: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
         """Return the first proposal that no rule rejects, or a rejected one to test the rules."""
@@ -249,7 +254,7 @@ class TransomSampler(SeeingSampler):
         is_audit = self._random.random() < _AUDIT
         for _ in range(_DRAWS):
             params = propose()
-            features = self._measure({**fixed, **params})
+            features = self._measure({**fixed, **params}, ranges)
             matching = [insight for insight in self.rules if insight.rule.matches(features)]
             if not matching:
                 return params
@@ -259,19 +264,25 @@ class TransomSampler(SeeingSampler):
         self._audited[trial.number] = rejecting
         return params
 
-    def _measure(self, params: Mapping[str, Any]) -> dict[str, float]:
+    def _measure(
+        self, params: Mapping[str, Any], ranges: Mapping[str, BaseDistribution]
+    ) -> dict[str, float]:
         """Return the features of parameters, as far as they are known."""
-        numbers = {}
+        numbers: dict[str, float] = {}
+        choices: dict[str, float] = {}
         for name, value in params.items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            distribution = ranges.get(name)
+            if isinstance(distribution, CategoricalDistribution):
+                choices |= choice_features(name, value, distribution.choices)
+            elif isinstance(value, int | float):
                 numbers[name] = float(value)
         if not self._features:
-            return numbers
+            return numbers | choices
         formulas = {}
         for name, formula in self._features.items():
             if formula.names <= numbers.keys():
                 formulas[name] = formula
-        return Features(formulas)(numbers)
+        return Features(formulas)(numbers) | choices
 
     def _learn(self) -> None:
         """Learn rules from all trials of the scope, and take those that they confirm."""

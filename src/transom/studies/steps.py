@@ -1,8 +1,9 @@
 """Steps from the best design: promising designs near it, by a linear model of the solves around it.
 
 A sampler explores; it needs many solves to reach an optimum on its constraints. So in the second
-half of a study every other design is such a step. The model is linear in the logarithms of
-variables that are above 0.
+half of a study every other design is such a step, and fewer if steps fail. The model is linear in
+the logarithms of variables that are above 0. Rules on the failures of the study so far reject
+candidates; they know choices, too.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from transom.studies.rules import Features, Row, Rule, learn
 from transom.studies.study import Number, Study, nearby_design
-from transom.studies.trials import Trial, is_new, ranked
+from transom.studies.trials import STEP, Trial, is_new, ranked
 
 _CANDIDATES = 300
 _WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps, at half the budget and at its end
 _NEAR = 0.02  # square of the distance (in logarithms) at which a solve's weight is half
+_OTHER = 0.1  # square of the distance between designs that differ in one choice
+_PAUSE = 2  # solves of the sampler for each step that failed since the last good one
+_AROUND, _DAMPING = 0.1, 0.02  # of the model of failures: like `_NEAR` and `_RIDGE`
+_LIKELY = 0.4  # a candidate that fails more likely is left out
 _RIDGE = 1e-3
-_FAILS = 1e3  # cost of a candidate whose nearest design failed
+_FAILS = 1e3  # cost of a candidate that is expected to fail
 _VIOLATION = 10.0  # weight of a violated constraint against the objective, both relative
 
 
@@ -33,12 +39,37 @@ def next_step(
     solves = sum(trial.kind in ("solved", "failed") for trial in trials)
     if spec.kind != "tpe" or not spec.steps or solves < half or len(trials) % 2:
         return None
+    if _solves_since_a_step(trials) <= _PAUSE * _failed_steps(study, trials):
+        return None
     spread = _WIDEST * (1 - (solves - half) / half) + _NARROWEST
     pick = random.Random(f"{study.study}/{spec.seed}/{len(trials)}")
     for design in steps(study, trials, spread, pick):
         if is_new(design, trials) and fits(design):
             return design
     return None
+
+
+def _solves_since_a_step(trials: Sequence[Trial]) -> int:
+    """Return how many designs of the sampler were solved since the last step."""
+    solves = 0
+    for trial in sorted(trials, key=lambda trial: trial.number, reverse=True):
+        if trial.source == STEP:
+            break
+        solves += trial.kind in ("solved", "failed")
+    return solves
+
+
+def _failed_steps(study: Study, trials: Sequence[Trial]) -> int:
+    """Return how many steps failed since the one that gave the best design, or of all."""
+    best = next(iter(ranked(study, trials)), None)
+    failed = 0
+    for trial in sorted(trials, key=lambda trial: trial.number, reverse=True):
+        if trial.source != STEP:
+            continue
+        if best is not None and trial.number == best.number:
+            break
+        failed += trial.kind == "failed"
+    return failed
 
 
 def steps(
@@ -79,16 +110,62 @@ def steps(
     points = np.array([_place(study, numeric, item) for item in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
-    if failed := [
-        _place(study, numeric, trial.params) for trial in trials if trial.kind == "failed"
-    ]:
-        costs += _FAILS * (_nearest(points, np.array(failed) - centre) < _nearest(points, places))
+    failed = [trial for trial in trials if trial.kind == "failed"]
+    if failed:
+        failed_places = (
+            np.array([_place(study, numeric, trial.params) for trial in failed]) - centre
+        )
+        differing = [
+            sum(trial.params.get(name) != choice for name, choice in choices.items())
+            for trial in failed
+        ]
+        farther = _OTHER * np.array(differing)
+        costs += _FAILS * (_nearest(points, failed_places, farther) < _nearest(points, places))
+        costs += _FAILS * (_fails(points, places, failed_places, farther) > _LIKELY)
+    rejecting = _rules(study, trials)
+    features = Features.of(study)
+    for number, candidate in enumerate(candidates):
+        measured = features(study.values(candidate))
+        costs[number] += _FAILS * any(rule.matches(measured) for rule in rejecting)
     return [candidates[n] for n in np.argsort(costs)]
 
 
-def _nearest(points: Any, neighbours: Any) -> Any:
-    """Return the square of each point's distance from the nearest of others."""
-    return ((points[:, None, :] - neighbours[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+def _rules(study: Study, trials: Sequence[Trial]) -> list[Rule]:
+    """Return rules on the failures of this study so far; unlike distances, they know choices."""
+    features = Features.of(study)
+    rows = []
+    for trial in trials:
+        if trial.kind in ("solved", "failed"):
+            rows.append(Row(features(study.values(trial.params)), trial.failure))
+    return learn(rows)
+
+
+def _fails(points: Any, solved: Any, failed: Any, farther: Any) -> Any:
+    """Return about how likely each point fails, by a linear model of the solves around the origin.
+
+    Args:
+        farther: added to the squares of the distances of the failed ones.
+    """
+    import numpy as np  # noqa: PLC0415  slow
+
+    places = np.concatenate([solved, failed])
+    squares = (places**2).sum(axis=1) + np.concatenate([np.zeros(len(solved)), farther])
+    weights = np.sqrt(_AROUND / (_AROUND + squares))[:, None]
+    outcomes = np.concatenate([np.zeros(len(solved)), np.ones(len(failed))])[:, None]
+    matrix = weights * np.column_stack([np.ones(len(places)), places])
+    ridge = _DAMPING * np.eye(places.shape[1] + 1)
+    model = np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ (weights * outcomes))
+    return (np.column_stack([np.ones(len(points)), points]) @ model)[:, 0]
+
+
+def _nearest(points: Any, neighbours: Any, farther: Any = 0.0) -> Any:
+    """Return the square of each point's distance from the nearest of others.
+
+    Args:
+        farther: added to the squares, for each of the others.
+    """
+    squares = ((points[:, None, :] - neighbours[None, :, :]) ** 2).sum(axis=2)
+    return (squares + farther).min(axis=1)
 
 
 def _bent(violation: float) -> float:

@@ -4,7 +4,6 @@ journal of trials.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transom.store.file_lock import lock_file
 from transom.studies.optional import optuna_missing
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class FileLock:
         """Take the lock; False if another one holds it and `wait` is off."""
         file = self.path.open("ab+")  # each open file is a separate holder, also in one process
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            lock_file(file, wait=wait)
         except BlockingIOError:
             file.close()
             return False

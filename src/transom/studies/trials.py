@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 RECORD = "transom"
 """User attribute of a trial that has its record."""
-START, IMPORT = "start", "import"
-"""Sources of trials: a design of `start`, and a trial that was solved elsewhere."""
+START, IMPORT, STEP = "start", "import", "step"
+"""Sources of trials: a design of `start`, a trial that was solved elsewhere, and a step from the
+best design.
+"""
 FAILED_BY = 10.0
 """Violation of a failed or rejected design, larger than any of a design with results."""
 _MOST = 5.0
@@ -41,7 +43,7 @@ class Trial(Data):
         rules: ids of the rules that rejected it.
         seconds: wall time of the solve; by: the solver; attempts: number of solves.
         ended: ISO time.
-        source: `sampler`, `start`, `import`, or the id of the insight that it comes from.
+        source: `sampler`, `start`, `import`, `step`, or the id of the insight that it comes from.
         control: number of the good design that was solved again after this failure, which showed
             that the machine works.
         same_as: number of an earlier trial of the same design, whose result it has.
@@ -221,7 +223,7 @@ def failures(trials: Iterable[Trial]) -> dict[str, int]:
 def used_insights(trials: Iterable[Trial]) -> tuple[str, ...]:
     """Return the ids of the insights that affected trials."""
     acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
-    return tuple(sorted(set().union(*acted) - {"sampler", START, IMPORT}))
+    return tuple(sorted(set().union(*acted) - {"sampler", START, IMPORT, STEP}))
 
 
 def progress_line(

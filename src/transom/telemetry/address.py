@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\](?::\d*)?")
 _LONGEST_NAME = 253
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HIDDEN = "..."
 
 
@@ -39,19 +40,19 @@ def parse_address(address: str) -> SplitResult:
 
 
 def safe_address(address: str) -> str:
-    """Return an address for a message, without user, password and query.
+    """Return an address for a message: its scheme, host, port and path.
 
-    Any of these may hold a key. The text need not be a valid address.
+    User, password and query are left out, since each of them may hold a key. The text need not be a
+    valid address.
     """
-    before, separator, address_rest = address.rpartition("@")
+    scheme = ""
+    if match := _SCHEME.match(address):
+        scheme = match[0]
+    before, separator, visible = address[len(scheme) :].rpartition("@")
     # It is ambiguous whether a password or a query ends there.
     if separator and re.search("[?#]", before):
         return _HIDDEN
-    visible = re.split("[?#]", address_rest, maxsplit=1)[0]
-    scheme = ""
-    if "://" in visible:
-        scheme, _, visible = visible.partition("://")
-        scheme += "://"
+    visible = re.split("[?#]", visible, maxsplit=1)[0]
     authority, slash, path = visible.partition("/")
     host_end = authority.find("]") + 1 if authority.startswith("[") else 0
     host, colon, port = authority[host_end:].partition(":")

@@ -117,7 +117,7 @@ class Metrics:
         bounds = KINDS[name].bounds
         new_series = _Series(attributes, [0] * (len(bounds) + 1))
         of_metric = self._series.setdefault(name, {})
-        of_metric.setdefault(tuple(attributes.items()), new_series).add(value, bounds)
+        of_metric.setdefault(frozenset(attributes.items()), new_series).add(value, bounds)
 
     def _metric(self, name: str, current_time: str) -> dict[str, Any]:
         """Return one metric in OTLP's JSON, in which integers of 64 bits are texts."""

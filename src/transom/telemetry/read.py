@@ -139,8 +139,8 @@ def waterfall(rows: Sequence[SpanRow]) -> list[str]:
 def failures(rows: Sequence[SpanRow]) -> list[str]:
     """Return a line of text for each error, and then for each span that never ended.
 
-    An error passes through the spans around it, so only the innermost span with it has a line. The
-    same holds for spans that never ended.
+    An error passes through the spans around it, so a span has no line if one of its direct children
+    failed, too. The same holds for spans that never ended.
     """
     failed = []
     for row in _innermost(rows, "error"):

@@ -103,15 +103,17 @@ def _value(node: ast.expr, value_of: Callable[[str], Decimal | None]) -> Decimal
 
 
 def names_in(expression: str) -> list[str]:
-    """Return the names of an expression, each once, in order."""
+    """Return the names of an expression, each once, in the order in which they are written."""
     nodes = list(ast.walk(ast.parse(expression.strip(), mode="eval")))
     # The name of a function is no operand.
     function_ids = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    names = []
+    operands = []
     for node in nodes:
         if isinstance(node, ast.Name) and id(node) not in function_ids:
-            names.append(node.id)
-    return list(dict.fromkeys(names))
+            operands.append(node)
+    # `ast.walk` goes level by level.
+    operands.sort(key=lambda node: (node.lineno, node.col_offset))
+    return list(dict.fromkeys([node.id for node in operands]))
 
 
 def calculator(

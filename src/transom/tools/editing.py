@@ -67,6 +67,9 @@ class _Folder:
         """Read lines of a file, each with its number."""
         lines = _text(self._file(path)).split("\n")
         selected = lines[first_line - 1 : min(last_line, first_line + MAX_LINES - 1)]
+        if last_line < first_line:
+            problem = f"line {last_line} stands before line {first_line}"
+            raise ToolRefused(problem, hint="name the first line first")
         if not selected:
             raise ToolRefused(f"the file has {len(lines)} lines", hint="ask for lines that it has")
         numbered = []

@@ -68,6 +68,9 @@ def test_the_gates_know_honest_from_wrong(
     code, document = lint(case.write(tmp_path), capfd)
     if case.honest:
         assert (code, document["findings"]) == (ACCEPTED, [])
+    elif case.checker["gate"] == "questions":
+        # The reports hold no row that shows what is wrong; a person is asked.
+        assert "questions" in {remark["gate"] for remark in document["remarks"]}
     else:
         assert code in (REFUSED, DOUBTED)
         assert case.checker["gate"] in {finding["gate"] for finding in document["findings"]}
@@ -121,6 +124,27 @@ def test_a_checker_without_examples_is_doubted_until_a_person_takes_it(
     assert main(run) == DOUBTED
     assert main(["check", "approve", str(folder), "--by", "Ann Lee"]) == ACCEPTED
     assert main(run) == ACCEPTED
+
+
+@pytest.mark.parametrize("name", ["total-plain", "total-constant"])
+def test_two_lines_that_a_person_names_prove_a_checker_or_refute_it(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    case = next(case for case in cases() if case.name == name)
+    folder = case.write(tmp_path)
+    spec = folder / "ItemSpec.md"
+    spec.write_text(spec.read_text().partition("#### Examples")[0])
+    workspace = ["--workspace", str(tmp_path / "w"), "-q"]
+    # No gate has seen it yet.
+    assert main(["check", "run", str(folder), *workspace]) == DOUBTED
+    lines = ["--good", "ant.log:3", "--bad", "Total antenna violations: 37"]
+    code = main(["check", "lint", str(folder), *lines, *workspace])
+    assert "text: 'Total antenna violations: 0'" in spec.read_text()
+    if case.honest:
+        assert code == ACCEPTED
+        assert main(["check", "run", str(folder), *workspace]) == ACCEPTED
+    else:
+        assert code == REFUSED
 
 
 @pytest.mark.slow

@@ -277,6 +277,7 @@ async def test_findings_lead_to_the_right_role(name: str, desk: Desk) -> None:
         assert first != last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_langgraph_walks_the_same_table_the_same_way(name: str, tmp_path: Path) -> None:
     ways: list[tuple[list[str], dict[str, bytes]]] = []

@@ -131,6 +131,7 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "agreement",
         "examples",
         "untested",
+        "addition",
         "mutation",
     ]
 

@@ -51,7 +51,7 @@ async def test_a_right_atom_follows_everything_and_the_score_says_of_what_kinds(
         "example in a real file",
         "line emptied",
         "text changed",
-        "file cut",
+        "bad line added",
         "fresh process",
     }
     assert (said(found, "questions"), said(found, "patterns", SPEC), said(found, "untried")) == (

@@ -55,6 +55,8 @@ def measures_the_matter(row: ClaimRow, report: str) -> bool:
     return False
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("report_format", FORMATS, ids=lambda each: each.name)
 def test_a_report_of_another_matter_never_passes(
     report_format: CompiledFormat, tmp_path: Path

@@ -36,6 +36,8 @@ def seconds(domain: Domain, name: str, text: str) -> float:
     return time.thread_time() - begin
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", DOMAINS, ids=[domain.domain for domain in DOMAINS])
 def test_a_flood_in_a_report_is_read_in_linear_time(domain: Domain) -> None:
     examples = (example for item in domain.items for example in item.examples)

@@ -18,6 +18,8 @@ from transom.evidence.regex_growth import growth_of
 DOMAINS = load_knowledge().domains
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", DOMAINS, ids=[domain.domain for domain in DOMAINS])
 def test_no_shipped_expression_takes_more_than_linear_time(domain: Domain) -> None:
     assert slow_regexes(domain) == []

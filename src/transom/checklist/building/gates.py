@@ -18,6 +18,7 @@ from transom.checklist.building.logic_gates import (
     item_values,
 )
 from transom.checklist.building.mutation.gate import Mutation, mutate
+from transom.checklist.building.mutation.suggestion import SuggestedLine
 from transom.checklist.building.prober import Prober, RealFile
 from transom.checklist.building.static_gates import (
     check_agreement,
@@ -91,6 +92,7 @@ class GateReport:
     rows: tuple[GateRow, ...]
     mutation: MutationRow | None = None
     tests: tuple[Combination, ...] = ()
+    suggestions: tuple[SuggestedLine, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -166,7 +168,7 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
     more = _mutation_rows(atoms, mutation)
     if trial.tests:
         more.append(_row("tests", [_disagreement(one) for one in mutation.tests if one.result]))
-    return GateReport((*rows, *more), mutation.row, mutation.tests)
+    return GateReport((*rows, *more), mutation.row, mutation.tests, mutation.suggestions)
 
 
 def _disagreement(test: Combination) -> Finding:

@@ -17,7 +17,7 @@ from transom.checklist.judging.compare import patterned_items
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
 from transom.checklist.judging.gather import Evidence, gather
 from transom.checklist.judging.inputs import Inputs
-from transom.checklist.judging.loading import SPEC, LoadedChecker
+from transom.checklist.judging.loading import LoadedChecker
 from transom.checklist.judging.logic import BATCH_SOURCE, Logic
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
@@ -289,9 +289,6 @@ def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Note]:
     for name in checker.edited:
         message = f"was changed by hand after the gates passed the checker{hint}"
         yield Note(source_file=name, message=message)
-    if checker.build is None and SPEC in checker.digests:
-        command = f"transom check lint {checker.folder.name}"
-        yield Note(message=f"no gate has seen this checker; hold it to them with: {command}")
     if checker.approved.void:
         yield Note(message=f"the approval of the checker is void: {checker.approved.why_not}")
     if item:

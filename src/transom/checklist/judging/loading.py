@@ -167,6 +167,17 @@ class LoadedChecker:
         return tuple(doubts)
 
     @property
+    def never_gated(self) -> Doubt | None:
+        """Return the doubt in a checker that no gate has seen; a claim needs none."""
+        if self.build is not None or self.config.claim is not None:
+            return None
+        command = f"transom check lint {self.folder.name}"
+        if SPEC not in self.digests:
+            command = f"write its {SPEC}, then run: {command}"
+        message = f"no gate has seen this checker; hold it to them with: {command}"
+        return Doubt(gate="build", line=None, message=message)
+
+    @property
     def edited(self) -> tuple[str, ...]:
         """Return the files that changed since the gates passed them; a stub was never passed."""
         if self.build is None or self.build.status != "done":

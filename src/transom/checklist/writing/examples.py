@@ -4,7 +4,8 @@ must yield.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,8 +14,12 @@ from transom.checklist.writing import words
 from transom.checklist.writing.shapes import SpecExample
 from transom.errors import InputError
 from transom.formats.markdown import Part, fences, iter_lines
-from transom.formats.yaml_files import parse_yaml
+from transom.formats.yaml_files import dump_yaml, parse_yaml
 
+_EXAMPLES_HEADING = re.compile(r"#+ Examples\s*$")
+_SECTION_4_1 = re.compile(r"### 4\.1\b")
+_NEXT_SECTION = re.compile(r"##?#? ")
+_FENCE = re.compile(r"```")
 _EXAMPLES = TypeAdapter(list[SpecExample])
 
 
@@ -40,6 +45,42 @@ def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], int |
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         return (), fence.line, f"Examples {place}: {first['msg']}"
+
+
+def add_examples(text: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Return an ItemSpec with more examples, in the list of Section 4.1.
+
+    Args:
+        text: the ItemSpec.
+        rows: `item`, `outcome` and `text` of each example.
+
+    Raises:
+        InputError: the ItemSpec has no Section 4.1.
+    """
+    lines = text.rstrip("\n").split("\n")
+    entries = dump_yaml([dict(row) for row in rows]).rstrip("\n").split("\n")
+    heading = _line_like(lines, _EXAMPLES_HEADING, 0)
+    if heading is not None:
+        fence = _line_like(lines, _FENCE, heading)
+        closing = _line_like(lines, _FENCE, fence + 1) if fence is not None else None
+        if closing is not None:
+            return "\n".join([*lines[:closing], *entries, *lines[closing:]]) + "\n"
+    section = _line_like(lines, _SECTION_4_1, 0)
+    if section is None:
+        hint = "add the heading `### 4.1 Item-Specific Implementation Points`"
+        raise InputError("the ItemSpec has no Section 4.1", where="ItemSpec.md", hint=hint)
+    end = _line_like(lines, _NEXT_SECTION, section + 1)
+    at = len(lines) if end is None else end
+    block = ["", "#### Examples", "", "```yaml", *entries, "```", ""]
+    return "\n".join([*lines[:at], *block, *lines[at:]]).rstrip("\n") + "\n"
+
+
+def _line_like(lines: Sequence[str], pattern: re.Pattern[str], start: int) -> int | None:
+    """Return the index of the first line from `start` on that a pattern matches."""
+    for index in range(start, len(lines)):
+        if pattern.match(lines[index]):
+            return index
+    return None
 
 
 def left_out(parts: Sequence[Part]) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ Teach: TypeAlias = Callable[[MarkedLogs, Marks], Lesson | None]
 _TYPED_MARKS: Final = {
     "good": "good",
     "bad": "bad",
+    "limit": "limit",
     "ignore": "beside",
     "beside": "beside",
     END: END,
@@ -211,6 +212,11 @@ def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:
             f"transom: nothing shows that {name} is complete: a log that was cut off would"
             f" pass; {hint}"
         )
+    if not taught.lesson.has_bad_line():
+        say(
+            "transom: nothing shows how a bad line looks, so the verdict needs a review; mark one"
+            " with --bad FILE:LINE or --bad 'THE LINE', or hold a number to a --limit"
+        )
     return None if unread or taught.open_ended else taught.lesson
 
 
@@ -240,8 +246,8 @@ def _by_questions(logs: MarkedLogs, marks: Marks) -> Lesson | None:
         name, lines = next(iter(logs.texts.items()))
         print_text(name, *_numbered(list(enumerate(lines, 1))[-_TAIL:]))
     print_text(
-        f"mark a line, e.g. `good 118`, `bad {next(iter(logs.texts))}:121`, `ignore 3`,"
-        f" `{END} 200` or `{END} {NO_END}`;"
+        f"mark a line, e.g. `good 118`, `bad {next(iter(logs.texts))}:121`, `limit 12 >= 98`,"
+        f" `ignore 3`, `{END} 200` or `{END} {NO_END}`;"
     )
     print_text("any other words show the lines that hold them")
     lesson = _by_marks(logs, marks) if marks else None

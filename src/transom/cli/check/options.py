@@ -43,7 +43,7 @@ UNSAFE_RISK = (
     "also because a log told it to; every verdict is marked"
 )
 UNSAFE_OPTION = "--unsafe-no-sandbox"
-MARKS = ("good", "bad", "ignore", "end")
+MARKS = ("good", "bad", "limit", "ignore", "end")
 """The options that mark lines of a log."""
 Several: TypeAlias = tuple[str, ...]
 
@@ -133,6 +133,13 @@ class CheckOptions:
         Several,
         typer.Option(metavar="FILE:LINE", help="Mark a bad line; repeat the option for several."),
     ] = ()
+    limit: Annotated[
+        Several,
+        typer.Option(
+            metavar="FILE:LINE>=N",
+            help="Limit for the number in a line, such as 'cov.log:12 >= 98'.",
+        ),
+    ] = ()
     ignore: Annotated[
         Several,
         typer.Option(
@@ -158,6 +165,7 @@ class CheckOptions:
         lines_of_mark = {
             "good": self.good,
             "bad": self.bad,
+            "limit": self.limit,
             "beside": self.ignore,
             "end": self.end,
         }

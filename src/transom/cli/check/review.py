@@ -30,6 +30,7 @@ from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
 from transom.cli.check.answers import load_checked
+from transom.cli.check.example_lines import add_lines, ask_for_lines
 from transom.cli.check.options import CheckOptions, check_app, places_of
 from transom.cli.check.registry import home
 from transom.cli.check.steps import LEARNED
@@ -38,6 +39,7 @@ from transom.cli.history import found_run, history
 from transom.cli.learn import Scope, opened
 from transom.cli.output import say, toned
 from transom.cli.session import Session
+from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
 from transom.formats.yaml_files import load_yaml, read_text
@@ -55,6 +57,22 @@ Targets = Annotated[
         metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="Items, ItemSpecs or checkers to lint."
     ),
 ]
+GoodLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--good",
+        metavar="LINE|FILE:N",
+        help="Line with which the item holds, added to the examples of the ItemSpec.",
+    ),
+]
+BadLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bad",
+        metavar="LINE|FILE:N",
+        help="Line with which the item fails, added to the examples of the ItemSpec.",
+    ),
+]
 Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="Folder of the checker.")]
 ItemId = Annotated[
     str, typer.Argument(metavar="ITEM-ID", help="Item or feature that the verdict is about.")
@@ -64,13 +82,25 @@ Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, i
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
 async def lint(
-    session: Session, targets: Targets, options: Annotated[CheckOptions, ("variables", "roots")]
+    session: Session,
+    targets: Targets,
+    options: Annotated[CheckOptions, ("variables", "roots")],
+    good: GoodLine = None,
+    bad: BadLine = None,
 ) -> int:
     """Report what is wrong with items, ItemSpecs or checkers.
 
-    It runs the gates of checkers again, on the current files.
+    It runs the gates of checkers again, on the current files. If the ItemSpec of a checker has no
+    examples, it asks you once for a good and a bad line.
     """
     places = places_of(session, options, None)
+    if good or bad:
+        if len(targets) != 1 or not targets[0].is_dir():
+            hint = "name one checker: transom check lint CHECKER --good LINE --bad LINE"
+            raise InputError("--good and --bad are lines of one checker", hint=hint)
+        checker = load_checker(targets[0])
+        files = own_files(checker.item, places.roots(checker.item, targets[0]))
+        add_lines(checker, files, good or (), bad or ())
     findings: list[Finding] = []
     remarks: list[Finding] = []
     async with history(session) as store:
@@ -129,7 +159,7 @@ async def _lint(session: Session, target: Path, places: Places) -> LintResult:
         raise InputError("no such file", where=str(target), hint="check the path")
     try:
         if target.is_dir():
-            return await _lint_checker(target, places, session.settings.sandbox.level)
+            return await _lint_checker(session, target, places)
         if target.suffix == ".md":
             document = parse_spec(read_text(target), artifact=str(target))
             findings = check_spec(document, artifact=str(target))
@@ -154,8 +184,9 @@ def _finding_of(error: InputError, target: Path) -> Finding:
     return Finding("readable", place, None, message)
 
 
-async def _lint_checker(folder: Path, places: Places, level: str | None) -> LintResult:
+async def _lint_checker(session: Session, folder: Path, places: Places) -> LintResult:
     """Run every gate of a checker on the current files."""
+    level = session.settings.sandbox.level
     checker = load_checker(folder)
     sandbox = Sandbox(level=Level(level) if level else None)
     roots = places.roots(checker.item, folder)
@@ -169,8 +200,14 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> Lint
     report = claim_report(checker)
     if report is None:
         report = await regate(checker, None, files, roots.readable(), sandbox)
+        if on_terminal(session) and ask_for_lines(checker, report.suggestions):
+            # The gates may pass with the lines that the person gave.
+            checker = load_checker(folder)
+            report = await regate(checker, None, files, roots.readable(), sandbox)
+    build = checker.build
+    is_new = build is None or checker.edited or build.status == "needs_review"
     failed_gates = {finding.gate for finding in report.findings}
-    if failed_gates <= DOUBTS and (checker.edited or not checker.build):
+    if is_new and failed_gates <= DOUBTS:
         # Recorded, so that a person can approve it.
         write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))
         names = " and ".join(checker.edited) or "the checker"

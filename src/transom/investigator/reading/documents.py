@@ -17,6 +17,7 @@ from transom.formats.measurements import Observation, Reading, Remark, State, Su
 from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
 from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.reading.reviews import sentence
+from transom.investigator.reading.steering import steering_in_text
 from transom.investigator.reading.words import plain_words, words
 
 MOST_BYTES = 64 << 20
@@ -396,21 +397,11 @@ class _Reader:
 
 def found_in_text(text: str, locator: str) -> Iterator[Remark]:
     """Yield attempts to steer the reader, and claims that something is waived."""
+    yield from steering_in_text(text, locator)
     vocabulary = words()
     lower = text.lower()
-    if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.steering):
+    if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.waivers):
         return
-    for pattern in vocabulary.injections:
-        if match := pattern.search(text):
-            quote = sentence(text, match.start())
-            yield Remark(
-                kind="injection",
-                text="text that addresses the reader",
-                locator=locator,
-                quote=quote,
-                severity="high",
-            )
-            break
     if match := vocabulary.waiver_claims.search(text):
         quote = sentence(text, match.start())
         yield Remark(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from transom.evidence.trouble import TroubleFinder
+from transom.formats.json_tree import quote_of
 from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.tree import Node
@@ -23,6 +24,11 @@ _BESIDE_NOUN = word_set(
     " board go no"
 )
 _IDENTITY = word_set("date feature title")
+_PERSON_KEYS = (
+    "reviewer", "approver", "approved_by", "accepted_by", "signed_by", "signed_off_by", "by",
+    "name", "who", "stakeholder", "tester", "person",
+)  # fmt: skip
+_BARE_NAMES = (("name",), ("who",), ("by",), ("person",))
 _UNTIL = word_set("until till through thru to end before")
 _FEWEST_VOTES = 2
 _PEOPLE = word_set(
@@ -57,6 +63,7 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
         found.append(
             observe("review.decision", node, status, label="the review", nature="measured")
         )
+    found += _approvers(root, [status for _, status in _overall(root)])
     remarks = list[Remark]()
     for node, status in _choices(root):
         label = "the box that is checked"
@@ -168,6 +175,40 @@ def decision_of(node: Node) -> Status | None:
     if is_prose or words().placeholders.match(value):
         return None
     return "conditional"
+
+
+def _approvers(root: Node, overall: Sequence[Status]) -> Iterator[Observation]:
+    """Yield who decided, by name, with the role; and whose work it is.
+
+    The value is the decision, `said` the role. `review.author` names who did the work.
+    """
+    for node in root.walk():
+        if not isinstance(node.value, dict) or node.nature in ("history", "limit"):
+            continue
+        author = node.get("author", "created_by", "requested_by", "developer", "submitted_by")
+        if author is not None and isinstance(author.value, str):
+            yield observe("review.author", author, "pass", label=author.value.strip())
+        person = node.get(*_PERSON_KEYS)
+        if person is None or not isinstance(person.value, str) or not person.value.strip():
+            continue
+        role = node.get("role", "function", "position", "department", "team")
+        context = {*node.words, *(node.parent.words if node.parent is not None else ())}
+        # A case or a finding has a name, too.
+        is_person = person.words not in _BARE_NAMES or role is not None or context & _PEOPLE
+        if context & _NO_PERSON or not is_person:
+            continue
+        decision = next(iter(decision_nodes(node)), None)
+        status = decision_of(decision) if decision is not None else None
+        if status is None and node is root and overall:
+            status = overall[0]
+        yield Observation(
+            measure="review.approver",
+            value=status or "pending",
+            locator=person.pointer,
+            label=person.value.strip(),
+            said=str(role.value) if role is not None else "",
+            quote=quote_of(person),
+        )
 
 
 def _signed(node: Node) -> Node | None:

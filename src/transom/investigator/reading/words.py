@@ -60,7 +60,7 @@ class NatureWords(_Shape):
 class TriggerWords(_Shape):
     """Texts for a quick check before slower regular expressions are tried."""
 
-    steering: list[str]
+    waivers: list[str]
     hollow: list[str]
 
 
@@ -78,7 +78,6 @@ class Words(_Shape):
     hedge: str
     open_end: str
     settled: str
-    injection: list[str]
     waiver_claim: str
     triggers: TriggerWords
 
@@ -122,10 +121,6 @@ class Words(_Shape):
             },
             singular=True,
         )
-
-    @cached_property
-    def injections(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(pattern) for pattern in self.injection)
 
     @cached_property
     def hedges(self) -> re.Pattern[str]:

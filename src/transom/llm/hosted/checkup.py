@@ -33,7 +33,7 @@ class CheckupRow:
 
     Attributes:
         name: of the ability that was tried.
-        status: whether the answer was right.
+        status: whether a usable reply came; the words of a plain reply are not judged.
         says: the reply's size, or the error, in one line.
         seconds: until the answer or the error.
         summary: how the server answered, in a few words: `answers`, `does not answer`.
@@ -65,11 +65,10 @@ def _request(
 
 
 _OBJECT = 'Answer with the JSON object {"word": "pong"} and nothing else.'
-_COUNT = _request("Count from one to twenty in words.")
 # Name, whether to stream, request. The plain request is first: if that fails, so do the others.
 _TRIALS = (
     ("plain", False, _request("Answer with the word pong.")),
-    ("stream", True, _COUNT),
+    ("stream", True, _request("Count from one to twenty in words.")),
     ("tools", False, _request("Call the tool ping with the word pong.", (_PING,))),
     ("structured output", False, _request(_OBJECT, output=_WORD)),
 )
@@ -83,17 +82,17 @@ async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[CheckupRow
     """
     for name, stream, request in _TRIALS:
         # A new provider each time, so that an attempt cannot spoil the next one's connection.
-        yield await _try(name, make(stream), request)
+        yield await _try(name, make(stream), request, is_streamed=stream)
 
 
-async def _try(name: str, provider: Provider, request: Request) -> CheckupRow:
+async def _try(name: str, provider: Provider, request: Request, *, is_streamed: bool) -> CheckupRow:
     start = time.monotonic()
     pieces: list[Delta] = []
     try:
         sent = with_visible_schema(request, provider.caps)
         reply = await provider.complete(sent, on_delta=pieces.append)
         says = _line_on(request, reply)
-        if request is _COUNT:
+        if is_streamed:
             says += f", in pieces: {sum(isinstance(piece, Text) for piece in pieces)}"
     except (ProviderError, ReplyError) as error:
         return CheckupRow(name, "failed", str(error), time.monotonic() - start, _summary_of(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -12,14 +12,12 @@ from fastapi.responses import Response
 
 from transom.llm import Usage
 from transom.llm.rules import RULES
-from transom.runs.summarising import RunSummary
 from transom.server.rendering import page
 from transom.server.site import Site
 
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
-_READ_AT_ONCE = 500
 _MOST_RUNS = 20_000
 _PERIODS = (1, 7, 30, 365)
 
@@ -93,9 +91,8 @@ def costs_of(site: Site, days: int) -> Costs:
     products: dict[str, Spending] = {}
     models: dict[str, Spending] = {}
     dates: dict[str, Spending] = {}
-    count = 0
-    for run in _runs_since(site, since):
-        count += 1
+    count, runs = site.runs.with_calls(since, _MOST_RUNS)
+    for run in runs:
         for model, usage in run.usage.items():
             # The rules cost nothing and have no tokens.
             if model == RULES:
@@ -117,24 +114,12 @@ def costs_of(site: Site, days: int) -> Costs:
     return Costs(
         days=days,
         runs=count,
-        is_cut=count == _MOST_RUNS,
+        is_cut=count >= _MOST_RUNS,
         total=total,
         products=_dearest_first(products.values()),
         models=_dearest_first(models.values()),
         dates=[dates[date] for date in sorted(dates, reverse=True)],
     )
-
-
-def _runs_since(site: Site, since: str) -> Iterator[RunSummary]:
-    """Yield the runs that began at a time or later, the newest first."""
-    for offset in range(0, _MOST_RUNS, _READ_AT_ONCE):
-        runs = site.runs.page(limit=_READ_AT_ONCE, offset=offset)
-        for run in runs:
-            if run.started_at < since:
-                return
-            yield run
-        if len(runs) < _READ_AT_ONCE:
-            return
 
 
 def _dearest_first(rows: Iterable[Spending]) -> list[Spending]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
+import time
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -22,6 +23,7 @@ router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
 _LOGS = "started"
+_KEPT_DAYS = 30
 _MOST_OUTPUT = 20_000
 
 
@@ -30,6 +32,14 @@ def _log_of(site: Site, name: str) -> Path:
     if not re.fullmatch("[0-9a-f]{16}", name):
         raise NotFoundError(f"nothing was started under {name!r}", hint="see the page Start")
     return site.runs.workspace.root / _LOGS / f"{name}.log"
+
+
+def _remove_old_logs(site: Site) -> None:
+    """Remove what commands printed that were started long ago."""
+    oldest = time.time() - _KEPT_DAYS * 24 * 3600
+    for log in (site.runs.workspace.root / _LOGS).glob("*.log"):
+        if log.stat().st_mtime < oldest:
+            log.unlink(missing_ok=True)
 
 
 @router.get("/start")
@@ -53,6 +63,7 @@ async def start(request: Request, kind: str) -> Response:
     split = arguments.index("--")
     workspace = f"--workspace={site.runs.workspace.root}"
     command = [*arguments[:split], workspace, *arguments[split:]]
+    _remove_old_logs(site)
     process = launch(site.runs, command, _log_of(site, name))
     request.app.state.started[name] = (process, shlex.join(["transom", *command]))
     return RedirectResponse(f"/started/{name}", 303)

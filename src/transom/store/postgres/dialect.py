@@ -2,6 +2,7 @@
 
 Only what rooms use differs: placeholders, types of columns, and empty lists. Other statements are
 written so that both databases read them alike, e.g. `ON CONFLICT ... DO UPDATE` and `RETURNING`.
+Texts in the rooms' statements are placeholders' values, so nothing else is looked for in quotes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from psycopg.types.string import StrDumperUnknown, TextLoader
 
 from transom.store.postgres.connections import PostgresConnection
 
-# A text in quotes is left alone.
+# A question mark in a quoted text is no placeholder.
 _PLACEHOLDER = re.compile(r"('(?:[^']|'')*')|\?(\d*)")
 # PostgreSQL asks for the type of a value that is only compared with NULL.
 _IS_NULL = re.compile(r"(\?\d*) IS NULL\b")

@@ -1,7 +1,7 @@
 """Real files altered in ways that need no meaning: what atom A says of them has to follow.
 
-Each entry's own line is the evidence. It is emptied, cut off, or a digit of a number that the entry
-states is changed.
+Each entry's own line is the evidence. It is emptied, or a digit of a number that the entry states
+is changed. `addition` tries what lies beside these lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 from transom.checklist.atoms import REFERENCE_FIELD, Entry
 from transom.checklist.building.prober import Answer, RealFile
 
-Way: TypeAlias = Literal["line emptied", "file cut", "text changed"]
+Way: TypeAlias = Literal["line emptied", "text changed"]
 PER_FILE: Final = 6
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\d)")
 _ZEROS = re.compile(r"^[-+]?0*|0+$")
@@ -58,10 +58,6 @@ def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
             )
         )
         found += _changed(file, number, entry)
-    for number in dict.fromkeys(entry.line_number or 0 for entry in (*placed[:1], *placed[-1:])):
-        if number > 1:
-            text = "\n".join([*file.lines[: number - 1], ""])
-            found.append(Alteration("file cut", file, number, text, f"{number} cut"))
     return found
 
 
@@ -97,9 +93,9 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
     for value in dict.fromkeys(_values(entry)):
         for start, end in places(line, value):
             token = line[start:end]
-            text = file.with_line(number, f"{line[:start]}{_other(token)}{line[end:]}")
+            text = file.with_line(number, f"{line[:start]}{other_token(token)}{line[end:]}")
             alone = file.text.count(token) == 1 and len(token) > 1
-            shown = f": {token} to {_other(token)}"
+            shown = f": {token} to {other_token(token)}"
             yield Alteration("text changed", file, number, text, f"{number} {value}", alone, shown)
 
 
@@ -134,7 +130,7 @@ def _digits(number: str) -> str:
     return _ZEROS.sub("", re.split(r"[eE]", number)[0].replace(".", "").lstrip("+-"))
 
 
-def _other(token: str) -> str:
+def other_token(token: str) -> str:
     """The token with its last digit one higher, of a number the first; without a digit its last
     letter is another.
     """

@@ -52,7 +52,7 @@ class Examples:
         """The example as all that a file holds; an atom that needs more around it must read it
         in a real file.
         """
-        item, name = self._item(example), self._name(example)
+        item, name = self._item(example), self.name_of(example)
         if item is None:
             return Tried(untried=f"{_called(example)} is of no item of checker.yaml")
         answer = await self.prober.answer(name, _ended(example.text))
@@ -170,7 +170,7 @@ class Examples:
         line = await self._deciding_line(example, item)
         if line is None:
             return None
-        kind = classify(self._name(example), self.sources)[0]
+        kind = classify(self.name_of(example), self.sources)[0]
         found: list[tuple[float, RealFile, int]] = []
         for file in (one for one in self.files if classify(one.name, self.sources)[0] == kind):
             lines = file.lines
@@ -191,7 +191,7 @@ class Examples:
         None where other lines decide as well, or what the text lacks decides: another file may have
         that.
         """
-        lines, name = example.text.split("\n"), self._name(example)
+        lines, name = example.text.split("\n"), self.name_of(example)
         answer = await self.prober.answer(name, _ended(example.text))
         mine = [entry for entry in answer.entries if entry.line_number and _belongs(entry, item)]
         if not mine:
@@ -214,7 +214,7 @@ class Examples:
         """The item's entries of the example alone; None where atom A reads such a text only
         among other lines.
         """
-        answer = await self.prober.answer(self._name(example), _ended(example.text))
+        answer = await self.prober.answer(self.name_of(example), _ended(example.text))
         mine = [entry for entry in answer.entries if _belongs(entry, item)]
         return (
             None
@@ -226,10 +226,17 @@ class Examples:
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
     ) -> tuple[Outcome, CheckerConfig, Evidence]:
         """Judgement of the checker on the example for one item: its answer, without waivers."""
-        name = self._name(example)
-        answer = await self.prober.answer(name, _ended(example.text))
+        return await self.judged_text(
+            self.name_of(example), _ended(example.text), item, requirements
+        )
+
+    async def judged_text(
+        self, name: str, text: str, item: ValidationItem, requirements: Requirements
+    ) -> tuple[Outcome, CheckerConfig, Evidence]:
+        """Return the judgement of one item on a text in a file of that name, without waivers."""
+        answer = await self.prober.answer(name, text)
         kind, rank = classify(name, self.sources)
-        evidence = Evidence((File(name, kind, rank, lambda: [example.text]),), answer.entries)
+        evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
         alone = item.model_copy(update={"only_with": None})
         config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})
         return await evaluate(config, evidence, Logic()), config, evidence
@@ -237,7 +244,7 @@ class Examples:
     def _item(self, example: SpecExample) -> ValidationItem | None:
         return next((item for item in self.config.items if item.id == example.item), None)
 
-    def _name(self, example: SpecExample) -> str:
+    def name_of(self, example: SpecExample) -> str:
         """A name for the file that the example stands in: its own, a real one, else one of the
         first kind.
         """

@@ -8,6 +8,7 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.building.artifacts import ATOM_A
+from transom.checklist.building.mutation.addition import WAY, try_additions
 from transom.checklist.building.mutation.alterations import (
     Alteration,
     alterations,
@@ -17,11 +18,18 @@ from transom.checklist.building.mutation.alterations import (
 from transom.checklist.building.mutation.combinations import run_tests
 from transom.checklist.building.mutation.examples import Examples, Tried
 from transom.checklist.building.mutation.patterns import try_patterns
+from transom.checklist.building.mutation.shortening import shortened
+from transom.checklist.building.mutation.suggestion import (
+    ExampleOutcome,
+    SuggestedLine,
+    suggest_lines,
+)
 from transom.checklist.building.prober import Answer, Prober, RealFile
 from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.writing.shapes import SpecDocument
 
 _SHOWN: Final = 8
+_SHOWN_ADDITIONS: Final = 3
 _SEEDS: Final = (1, 2)
 
 
@@ -33,14 +41,17 @@ class Mutation:
         row: the score for `build.json`; None where there was nothing to try.
         messages: by the gate and the artifact that they are about. `examples` are read otherwise
             than the ItemSpec says, or it contradicts itself; `untested` items have no example;
-            `mutation`: alterations that atom A does not follow; `questions` only its writer can
+            `addition`: bad lines that leave an item positive; `mutation`: alterations that atom A
+            does not follow; `questions` only its writer can
             answer; `patterns` match no line; `untried`: what could not be tried, and why.
         tests: the combinations of requirements and waivers that were asked for.
+        suggestions: lines that a person may confirm as the examples that the ItemSpec lacks.
     """
 
     row: MutationRow | None
     messages: Mapping[tuple[str, str], Sequence[str]]
     tests: tuple[Combination, ...] = ()
+    suggestions: tuple[SuggestedLine, ...] = ()
 
 
 @dataclass
@@ -82,7 +93,10 @@ async def mutate(
     """
     score = _Score()
     seen = [(file, await prober.answer(file.name, file.text)) for file in files]
-    readable = [(file, answer) for file, answer in seen if answer.refused is None]
+    readable = list[tuple[RealFile, Answer]]()
+    for file, answer in seen:
+        if answer.refused is None:
+            readable.append(await shortened(prober, file, answer))
     refused = [
         f"{file.name} cannot be tried: {one.refused}"
         for file, one in seen
@@ -92,19 +106,24 @@ async def mutate(
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
     problems, asked = await _altered(prober, readable, score)
+    overlooked = await _added(examples, spec, score)
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
     patterns = await try_patterns(spec, config, read, prober)
+    suggestions = list[SuggestedLine]()
+    for item, outcomes in lacking_examples(config, spec):
+        suggestions += await suggest_lines(examples, item, outcomes)
     messages: dict[tuple[str, str], Sequence[str]] = {
         ("examples", ATOM_A): wrong,
         ("examples", SPEC): spec_wrong,
-        ("untested", SPEC): _untested(config, spec),
+        ("untested", SPEC): _untested(config, spec, suggestions),
+        ("addition", ATOM_A): overlooked,
         ("mutation", ATOM_A): (*problems, *patterns.keyed),
         ("questions", ATOM_A): (*asked, *patterns.questions),
         ("patterns", SPEC): patterns.missed,
         ("untried", ATOM_A): (*refused, *untried, *patterns.untried),
     }
-    return Mutation(score.row(), messages, combinations)
+    return Mutation(score.row(), messages, combinations, tuple(suggestions))
 
 
 async def _examples(
@@ -134,6 +153,20 @@ async def _examples(
             if tried.problem:
                 (spec_wrong if tried.spec else wrong).append(tried.problem)
     return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
+
+
+async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[str]:
+    """Return which bad lines leave an item positive; the first of each item says enough."""
+    problems = list[str]()
+    for trial in await try_additions(examples, spec):
+        survivor = None
+        if trial.problem is not None:
+            problems.append(trial.problem)
+            survivor = Survivor(
+                mutation=WAY, artifact=trial.file, line=trial.line or None, why=trial.problem
+            )
+        score.take(WAY, survivor)
+    return problems[:_SHOWN_ADDITIONS]
 
 
 async def _altered(
@@ -211,28 +244,42 @@ async def _same_again(
     return list(dict.fromkeys(problems))
 
 
-def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
-    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give
-    one.
+def lacking_examples(
+    config: CheckerConfig, spec: SpecDocument
+) -> list[tuple[ValidationItem, list[ExampleOutcome]]]:
+    """Return the items of which the ItemSpec has no example that holds, or none that fails."""
+    known = {(example.item, example.outcome) for example in spec.guide.examples}
+    lacking = list[tuple[ValidationItem, list[ExampleOutcome]]]()
+    for item in config.items:
+        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in known]
+        if outcomes:
+            lacking.append((item, outcomes))
+    return lacking
 
-    Where a person's patterns decide, and no condition beside them, there is no line that fails
-    whatever they are.
+
+def _untested(
+    config: CheckerConfig, spec: SpecDocument, suggestions: Sequence[SuggestedLine]
+) -> tuple[str, ...]:
+    """Return what each item lacks, and how to give it.
+
+    If a person's patterns decide and no condition does, no line fails whatever they are.
     """
-    given = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = [
-        (item, [word for word in _outcomes(item) if (item.id, word) not in given])
-        for item in config.items
-    ]
-    return tuple(
-        f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so"
-        " nothing shows that it "
-        "is read right; list one under `#### Examples` in Section 4.1: "
-        f'`- {{item: "{item.id}", outcome: {words[-1]}, text: "<a line of the report>", '
-        f"fields: {{{item.select}: <what it must yield>}}}}`"
-        for item, words in lacking
-        if words
-    )
+    messages = list[str]()
+    for item, outcomes in lacking_examples(config, spec):
+        message = (
+            f"item {item.id}: the ItemSpec has no example that {' and none that '.join(outcomes)},"
+            " so nothing shows that it is read right; list one under `#### Examples` in Section"
+            f' 4.1: `- {{item: "{item.id}", outcome: {outcomes[-1]}, text: "<a line of the'
+            f' report>", fields: {{{item.select}: <what it must yield>}}}}`, or pass --good and'
+            " --bad to `transom check lint`"
+        )
+        own = [line for line in suggestions if line.item == item.id]
+        for line in own:
+            message += f"; is this a line that {line.outcome}? {line}"
+        messages.append(message)
+    return tuple(messages)
 
 
-def _outcomes(item: ValidationItem) -> tuple[str, ...]:
-    return ("holds",) if item.check == "pattern" and item.condition is None else ("holds", "fails")
+def _outcomes(item: ValidationItem) -> tuple[ExampleOutcome, ...]:
+    is_by_pattern = item.check == "pattern" and item.condition is None
+    return ("holds",) if is_by_pattern else ("holds", "fails")

@@ -107,6 +107,11 @@ async def try_patterns(
     return PatternTrial((*asked.values(), *asked_names), tuple(keyed[:_SHOWN]), missed, untried)
 
 
+def without_examples(text: str) -> str:
+    """Return the text of an ItemSpec without its examples, which may be copied from a report."""
+    return _EXAMPLES.sub("", text)
+
+
 def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
     """The patterns that fill a field by which an item is judged; where no group names a field,
     the category counts.
@@ -194,7 +199,7 @@ def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
     """Words among the texts of atom A that stand nowhere in the ItemSpec but in its examples,
     which may be copied.
     """
-    known, tree, logic = _EXAMPLES.sub("", spec.text).casefold(), tree_of(code), split(code).first
+    known, tree, logic = without_examples(spec.text).casefold(), tree_of(code), split(code).first
     texts = [text for line, text in literals(tree) if line < logic] if tree else []
     words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text))}
     return {word for word in words if word.casefold() not in known}

@@ -1,0 +1,201 @@
+"""Questions that managers ask after a verdict, answered from the result without a model.
+
+A question is one of a few kinds, known by its words: why, what blocks, who has to act, what
+changed, a summary, which tests or findings, and the verdict for an earlier stage. Every other
+question is left to a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from transom.formats.measurements import Observation
+from transom.investigator.deciding import verdict_of
+from transom.investigator.gathering import read_source, sources_of
+from transom.investigator.policy import Policy
+from transom.investigator.result import CriterionResult, Investigation
+from transom.investigator.sources import DataFolder
+
+_MOST_NAMED = 20
+_WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), measures, none)
+    for pattern, measures, none in (
+        (
+            r"\b(?:which|what|list|name|welche)\b.*\b(?:cves?|vulnerabilit\w+|findings?|schwachstellen)\b",
+            ("vulnerabilities.", "review.issues."),
+            "No open finding is listed by name.",
+        ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.*\b(?:tests?|cases?|scenarios?)\b",
+            ("tests.case", "uat.case"),
+            "No failed test is listed by name.",
+        ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.*\b(?:jobs?|steps?|pipeline|build)\b",
+            ("pipeline.stage",),
+            "No failed stage of the pipeline is listed by name.",
+        ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.*\b(?:blockers?|subtasks?|tickets?|issues?)\b",
+            ("jira.blocker", "jira.subtask"),
+            "No open blocking issue or subtask is listed.",
+        ),
+    )
+)
+_FIXED: tuple[tuple[str, str], ...] = (
+    (
+        "who",
+        r"\b(?:who|whom|wer)\b.*\b(?:act|acts|do|fix|next|responsible|needs?|must|has to|have to"
+        r"|turn|owns?|muss)\b|\bowners?\b",
+    ),
+    ("changed", r"\b(?:changed?|changes|different|geändert|verändert)\b"),
+    (
+        "summary",
+        r"\b(?:summar\w+|overview|in (?:one|two|three|a few) (?:sentences?|words)"
+        r"|zusammenfass\w+|tl;?dr)\b",
+    ),
+    (
+        "blocks",
+        r"\b(?:blocks?|blocking|blockers?|holds?|holding|stops?|stopping|prevents?|in the way"
+        r"|left to do|still (?:open|missing|needed)|to be done|fehlt|blockiert)\b",
+    ),
+    (
+        "blocks",
+        r"\b(?:can|could|may|should|dürfen|können) (?:we|i|it|this|wir)\b.*"
+        r"\b(?:ship|release|go|deploy|launch|live|ausliefern)\b",
+    ),
+    ("why", r"\b(?:why|how come|reasons?|warum|weshalb|wieso)\b"),
+)
+_ABOUT_ONE = re.compile(
+    r"\b(?:tests?|coverage|uat|security|scan|pipeline|performance|stakeholders?|documents?|plan"
+    r"|jira|review|criterion)\b",
+    re.IGNORECASE,
+)
+
+
+def answer_question(
+    question: str, result: Investigation, data: DataFolder, policy: Policy
+) -> str | None:
+    """Return the answer to a question of a known kind; None for every other question."""
+    for pattern, measures, none in _WHICH:
+        if pattern.search(question):
+            return "\n".join(_named(result, data, measures)) or none
+    stage = policy.stage_in(question)
+    if stage is not None and stage != result.target_stage and "ready" in question.casefold():
+        return _for_stage(result, policy, stage)
+    for kind, pattern in _FIXED:
+        # "Why is UAT unclear?" asks for one criterion, and is answered by its facts.
+        if re.search(pattern, question, re.IGNORECASE):
+            if kind == "why" and _ABOUT_ONE.search(question):
+                return None
+            return "\n".join(_ANSWERS[kind](result))
+    return None
+
+
+def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> Iterator[str]:
+    """Yield the entries of some measures by name, read again from the feature's files."""
+    feature = data.feature(result.feature_id)
+    count = 0
+    for source in sources_of(data, feature):
+        for observation in read_source(data, source).observations:
+            if not _is_entry(observation, measures):
+                continue
+            count += 1
+            if count > _MOST_NAMED:
+                yield "... and more"
+                return
+            said = f": {observation.quote}" if observation.measure.endswith(".case") else ""
+            yield f"{observation.label}{said[:160]} ({source.source}#{observation.locator})"
+
+
+def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
+    is_entry = observation.measure.endswith((".entry", ".case", ".stage", ".blocker", ".subtask"))
+    return is_entry and observation.measure.startswith(tuple(measures)) and bool(observation.label)
+
+
+def _for_stage(result: Investigation, policy: Policy, stage: str) -> str | None:
+    """Return the verdict for an earlier stage, whose criteria were all judged."""
+    wanted = {criterion.id for criterion in policy.criteria_for(stage)}
+    judged = [row for row in result.criteria if row.id in wanted]
+    if len(judged) < len(wanted):
+        # The stage asks for more than was judged.
+        return None
+    verdict = verdict_of(judged)
+    if verdict == "READY" and result.capped_by:
+        verdict = "NEEDS_JUDGEMENT"
+    lines = [f"{result.feature_name} is judged {verdict} for {stage}."]
+    lines += [_line(row) for row in _open(judged)]
+    if verdict != "NOT_READY":
+        lines += [f"Open point: {cap.text}" for cap in result.capped_by]
+    return "\n".join(lines)
+
+
+def _open(criteria: Sequence[CriterionResult]) -> list[CriterionResult]:
+    """Return the required criteria that do not hold, the failed ones first."""
+    rows = [row for row in criteria if row.required and row.status in ("fail", "unknown")]
+    return sorted(rows, key=lambda row: row.status != "fail")
+
+
+def _line(row: CriterionResult) -> str:
+    state = "is not met" if row.status == "fail" else "is not known"
+    cites = f" [{', '.join(row.evidence[:4])}]" if row.evidence else ""
+    return f"{row.name}: {state}: {row.why}{cites}"
+
+
+def _verdict_line(result: Investigation) -> str:
+    return f"{result.feature_name} is judged {result.final_verdict} for {result.target_stage}."
+
+
+def _blocks(result: Investigation) -> list[str]:
+    lines = [_line(row) for row in _open(result.criteria)]
+    lines += [f"Open point: {cap.text}" for cap in result.capped_by]
+    if not lines:
+        return [_verdict_line(result), "No required criterion is open."]
+    return [_verdict_line(result), *lines]
+
+
+def _why(result: Investigation) -> list[str]:
+    lines = _blocks(result)
+    held = [row.name for row in result.criteria if row.required and row.status == "pass"]
+    if held:
+        lines.append(f"What holds: {'; '.join(held)}.")
+    return lines
+
+
+def _who(result: Investigation) -> list[str]:
+    lines = [
+        f"{row.owner or 'nobody is named'}: {row.name}: {row.why}" for row in _open(result.criteria)
+    ]
+    lines += [f"release manager: {cap.text}" for cap in result.capped_by]
+    return lines or ["Nobody has to act: no required criterion is open."]
+
+
+def _changed(result: Investigation) -> list[str]:
+    if result.changed_since:
+        return [f"Since the last time: {result.changed_since}"]
+    if result.memory_status == "ok":
+        return ["No earlier assessment of this feature for this stage is remembered, or none of its"
+                " criteria changed."]  # fmt: skip
+    return ["The memory is off, so no earlier assessment can be compared."]
+
+
+def _summary(result: Investigation) -> list[str]:
+    rows = _open(result.criteria)
+    met = sum(row.status in ("pass", "waived") for row in result.criteria if row.required)
+    total = sum(row.required for row in result.criteria)
+    first = f"{_verdict_line(result)[:-1]}: {met} of {total} required criteria hold."
+    if rows:
+        return [first, f"Open: {'; '.join(row.name for row in rows)}."]
+    if result.capped_by:
+        return [first, f"Open: {'; '.join(cap.text for cap in result.capped_by)}."]
+    return [first]
+
+
+_ANSWERS: dict[str, Callable[[Investigation], list[str]]] = {
+    "why": _why,
+    "blocks": _blocks,
+    "who": _who,
+    "changed": _changed,
+    "summary": _summary,
+}

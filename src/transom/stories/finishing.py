@@ -1,0 +1,197 @@
+"""Finishes an epic's work: a branch, a pull request, a notice, a report in JUnit's form."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from transom.config.model import NotifySettings, StoriesSettings
+from transom.errors import InputError
+from transom.formats.junit_report import JUnitCase, Result, junit_report
+from transom.sandbox import run_openly
+from transom.stories.git import Git
+from transom.stories.results import EpicResult, State, StoryResult
+
+_SECONDS = 120.0
+_NOTICE_SECONDS = 15.0
+_RESULTS: dict[State, Result] = {
+    "done": "passed",
+    "failed": "failed",
+    "blocked": "failed",
+    "paused": "error",
+    "skipped": "skipped",
+    "planned": "skipped",
+}
+
+
+async def use_branch(project: Git, epic: str, settings: StoriesSettings) -> StoriesSettings:
+    """Return the settings with the branch that finished stories are merged into.
+
+    Unless they are merged into the checked-out branch, the epic has a branch of its own. It is made
+    when it is first needed, from the target branch.
+
+    Raises:
+        InputError: there is no branch to start from.
+    """
+    if settings.finish == "merge":
+        return settings
+    base = settings.target or await project.branch()
+    start = await project.commit_of(f"refs/heads/{base}") if base else None
+    if start is None:
+        hint = "check out a branch with a commit, or set stories.target"
+        raise InputError("there is no branch to start from", where=str(project.folder), hint=hint)
+    branch = branch_of(epic)
+    if await project.commit_of(f"refs/heads/{branch}") is None:
+        await project("branch", "--no-track", branch, start)
+    return settings.model_copy(update={"target": branch})
+
+
+async def existing_branch(project: Git, epic: str, settings: StoriesSettings) -> StoriesSettings:
+    """Return the settings with the epic's own branch, if it has one; nothing is made."""
+    branch = branch_of(epic)
+    if settings.finish == "merge" or not await project.commit_of(f"refs/heads/{branch}"):
+        return settings
+    return settings.model_copy(update={"target": branch})
+
+
+def branch_of(epic: str) -> str:
+    """Return the name of an epic's own branch."""
+    name = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in epic)
+    return f"stories/{name.strip('-.') or 'epic'}"
+
+
+async def open_request(project: Git, base: str, result: EpicResult) -> str:
+    """Push the epic's branch, and open a pull request for it unless one is open.
+
+    Returns:
+        The address of the request, as the forge's own program prints it.
+
+    Raises:
+        InputError: there is no remote repository, or a program failed; the message has its words.
+    """
+    branch = branch_of(result.epic)
+    remotes = (await project("remote")).split()
+    if not remotes:
+        hint = "add one with git remote add origin ADDRESS"
+        raise InputError("there is no remote repository", where=str(project.folder), hint=hint)
+    remote = "origin" if "origin" in remotes else remotes[0]
+    await project("push", "--quiet", remote, f"refs/heads/{branch}:refs/heads/{branch}")
+    forge = _forge(await project("remote", "get-url", remote))
+    view = {
+        "gh": ("gh", "pr", "view", branch, "--json", "url", "--jq", ".url"),
+        "glab": ("glab", "mr", "view", branch),
+    }
+    code, shown = await _run(view[forge], project.folder)
+    if code == 0 and shown:
+        return _address(shown)
+    title, text = f"Epic {result.epic}", request_text(result)
+    if forge == "gh":
+        words = ["pr", "create", "--head", branch, "--base", base, "--title", title]
+        words += ["--body", text]
+    else:
+        words = ["mr", "create", "--source-branch", branch, "--target-branch", base]
+        words += ["--title", title, "--description", text, "--yes"]
+    code, shown = await _run([forge, *words], project.folder)
+    if code:
+        hint = f"run {forge} auth status, then the same command again"
+        raise InputError(f"{forge} failed: {shown[-300:]}", where=branch, hint=hint)
+    return _address(shown)
+
+
+def request_text(result: EpicResult) -> str:
+    """Return the text of a pull request: each finished story, and what covers its criteria."""
+    lines = []
+    for story in result.stories:
+        if story.status == "done":
+            lines += [f"## {story.id}: {story.title}", ""]
+            lines += [f"- {line}" for row in story.coverage for line in row.lines]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _forge(address: str) -> str:
+    """Return the program for the host of a repository."""
+    wanted = "glab" if "gitlab" in address.lower() else "gh"
+    if shutil.which(wanted):
+        return wanted
+    # A forge with a host name of its own: the program that is there is the one that is meant.
+    other = "gh" if wanted == "glab" else "glab"
+    if shutil.which(other):
+        return other
+    hint = "install it, or set stories.finish to branch"
+    raise InputError(f"the program {wanted} is not installed", where=address, hint=hint)
+
+
+def _address(shown: str) -> str:
+    words = [word for word in shown.split() if word.startswith(("http://", "https://"))]
+    return words[-1] if words else shown.strip()[-200:]
+
+
+async def _run(argv: Sequence[str], folder: Path) -> tuple[int, str]:
+    """Run a program of a forge; returns its exit code and its output."""
+    done = await run_openly(argv, folder, {}, seconds=_SECONDS, setting="stories.finish")
+    return done.code, (done.stdout or done.stderr).strip()
+
+
+async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> str:
+    """Tell a program or an address how an epic ended; returns why that failed, or ""."""
+    counts: dict[str, int] = {}
+    for story in result.stories:
+        counts[story.status] = counts.get(story.status, 0) + 1
+    rows = [
+        {"id": story.id, "title": story.title, "status": story.status, "reason": story.reason}
+        for story in result.stories
+    ]
+    notice = json.dumps(
+        {"epic": result.epic, "run_id": result.run_id, "counts": counts, "stories": rows}
+    )
+    problems = []
+    if settings.command:
+        try:
+            done = await run_openly(
+                settings.command,
+                folder,
+                {},
+                prompt=notice,
+                seconds=_NOTICE_SECONDS,
+                setting="stories.notify.command",
+            )
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            if done.code:
+                problems.append(f"{settings.command[0]} ended with exit code {done.code}")
+    if settings.url:
+        problems += await asyncio.to_thread(_post, settings.url, notice.encode())
+    return "; ".join(problems)
+
+
+def _post(address: str, notice: bytes) -> list[str]:
+    if urlsplit(address).scheme not in ("http", "https"):
+        return [f"{address} is no web address"]
+    headers = {"Content-Type": "application/json"}
+    request = Request(address, data=notice, headers=headers)
+    try:
+        with urlopen(request, timeout=_NOTICE_SECONDS):
+            return []
+    except (URLError, OSError, ValueError) as error:
+        return [f"{address}: {error}"]
+
+
+def epic_junit(result: EpicResult) -> bytes:
+    """Return JUnit XML: a case for each story of the epic."""
+    cases = [_case(result.epic, story) for story in result.stories]
+    return junit_report(f"epic {result.epic}", cases)
+
+
+def _case(epic: str, story: StoryResult) -> JUnitCase:
+    lines = [line for row in story.coverage for line in row.lines]
+    name = f"{story.id} {story.title}".strip()
+    reason = "" if story.status == "done" else story.reason or story.status
+    return JUnitCase(name, epic, _RESULTS[story.status], reason, "\n".join(lines))
