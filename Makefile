@@ -102,6 +102,7 @@ generated: $(DEV) ## write again what is generated: JSON Schemas, pages drawn fr
 	@$(BIN)/python -m scripts.draw_architecture
 	@$(BIN)/python -m scripts.draw_knowledge
 	@$(BIN)/python -m scripts.draw_settings
+	@$(BIN)/python -m scripts.draw_reference
 	@$(BIN)/python -m scripts.draw_pictures
 
 lock: ## pin requirements/*.txt again

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from scripts import draw_architecture, draw_pictures, draw_settings
+from scripts import draw_architecture, draw_pictures, draw_reference, draw_settings
 
+import transom
 from tests.repository.tracked import ROOT
 from transom.config import known_keys
 
@@ -232,6 +233,13 @@ def test_the_page_of_settings_has_every_key_as_it_is_today() -> None:
         section, _, name = key.rpartition(".")
         shared = f"`{section}`" in headings and f"| `{name}` |" in page
         assert f"| `{key}` |" in page or shared, key
+
+
+def test_the_reference_has_every_public_name_as_it_is_today() -> None:
+    page = draw_reference.PAGE.read_text(encoding="utf-8")
+    assert page == draw_reference.page(), "run: python -m scripts.draw_reference"
+    for name in transom.__all__:
+        assert name == "__version__" or f"\n## {name}\n" in page
 
 
 def test_the_changelog_knows_the_version() -> None:

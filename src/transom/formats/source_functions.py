@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher"]
+BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher", "inert"]
 """The new body of a function: it fails; it does nothing and returns an inert value; it fails when
-it returns a plain value; or it returns a lower or a higher value than its own. Only functions of
-Python have the last three.
+it returns a plain value; it returns a lower or a higher value than its own, or an inert one in its
+place. Only functions of Python have the last four.
 """
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -158,7 +158,7 @@ _OTHER_VALUES = """def {name}(function):
         result = other(value)
         if {stops} and result is not value:
             raise type("Broken", (BaseException,), {{}})({mark!r})
-        return result
+        return Inert_{mark}() if {inert} and result is not value else result
     if inspect.iscoroutinefunction(function):
         @functools.wraps(function)
         async def wait(*arguments, **options):
@@ -341,7 +341,7 @@ def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    if kind in ("raise-at-return", "lower", "higher"):
+    if kind not in ("raise", "empty"):
         return _with_other_values(tree, messages, kind, mark)
     inert = f"Inert_{mark}"
     for node in ast.walk(tree):
@@ -384,8 +384,9 @@ def _with_other_values(
         is_special = node.name.startswith("__") and node.name.endswith("__")
         if _first_line(node) in messages and not is_special:
             node.decorator_list.append(ast.Name(name, ast.Load()))
-    values = {"name": name, "mark": mark, "higher": kind == "higher"}
+    values = {"name": name, "mark": mark, "higher": kind == "higher", "inert": kind == "inert"}
     _insert(tree, _OTHER_VALUES.format(stops=kind == "raise-at-return", **values))
+    _insert(tree, _INERT.replace("{name}", f"Inert_{mark}"))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 

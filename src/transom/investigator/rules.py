@@ -119,9 +119,8 @@ def _names_another(question: str, own: set[str], common: Counter[str]) -> bool:
     words = [singular(word) for word in plain_words(question)]
     fits = [bool(_score(word, own, common)) for word in words]
     matched = {word for word, fit in zip(words, fits, strict=True) if fit}
-    parts = [part for part in own if any(_score(word, {part}, common) for word in matched)]
     # One shared word may be chance; two are a name.
-    if len(parts) == len(own) or len(parts) > 1:
+    if len(matched) > 1 or own <= matched:
         return False
     for place, word in enumerate(words):
         is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING

@@ -25,6 +25,7 @@ _PROOFS = {
     "bodies-stop": "the tests run again, with functions that raise when they return",
     "bodies-lower": "the tests run again, with functions that return lower values",
     "bodies-higher": "the tests run again, with functions that return higher values",
+    "bodies-inert": "the tests run again, with functions whose results are useless",
     "code-of-before": "the tests run again, with the code of before",
 }
 

@@ -79,6 +79,23 @@ class Formula:
             return math.nan
 
 
+@lru_cache(maxsize=1000)
+def shortfalls(text: str) -> tuple[Formula, ...]:
+    """Return for each comparison of a formula by how much it is missed: above 0 if it is."""
+    body = ast.parse(text.strip(), mode="eval").body
+    if not isinstance(body, ast.Compare):
+        return ()
+    formulas = []
+    left = body.left
+    for operator, right in zip(body.ops, body.comparators, strict=True):
+        smaller, larger = ast.unparse(left), ast.unparse(right)
+        if isinstance(operator, ast.Gt | ast.GtE):
+            smaller, larger = larger, smaller
+        formulas.append(Formula.parse(f"({smaller}) - ({larger})"))
+        left = right
+    return tuple(formulas)
+
+
 def _check(tree: ast.Expression) -> None:
     """Refuse everything but arithmetic; numbers become floats, so that no power becomes huge."""
     for node in ast.walk(tree):

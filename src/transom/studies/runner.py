@@ -30,6 +30,7 @@ from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Occasion, call_hooks, load_hooks
 from transom.studies.rehearsal import rehearsal_lines
+from transom.studies.repair import repaired
 from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import next_step
 from transom.studies.storage import FileLock, open_storage
@@ -56,6 +57,7 @@ _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried 
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
 # designs in a row that rules may reject; the next one is solved to test the rules
 _REJECTIONS = 100
+_SILENCE = 5.0  # seconds without a line while designs are rejected
 _RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
 _STARTED = "started"  # the designs of `start` that were queued
 _INFEASIBLE = 1e-9
@@ -267,6 +269,7 @@ class StudyRunner:
         Trials of killed workers come first.
         """
         with self._lock:
+            spoken = time.monotonic()
             for rejected in range(20 * _REJECTIONS):
                 unfinished = self._left_over()
                 if unfinished is None:
@@ -286,10 +289,22 @@ class StudyRunner:
                     return trial, claim, rejection.rules
                 self._reject(trial, rejection)
                 claim.release()
+                if not rejection.rules:
+                    self._enqueue_repaired(trial)
+                if time.monotonic() - spoken > _SILENCE:
+                    spoken = time.monotonic()
+                    self.progress(f"{rejected + 1} designs in a row rejected: {rejection.reason}")
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
         raise StudyStopped(
             f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint
         )
+
+    def _enqueue_repaired(self, trial: optuna.Trial) -> None:
+        """Let the next design be the nearest one that meets the requirements, if one is found."""
+        pick = random.Random(f"{self.study.study}/{self.study.sampler.seed}/{trial.number}")
+        design = repaired(self.study, trial.params, pick)
+        if design is not None:
+            self._optuna.enqueue_trial(design)
 
     def _fresh(self) -> tuple[optuna.Trial, FileLock]:
         trial = self._optuna.ask(self._ranges)

@@ -16,14 +16,14 @@ from transom.formats.yaml_files import dump_yaml
 
 
 def judge(
-    folder: Path, claim: ClaimRow, report: str, more: Mapping[str, object] | None = None
+    folder: Path, claim: ClaimRow, report: str | bytes, more: Mapping[str, object] | None = None
 ) -> Verdict:
     """Return the verdict of a claim over a report; `more` are further keys of the item."""
     data: dict[str, object] = {"description": "Confirm it.", "input_files": ["a.rpt"]}
     data.update(more or {})
     item = parse_item(dump_yaml(data), folder / "CLAIM-1.yaml")
     files = write_claim(item, claim)
-    texts = {
+    texts: dict[str, str | bytes] = {
         "checker/checker.yaml": checker_yaml(files.config),
         "checker/atoms.py": files.atoms,
         "checker/ItemSpec.md": files.spec,

@@ -58,6 +58,8 @@ INVERTED = [
     "No latches in block alu.",
     "Setup timing is met after routing after CTS.",
     "Calibre and Magic DRC is clean.",
+    "There are no DRV violations.",
+    "No electrical rule violations.",
 ]
 
 

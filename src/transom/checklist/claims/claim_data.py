@@ -55,7 +55,7 @@ class Claim(_Part):
     group_by: str | None = None
     list: Literal["each", "allowed"] | None = None
     proof: tuple[tuple[FactPattern, ...], ...]
-    looked_at: FactPattern | None = None
+    looked_at: tuple[FactPattern, ...] = ()
     bad: tuple[FactPattern, ...] = ()
     alarming: tuple[FactPattern, ...] = ()
 

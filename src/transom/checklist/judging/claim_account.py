@@ -157,21 +157,15 @@ class _ClaimView:
     def caps_of_proof(self) -> Iterator[Cap]:
         """Yield a cap for each group of the proof of which nothing was measured."""
         for group in self.claim.proof:
-            facts = list(self.matching(group))
-            if any(fact.value is None or isinstance(fact.number, PrintedNumber) for fact in facts):
-                continue
-            names = " or ".join(self.names(group))
-            if facts:
-                text = f"{names} was not measured: {facts[0].content.strip()}"
-                yield Cap("measured", text, self.path, facts[0].line)
-            else:
+            # A fact without a number is held back for itself.
+            if next(self.matching(group), None) is None:
+                names = " or ".join(self.names(group))
                 yield Cap("measured", f"{names} was not measured", self.path)
-        if self.claim.looked_at is not None:
-            counts = list(self.matching([self.claim.looked_at]))
-            numbers = [fact.number for fact in counts if isinstance(fact.number, PrintedNumber)]
-            if counts and not any(number.value > 0 for number in numbers):
-                text = f"nothing was looked at: {counts[0].content.strip()}"
-                yield Cap("measured", text, self.path, counts[0].line)
+        counts = list(self.matching(self.claim.looked_at))
+        numbers = [fact.number for fact in counts if isinstance(fact.number, PrintedNumber)]
+        if counts and not any(number.value > 0 for number in numbers):
+            text = f"nothing was looked at: {counts[0].content.strip()}"
+            yield Cap("measured", text, self.path, counts[0].line)
 
     def caps_of_parts(self) -> Iterator[Cap]:
         """Yield a cap for a measurement that the report shows of some parts only, or not at all.
@@ -182,11 +176,9 @@ class _ClaimView:
         for pattern in proof:
             facts = list(self.matching([pattern]))
             measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
-            if not measured:
-                continue
             key = pattern.whole
             whole = [fact for fact in measured if key is None or _is_whole(fact, key)]
-            if key is not None and not whole:
+            if key is not None and measured and not whole:
                 parts = ", ".join(dict.fromkeys(fact.scope[key] for fact in measured))
                 name = fact_words(measured[0])
                 text = f"{name} was measured of parts only ({key} {parts}), not of the whole"
@@ -311,11 +303,14 @@ class _ClaimView:
 
     def other_facts(self) -> str:
         """Return why a report holds other facts only, or ""."""
-        if not self.measurements or any(True for _ in self.matching(self.patterns)):
+        if any(True for _ in self.matching(self.patterns)):
             return ""
         if next(self.without_check(), None) is not None:
             return ""
-        others = sorted({fact.name.replace("_", " ") for fact in self.measurements})
+        # Each report has a version, which says nothing of its matter.
+        others = sorted({fact_words(fact) for fact in self.measurements} - {"tool version"})
+        if not others:
+            return ""
         shown = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
         names = " or ".join(dict.fromkeys(self.names(self.patterns[-2:])))
         return f"wrong file: it holds no {names}, only {shown}"

@@ -297,8 +297,11 @@ class FilePass:
     def _note_command(self, number: int, line: str) -> None:
         """Note whether a command narrows the report that follows it."""
         command = command_of(line)
-        if command is not None:
-            self._has_head = line.startswith("Report :")
+        if line.startswith("Report :"):
+            # The head of a report belongs to the command above it.
+            self._has_head = True
+        elif command is not None:
+            self._has_head = False
             options = command.narrowing
             self._narrowing = (number, line, options) if options else None
         elif is_step(line):

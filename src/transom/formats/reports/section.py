@@ -180,6 +180,16 @@ class SectionPass:
             if key not in self._stated:
                 self._stated.add(key)
                 self._identity_facts.append(IdentityFact(facet, text, self._path, number))
+                if facet == "version":
+                    self._add_version(number, text, match.string)
+
+    def _add_version(self, number: int, version: str, line: str) -> None:
+        """Append the version of the tool as a measurement, which a list of versions may hold."""
+        name = f"{self.reading.tool} {version}".strip()
+        fact = Measurement(
+            "tool_version", number, {"tool": self.reading.tool}, text=name, content=line
+        )
+        self.reading.measurements.append(fact)
 
     @property
     def identity(self) -> Identity:

@@ -76,8 +76,9 @@ def _bad_copy(item: ValidationItem, entry: Entry, line: str) -> str | None:
     if item.condition is None:
         return None
     value = field_of(entry.parsed_fields, item.condition.field)
-    is_printed = isinstance(value, str | int | float) and not isinstance(value, bool)
-    if not is_printed or not str(value).strip() or len(places(line, value)) != 1:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if not str(value).strip() or len(places(line, value)) != 1:
         return None
     texts = [text for text, _ in bad_texts(item, line, value)]
     # The last number is clearly beyond the limit.

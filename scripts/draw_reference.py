@@ -1,0 +1,115 @@
+"""Write the page of the library's public names from their docstrings.
+
+python -m scripts.draw_reference            write docs/reference.md
+python -m scripts.draw_reference --check    exit with 1 if the page is not that of the code
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import transom
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
+HEAD = """\
+# Reference
+
+Every public name of `transom`, with its signature and what its docstring says. This page is
+written by `python -m scripts.draw_reference`. The names of a room, such as `transom.llm`, are in
+its `__all__`.
+"""
+_SECTIONS = re.compile(r"^(Args|Attributes|Returns|Raises|Example|Source|Yields):\s*$")
+_FIELD = re.compile(r"^(?:\*{0,2}[\w, `.]+): ")
+
+
+def _signature(value: Any) -> str:
+    try:
+        text = str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return ""
+    # Annotations are texts, and shown with quotes; a default may be an object with its address.
+    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+    text = re.sub(r"<[^=]* at 0x[0-9a-f]+>", "...", text)
+    return re.sub(r"<([\w.]+)[^<>]*>", r"\1", text)
+
+
+def _docstring(value: Any) -> list[str]:
+    """Return a docstring as Markdown: its sections as headings in bold, its fields as a list."""
+    lines: list[str] = []
+    is_section = False
+    for line in (inspect.getdoc(value) or "").splitlines():
+        if match := _SECTIONS.match(line):
+            is_section = True
+            lines += ["", f"**{match[1]}**", ""]
+        elif is_section and line.startswith("    ") and not line.startswith("     "):
+            text = line.strip()
+            # A field begins an entry; any other line goes on with the one before.
+            name, colon, rest = text.partition(": ")
+            if colon and _FIELD.match(text):
+                lines.append(f"- `{name.strip('`')}`: {rest}")
+            else:
+                lines.append(text)
+        elif is_section and line.strip():
+            lines.append(f"  {line.strip()}")
+        else:
+            is_section = is_section and not line.strip()
+            lines.append(line)
+    return lines
+
+
+def _methods(value: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties that a class defines itself and documents."""
+    for name, member in vars(value).items():
+        function = member.__func__ if isinstance(member, staticmethod | classmethod) else member
+        if not name.startswith("_") and inspect.getdoc(function) and _is_documented(function):
+            yield name, function
+
+
+def _is_documented(member: Any) -> bool:
+    return inspect.isfunction(member) or isinstance(member, property)
+
+
+def entry(name: str) -> list[str]:
+    """Return the lines of a public name."""
+    value: Any = getattr(transom, name)
+    lines = ["", f"## {name}", ""]
+    if inspect.isclass(value) or inspect.isfunction(value):
+        lines += ["```text", f"{name}{_signature(value)}", "```", ""]
+        lines += _docstring(value)
+    else:
+        lines += [f"One of: {', '.join(f'`{part.__name__}`' for part in value.__args__)}."]
+    if inspect.isclass(value):
+        for method, member in _methods(value):
+            call = "" if isinstance(member, property) else _signature(member)
+            first = (inspect.getdoc(member) or "").split("\n\n")[0].replace("\n", " ")
+            lines += ["", f"**`{name}.{method}{call}`**", "", first]
+    return lines
+
+
+def page() -> str:
+    """Return the text of the page."""
+    lines = [HEAD.rstrip("\n")]
+    for name in sorted(transom.__all__, key=str.lower):
+        if name != "__version__":
+            lines += entry(name)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)) + "\n"
+
+
+def main() -> int:
+    """Write or check the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        return int(not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != page())
+    PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
