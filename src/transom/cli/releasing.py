@@ -101,7 +101,8 @@ async def release(session: Session, options: ReleaseOptions) -> int:
         keys = [feature.jira_key for feature in data.features if feature.jira_key]
         data = DataFolder(session.cwd / options.data, fetch_issues(options.jira, keys, os.environ))
     policy = load_policy(session.cwd / options.policy if options.policy else None)
-    target = policy.stage_named(options.target) if options.target else policy.stages[-1]
+    named_stage = policy.stage_named(options.target) if options.target else None
+    target = named_stage or policy.stages[-1]
     waivers = load_waivers(session.cwd / options.waivers, policy) if options.waivers else []
     features = _selected(data, options)
     # Without a version, the list or the folder names the history.
