@@ -17,8 +17,8 @@ from typing import Any
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import spec_of
 from transom.checklist.writing.views import ROUND_VIEWS, load_prompt
-from transom.cli.options import Options, manner_of, places_of
-from transom.cli.session import Options as CommonOptions
+from transom.cli.check.options import CheckOptions, manner_of, places_of
+from transom.cli.common_options import CommonOptions
 from transom.cli.session import Session
 from transom.llm import estimate_tokens
 from transom.runs.windows import window_tokens
@@ -32,7 +32,7 @@ async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
     each.
     """
     session = Session.start(CommonOptions(workspace=work / "w", quiet=True), cwd=work)
-    options = Options(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
+    options = CheckOptions(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
     item = load_item(path)
     manner = manner_of(session, options, needs_sandbox=False)
     async with session.open_store() as store:

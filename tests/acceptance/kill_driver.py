@@ -22,9 +22,9 @@ from typing import Any
 from tests.forked import attempt, records
 from transom.canonical import digest
 from transom.checklist.rules import load_knowledge
-from transom.cli.checking import answer_of
-from transom.cli.options import Options
-from transom.cli.session import Options as CommonOptions
+from transom.cli.check.options import CheckOptions
+from transom.cli.check.steps import answer_of
+from transom.cli.common_options import CommonOptions
 from transom.cli.session import Session
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
 from transom.store import Store
@@ -68,7 +68,9 @@ def walk(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool) -
         session = session_in(work, failpoint, counted=counted)
         async with session.open_store() as store:
             variables = (f"CHECKLIST_ROOT={data}",)
-            options = Options(item=item, variables=variables, out=work / "out", as_of="2026-11-21")
+            options = CheckOptions(
+                item=item, variables=variables, results=work / "out", as_of="2026-11-21"
+            )
             await answer_of(session, store, options)
 
     return attempt(lambda: asyncio.run(answer()))

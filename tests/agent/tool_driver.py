@@ -9,7 +9,8 @@ from typing import Literal, cast
 
 from tests.forked import attempt
 from transom.agent import Answer, call
-from transom.cli.session import Options, Session
+from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 from transom.errors import RunError
 from transom.llm import (
     AssistantMessage,
@@ -101,7 +102,9 @@ class EventLog:
 def walk(work: Path, failpoint: int) -> int:
     """Walk the conversation in a process of its own; its wait status."""
     environ = {"TRANSOM_FAILPOINT": f"append:{failpoint}"} if failpoint else {}
-    session = Session.start(Options(quiet=True, workspace=work / "w"), cwd=work, environ=environ)
+    session = Session.start(
+        CommonOptions(quiet=True, workspace=work / "w"), cwd=work, environ=environ
+    )
     return attempt(lambda: asyncio.run(_walk(session, work)))
 
 

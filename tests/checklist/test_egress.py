@@ -14,7 +14,7 @@ from tests.checklist.test_pipeline import ITEM, SPEC, manner
 from tests.checklist.test_visibility import replies
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Places, checker_of
-from transom.cli.session import build_chain
+from transom.cli.chains import build_chain
 from transom.config import load_settings
 from transom.errors import EgressError, SettingsError
 from transom.llm import (

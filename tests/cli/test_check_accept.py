@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.checks import Desk
 from transom.checklist.results import SpecResult, WordsRow
-from transom.cli.answers import verdict_for
+from transom.cli.check.answers import verdict_for
 from transom.errors import InputError
 
 ODD = "description: Confirm that the moon is frobnicated.\ninput_files: [a.log]\n"

@@ -19,7 +19,7 @@ from junitparser import JUnitXml
 
 from tests.cli.checks import Desk
 from tests.cli.helpers import clean_environment
-from transom.cli.batch import found
+from transom.cli.check.batch import paths_named
 
 ODD = "description: Confirm that the moon is frobnicated.\n"
 PROVIDERS = """\
@@ -244,4 +244,4 @@ def test_a_glob_of_items_takes_no_checker_out_of_a_workspace(here: Path) -> None
     for name in ("A.yaml", "block/B.yaml", "ws/runs/A/20261121-093000-0123456789/checker.yaml"):
         (here / name).parent.mkdir(parents=True, exist_ok=True)
         (here / name).write_text("description: x\n")
-    assert sorted(map(str, found(["**/*.yaml"]))) == ["A.yaml", "block/B.yaml"]
+    assert sorted(map(str, paths_named(["**/*.yaml"]))) == ["A.yaml", "block/B.yaml"]

@@ -18,8 +18,8 @@ from tests.telemetry.test_otlp import finish, sent
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
 from transom.checklist.writing.views import VIEWS
-from transom.cli.options import Options, manner_of
-from transom.cli.session import Options as CommonOptions
+from transom.cli.check.options import CheckOptions, manner_of
+from transom.cli.common_options import CommonOptions
 from transom.cli.session import Session
 from transom.config import known_keys
 from transom.context import SHARES, WindowBudget
@@ -150,7 +150,7 @@ def reaches(
             desk, f"{section}: {'{'}{': {'.join(parts)}: {str(value).lower()}{'}' * len(parts)}\n"
         )
         session = Session.start(CommonOptions(), cwd=desk.here, environ={})
-        build = manner_of(session, Options(), needs_sandbox=False).build
+        build = manner_of(session, CheckOptions(), needs_sandbox=False).build
         assert read(build) == value != read(BuildSettings())
 
     return check
@@ -162,7 +162,7 @@ def asks_round(tag: str, key: str, value: float) -> Callable[[Desk], None]:
     def check(desk: Desk) -> None:
         settle(desk, f"llm: {{{tag}: {{{key}: {value}}}}}\n")
         session = Session.start(CommonOptions(), cwd=desk.here, environ={})
-        asked = manner_of(session, Options(), needs_sandbox=False).spec
+        asked = manner_of(session, CheckOptions(), needs_sandbox=False).spec
         assert [one for one, settings in asked.items() if getattr(settings, key) == value] == [tag]
 
     return check

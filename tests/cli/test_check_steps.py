@@ -22,8 +22,8 @@ from tests.cli.helpers import COMMAND, clean_environment
 from tests.llm.recording import write_recording
 from transom.checklist.item import load_item
 from transom.cli.app import load
-from transom.cli.command import given_in
-from transom.cli.options import descriptions_of
+from transom.cli.check.options import descriptions_of
+from transom.cli.command import arguments_of
 
 STEPS = ("IMP-10-0-0-00", "STA-02")
 
@@ -79,7 +79,7 @@ def test_a_run_that_recorded_a_single_root_keeps_it_when_it_is_resumed(
 ) -> None:
     load("check")
     entry = {"command": "check all", "given": {"items": ["a.yaml"], "root": recorded}}
-    assert given_in(entry, "a run")["options"].roots == roots
+    assert arguments_of(entry, "a run")["options"].roots == roots
 
 
 @pytest.mark.slow

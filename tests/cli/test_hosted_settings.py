@@ -13,7 +13,7 @@ import pytest
 
 from tests.llm.conformance.dialects import DIALECTS, Dialect
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.cli.session import build_chain
+from transom.cli.chains import build_chain
 from transom.config import load_settings
 from transom.errors import InputError, NetworkFailed, ProviderError, RequestRefused
 from transom.llm import Block, Reply, Request, Text, Tier, ToolSpec, Window

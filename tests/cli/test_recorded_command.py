@@ -47,14 +47,14 @@ def test_the_line_of_a_recorded_command_means_the_same_as_the_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     entries: list[dict[str, Any]] = []
-    record = Session.begun_by
+    record = Session.record_command
 
     def record_and_stop(session: Session, command: str, given: Mapping[str, Any]) -> None:
         record(session, command, given)
         entries.append(json.loads(json.dumps(session.entry)))
         raise InputError("recorded")
 
-    monkeypatch.setattr(Session, "begun_by", record_and_stop)
+    monkeypatch.setattr(Session, "record_command", record_and_stop)
     assert main(words) == 2
     line = line_of(entries[0])
     assert main(shlex.split(line)[1:]) == 2

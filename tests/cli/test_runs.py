@@ -22,7 +22,8 @@ from tests.runs.helpers import desk
 from transom.canonical import Json
 from transom.cli import main
 from transom.cli import runs as runs_module
-from transom.cli.session import Options, Session
+from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 from transom.errors import Paused, ProviderError
 from transom.llm import Chain, ScriptedProvider
 from transom.runs import trace_id
@@ -37,7 +38,7 @@ async def opened(
     folder: Path, inputs: dict[str, Json], entry: dict[str, Json] | None = None
 ) -> str:
     """Open a run that does nothing, and return its id."""
-    session = replace(Session.start(Options(), cwd=folder, environ={}), entry=entry or {})
+    session = replace(Session.start(CommonOptions(), cwd=folder, environ={}), entry=entry or {})
     async with session.open_store() as store:
         chain = Chain((ScriptedProvider({}),))
         async with session.open_run("test", inputs, name="x", store=store, chain=chain) as run:
@@ -138,7 +139,7 @@ def test_a_run_is_found_by_its_id_its_beginning_or_its_name(
         assert out == ""
         return err
 
-    assert "no run '2026'; there is none here yet; give --workspace" in said("runs", "show", "2026")
+    assert "no run '2026'; no run found here yet; give --workspace" in said("runs", "show", "2026")
     _, run = walked(here)
     for command in (["runs", "show"], ["window", "show"]):
         assert shown(capsys, *command, "x")["run_id"] == run
@@ -151,7 +152,9 @@ def test_a_run_is_found_by_its_id_its_beginning_or_its_name(
     ids = [row["run_id"] for row in shown(capsys, "runs", "list")["runs"]]
     assert ids == sorted(ids, reverse=True)
     assert f"2 runs begin with '2'; give more of it: {ids[0]}, " in said("runs", "show", "2")
-    assert f"2 runs are called 'x'; say which: {ids[0]}, {ids[1]}" in said("window", "show", "x")
+    assert f"2 runs are called 'x'; name one by its id: {ids[0]}, {ids[1]}" in said(
+        "window", "show", "x"
+    )
 
 
 def test_resume_hands_the_journal_entry_to_its_kind(
@@ -174,7 +177,7 @@ def test_resume_hands_the_journal_entry_to_its_kind(
         return 3
 
     monkeypatch.setattr(runs_module, "can_resume", lambda entry: True)
-    monkeypatch.setattr(runs_module, "give_again", again)
+    monkeypatch.setattr(runs_module, "resume_command", again)
     assert main(["resume", started]) == 3
     assert (
         capsys.readouterr().err

@@ -14,15 +14,16 @@ import pytest
 
 from tests.cli.helpers import clean_environment
 from tests.llm.recording import write_recording
-from transom.cli.options import parse_variables
-from transom.cli.session import Options, Session
+from transom.cli.check.options import parse_variables
+from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 from transom.errors import InputError
 from transom.llm import Chain, Request, ScriptedProvider, Window
 from transom.llm.reply import Reply
 from transom.llm.turns import Text
 
 
-def session(folder: Path, options: Options = Options(), **environ: str) -> Session:  # noqa: B008 - frozen
+def session(folder: Path, options: CommonOptions = CommonOptions(), **environ: str) -> Session:  # noqa: B008 - frozen
     return Session.start(options, cwd=folder, environ=environ)
 
 
@@ -30,7 +31,7 @@ def test_the_command_line_wins(tmp_path: Path) -> None:
     (tmp_path / "transom.yaml").write_text("model: from-file\nworkspace: kept\n")
     assert session(tmp_path).settings.model == "from-file"
     assert session(tmp_path).workspace_root == tmp_path / "kept"
-    chosen = session(tmp_path, Options(model="rules", workspace=Path("other")))
+    chosen = session(tmp_path, CommonOptions(model="rules", workspace=Path("other")))
     assert (chosen.settings.model, chosen.workspace_root) == ("rules", tmp_path / "other")
 
 
@@ -52,27 +53,27 @@ def test_progress_goes_to_stderr_unless_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     session(tmp_path).progress("working")
-    session(tmp_path, Options(quiet=True)).progress("unheard")
+    session(tmp_path, CommonOptions(quiet=True)).progress("unheard")
     assert capsys.readouterr() == ("", "working\n")
 
 
 @pytest.mark.parametrize(
     ("options", "environ", "shown"),
     [
-        (Options(), {}, {"WARNING", "ERROR"}),
-        (Options(), {"TRANSOM_LOGGING__LEVEL": "error"}, {"ERROR"}),
-        (Options(verbose=1), {}, {"INFO", "WARNING", "ERROR"}),
-        (Options(verbose=2), {}, {"DEBUG", "INFO", "WARNING", "ERROR"}),
+        (CommonOptions(), {}, {"WARNING", "ERROR"}),
+        (CommonOptions(), {"TRANSOM_LOGGING__LEVEL": "error"}, {"ERROR"}),
+        (CommonOptions(verbose=1), {}, {"INFO", "WARNING", "ERROR"}),
+        (CommonOptions(verbose=2), {}, {"DEBUG", "INFO", "WARNING", "ERROR"}),
         (
-            Options(verbose=1),
+            CommonOptions(verbose=1),
             {"TRANSOM_LOGGING__LEVEL": "debug"},
             {"DEBUG", "INFO", "WARNING", "ERROR"},
         ),
-        (Options(quiet=True), {"TRANSOM_LOGGING__LEVEL": "debug"}, {"ERROR"}),
+        (CommonOptions(quiet=True), {"TRANSOM_LOGGING__LEVEL": "debug"}, {"ERROR"}),
     ],
 )
 def test_how_much_is_logged(
-    options: Options,
+    options: CommonOptions,
     environ: dict[str, str],
     shown: set[str],
     tmp_path: Path,
@@ -110,10 +111,11 @@ def test_a_run_has_the_stage_limit_and_is_open_until_it_ends_or_fails(tmp_path: 
 
 APPEND_FIVE = """
     import asyncio
-    from transom.cli.session import Options, Session
+    from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 
     async def main():
-        async with Session.start(Options()).open_store() as store:
+        async with Session.start(CommonOptions()).open_store() as store:
             for number in range(1, 6):
                 await store.append("s", "k", number)
                 print(number, flush=True)
@@ -155,7 +157,7 @@ def test_rules_are_the_default_and_a_recording_is_a_provider(tmp_path: Path) -> 
     assert (chain.name, [provider.local for provider in chain.providers]) == ("rules", [True])
     request = Request("test.role", Window(()))
     write_recording(tmp_path / "calls.json", [(request, Reply((Text("recorded"),), by="x"))])
-    here = session(tmp_path, Options(model="replay:calls.json"))
+    here = session(tmp_path, CommonOptions(model="replay:calls.json"))
     assert asyncio.run(here.chain().answer(request)).text == "recorded"
     assert here.chain() is here.chain() is not here.chain(spec="rules"), (
         "equal ones share connections"
@@ -182,7 +184,7 @@ PROVIDERS = {
 def test_an_unknown_provider_names_the_known_ones(tmp_path: Path) -> None:
     for model, said in PROVIDERS.items():
         with pytest.raises(InputError) as caught:
-            session(tmp_path, Options(model=model)).chain()
+            session(tmp_path, CommonOptions(model=model)).chain()
         assert said in str(caught.value)
 
 

@@ -69,7 +69,7 @@ def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[s
         f"no traces of the last 7d in {folder}\n",
         "",
     )
-    hint = "there is none here yet; give --workspace, or change to the folder of its start"
+    hint = "no trace found here yet; give --workspace, or change to the folder of its start"
     assert said(capsys, "show", "abc") == (2, "", f"transom: {folder}: no trace 'abc'; {hint}\n")
     assert not folder.parent.exists(), "looking makes nothing"
     _, run = walked(here)

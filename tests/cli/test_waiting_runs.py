@@ -121,7 +121,7 @@ def test_a_question_that_nothing_answers_exits_with_3_and_names_the_command(
     (run,) = read_json(capsys, "runs", "list")["runs"]
     assert main(["investigate", "Where are the bananas?", "--continue", run["run_id"], "-q"]) == 3
     error = capsys.readouterr().err
-    words = ("transom investigate 'Where are the bananas?' --continue", run["run_id"])
+    words = ("transom investigate 'Where are the bananas?' --follow-up", run["run_id"])
     assert error.count("\n") == 1 and " ".join(words) in error and "--model" in error
 
     # The same question, asked again of a model, reaches the model.

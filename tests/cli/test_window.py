@@ -17,7 +17,8 @@ from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST, put
 from transom.agent import Agent, Home
 from transom.cli import main
-from transom.cli.session import Options, Session
+from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 from transom.context import SHARES, History, WindowBudget, go_on
 from transom.llm import (
     AssistantMessage,
@@ -47,7 +48,7 @@ def asked(here: Path, work: Any, provider: Any, **more: Any) -> str:
     """A run of one stage; returns its id."""
 
     async def walk() -> str:
-        session = Session.start(Options(), cwd=here, environ={})
+        session = Session.start(CommonOptions(), cwd=here, environ={})
         async with (
             session.open_store() as store,
             session.open_run(

@@ -51,7 +51,7 @@ def test_looking_makes_no_workspace(here: Path, terminal: Terminal) -> None:
 def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) -> None:
     stale = "Never sign off on a stale netlist"
     said = terminal.run("playbook", "add", "mistake", stale, "--tag", "netlist", "--by", "ada")
-    assert said == "mis-00001: added; net score +0, standing 0.12\n"
+    assert said == "mis-00001: added; net score +0, score 0.12\n"
     assert "it is there already" in terminal.run("playbook", "add", "mis", f"{stale.upper()}!")
     terminal.run("playbook", "add", "str", "Use shells below 2 mm")
     assert "net score -1" in terminal.run("playbook", "feedback", "mis-00001", "--harmful")

@@ -13,7 +13,8 @@ from tests.stories import pages
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_backlog import v6_project
 from transom.cli import main
-from transom.cli.session import Options, Session
+from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 from transom.cli.story import demo
 
 SETTINGS = f"""stories:
@@ -47,7 +48,7 @@ def test_a_dry_run_is_a_plan_and_leaves_nothing(
     assert main([*RUN, "--dry-run", "--story", "story-2"]) == 0
     out = capsys.readouterr().out
     assert (
-        "dry run: nobody is called" in out
+        "dry run: no model and no agent is called" in out
         and "would call qa, which sees" in out
         and "story-1" not in out
     )
@@ -134,7 +135,7 @@ def test_status_shows_drift_and_settles_it_on_request(tmp_path: Path, capsys: An
 
 @pytest.mark.slow
 async def test_the_demonstration_leaves_merged_work_and_passing_tests(tmp_path: Path) -> None:
-    session = Session.start(Options(quiet=True), cwd=tmp_path, environ={})
+    session = Session.start(CommonOptions(quiet=True), cwd=tmp_path, environ={})
     for _ in range(2):
         result = await demo(session, EXAMPLE.parent)
         assert [story.status for story in result.stories] == ["done", "blocked", "done"]

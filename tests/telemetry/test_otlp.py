@@ -20,7 +20,8 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire, closed_port
 from tests.telemetry.test_spans import spans as ended_spans
 from tests.telemetry.walked import walk
 from transom.cli import main
-from transom.cli.session import Options, Session
+from transom.cli.common_options import CommonOptions
+from transom.cli.session import Session
 from transom.errors import SettingsError
 from transom.telemetry import Telemetry, read_trace
 from transom.telemetry.destination import Destination, destination
@@ -266,9 +267,9 @@ def test_the_setting_reaches_the_runs_of_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert Session.start(Options()).workspace.exporter is None
+    assert Session.start(CommonOptions()).workspace.exporter is None
     monkeypatch.setenv("TRANSOM_TELEMETRY__OTLP_ENDPOINT", "http://127.0.0.1:9")
-    exporting = Session.start(Options()).workspace.exporter
+    exporting = Session.start(CommonOptions()).workspace.exporter
     assert exporting and exporting.metrics.price, "what calls cost is known"
     assert exporting._collector.traces == "http://127.0.0.1:9/v1/traces"
     monkeypatch.setenv("TRANSOM_TELEMETRY__OTLP_ENDPOINT", "nowhere")

@@ -11,11 +11,12 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
     if argv is None:
-        # while Python imports: what it makes then stays; the command itself collects again
+        # What Python makes while it imports stays to the end, so looking for garbage only takes
+        # time. The command enables the collector again.
         gc.disable()
     try:
         from transom.cli import app
-    # while Python still imports: nothing was begun, so there is nothing to say
+    # No run was begun while Python still imports, so there is nothing to say.
     except KeyboardInterrupt:
         return 130
     return app.main(argv)

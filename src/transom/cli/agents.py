@@ -41,6 +41,7 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
     """
     if ":" not in name:
         raise InputError(f"{name!r} names no agent", where=place, hint="write MODULE:AGENT")
+    # The user's modules lie in the working folder, as a program there would import them.
     value = imported(name, session.cwd, place)
     if not isinstance(value, Agent):
         problem = f"{name} is a {type(value).__name__}, and no agent"
@@ -68,7 +69,7 @@ def serve_agent(
     store = session.open_store()
     app = server.build_agent_app(agent, model, session.workspace, store, token, host)
     document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}
-    session.report(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
+    session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
     sys.stdout.flush()
     try:
         server.serve(app, listener, app.on_stop)
@@ -79,19 +80,21 @@ def serve_agent(
 
 @command(agent_app, "show", example="transom agent show shop:clerk --mermaid")
 def show(session: Session, name: AgentName, mermaid: Mermaid = False) -> int:
-    """Show what an agent is made of: its role, what that sees, its tools and sub-agents."""
+    """Show what an agent is made of: its role, what the role sees, its tools and sub-agents."""
     agent = load_agent(session, name, "MODULE:AGENT")
     if mermaid:
         print_text(*agent.to_mermaid().splitlines())
         return 0
+    # JSON has all fields of an outline; the lines for people leave out empty ones.
     outline = agent.outline()
-    return session.report({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
+    return session.show({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
 
 
 def _lines(outline: AgentOutline, margin: str) -> Iterator[str]:
     """Yield the lines of an agent, and those of its sub-agents below it."""
-    by = f"  answered by {outline.provider}" if outline.provider else ""
-    yield f"{margin}{outline.role}{by}"
+    # An agent without a model of its own is answered by that of its caller.
+    model = f"  answered by {outline.provider}" if outline.provider else ""
+    yield f"{margin}{outline.role}{model}"
     yield f"{margin}  sees: {', '.join(outline.sees)}"
     if outline.output:
         yield f"{margin}  answers as: {outline.output}"

@@ -1,9 +1,7 @@
-"""The composition root: the tree of commands, the entry of the console script, and how a command
-may end.
+"""The composition root: the tree of commands, the console script, and the ends of a command.
 
-A module of commands is imported when one of its commands is asked for. A function of a command
-raises a
-`TransomError` for whatever is wrong with its input: one line, and an exit code.
+A module of commands is imported when one of its commands is used. A function of a command raises a
+`TransomError` if its input is wrong: one line, and an exit code.
 """
 
 from __future__ import annotations
@@ -42,13 +40,13 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
-        "checking batch linting verdicts teaching",
+        "check.steps check.batch check.review check.authoring",
         "Check a one-line description on real files.",
     ),
     "files": ("files", "Show what each file is taken for, and by what."),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
     "release": ("releasing", "Judge all features of a release: one table, worst first."),
-    "story": ("story", "Take an epic's stories from SM to the merge, by evidence."),
+    "story": ("story", "Run an epic's stories, from the draft to the merge."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),
     "eval": ("eval", "Measure how well a product answers, by scenario suites."),
     "chat": ("chat", "Talk with an agent in the terminal."),
@@ -56,7 +54,7 @@ TREE = {
     "runs": ("runs cleaning", "List, show and remove runs."),
     "waiting": ("waiting", "List what waits for a person or a model, and how to go on."),
     "answer": ("waiting", "Answer an open question."),
-    "resume": ("runs", "Continue a run. Completed model calls are not repeated."),
+    "resume": ("runs", "Resume a run. Completed model calls are not repeated."),
     "window": ("window", "Show what each model call saw."),
     "trace": ("window", "Show traces: what happened when, and how long it took."),
     "playbook": ("playbook", "Manage the playbook: insights and their scores."),
@@ -74,9 +72,9 @@ TREE = {
     "init": ("init", "Write a settings file to start from."),
     "doctor": ("doctor", "Report what is installed, and what works on this machine."),
 }
-"""The commands and groups of `transom`: each with its modules and its line in the help."""
+"""The commands and groups of `transom`, each with its modules and its line in the help."""
 
-_LIKE = 55  # of 100; below it two words have no more in common than any two
+_LIKE = 55  # of 100; below that, two words have no more in common than any two
 _ALIASES = {
     **dict.fromkeys(("ls", "ps", "status"), "runs list"),
     **dict.fromkeys(("rm", "delete", "clean"), "runs clean"),
@@ -90,89 +88,97 @@ _ALIASES = {
         "help": "--help",
     },
 }
-"""What people type for commands that are called otherwise here."""
+"""Words that people type for commands with other names, and these commands."""
 
 
-def nearest(name: str, known: Sequence[str], least: float = 0) -> str:
-    """The one of `known` that is most like `name`; "" where they have less in common than
-    `least`, of 100.
+def nearest(name: str, choices: Sequence[str], least: float = 0) -> str:
+    """Return the choice that is most like a name.
+
+    Args:
+        least: how much they must have in common, of 100; if none reaches it, the result is "".
     """
     from rapidfuzz import fuzz, process
 
-    found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=least)
-    return str(found[0]) if found else ""
+    match = process.extractOne(name, choices, scorer=fuzz.ratio, score_cutoff=least)
+    return str(match[0]) if match else ""
 
 
 class Group(TyperGroup):
-    """A group of commands that names the nearest one when it is given a name that it does not
-    have.
-    """
+    """A group of commands that names the nearest one if it does not have a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args and not ctx.resilient_parsing:  # a shell that completes wants no help
+        # A shell that completes a line wants no help.
+        if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help(), err=True)
             ctx.exit(2)
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if (
-            args[0] not in self.commands
-            and not args[0].startswith("-")
-            and not ctx.resilient_parsing
-        ):
-            meant = _ALIASES.get(args[0], "")
-            # `runs rm`: of what is meant the last word, where this group has it
-            if ctx.parent is not None:
-                meant = (
-                    meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
-                )
-            meant = meant or nearest(args[0], list(self.commands), _LIKE)
-            hint = f"{f'did you mean {meant}? ' * bool(meant)}see: {ctx.command_path} --help"
-            raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            likely = self._alias(ctx, name) or nearest(name, list(self.commands), _LIKE)
+            question = f"did you mean {likely}? " if likely else ""
+            hint = f"{question}see: {ctx.command_path} --help"
+            raise InputError(f"{ctx.command_path} has no command {name!r}", hint=hint)
         return super().resolve_command(ctx, args)
+
+    def _alias(self, ctx: Any, name: str) -> str:
+        """Return the command that another name stands for; "" if it stands for none here."""
+        command = _ALIASES.get(name, "")
+        if ctx.parent is None:
+            return command
+        # In a group, as in `runs rm`, its own word is enough: `clean` for `runs clean`.
+        word = command.rpartition(" ")[2]
+        return word if word in self.commands else ""
 
 
 class Trunk(Group):
     """`transom` itself, which lists its commands without importing them."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
         self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in TREE.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name in TREE else None, rest
+        name, _, words = super().resolve_command(ctx, args)
+        return name, load(name) if name in TREE else None, words
 
 
 root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
 """The commands and groups whose modules are imported."""
 
 
-def group(name: str, help: str = "", parent: typer.Typer = root) -> typer.Typer:  # noqa: A002  as typer calls it
-    """A new group of commands, e.g. `runs`; the help of one that stands in `TREE` is written
-    there.
+def group(
+    name: str,
+    help: str = "",  # noqa: A002  as typer calls it
+    parent: typer.Typer = root,
+) -> typer.Typer:
+    """Return a new group of commands, e.g. `runs`.
+
+    Args:
+        help: its line in the help; that of a group in `TREE` is written there.
     """
     line = help or TREE[name][1]
-    made = typer.Typer(
+    commands = typer.Typer(
         name=name, help=line, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES
     )
-    parent.add_typer(made)
-    return made
+    parent.add_typer(commands)
+    return commands
 
 
 def load(name: str) -> Any:
-    """The command or group of that name in `TREE`, with all below it."""
+    """Return the command or group of that name in `TREE`, with all below it."""
     for module in TREE[name][0].split():
         import_module(f"transom.cli.{module}")
     return typer.main.get_group(root).commands[name]
 
 
 COMPLETE = "_TRANSOM_COMPLETE"
-"""The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of
-zsh and fish.
+"""The variable by which a shell asks for completions: `source_bash`, `complete_bash`, and the same
+for zsh and fish.
 """
 
-_OF_THE_MACHINE = {
+_MACHINE_ERRORS = {
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EROFS,
@@ -184,20 +190,22 @@ _OF_THE_MACHINE = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns the exit code. Whatever happens, a person sees one line and
-    no traceback.
+    """Run one command line; returns the exit code.
+
+    Every error ends in one line for a person, and in no traceback.
     """
-    if asked := os.environ.get(COMPLETE):
+    if instruction := os.environ.get(COMPLETE):
         from typer._completion_classes import completion_init
         from typer.completion import shell_complete
 
         completion_init()
-        return int(shell_complete(build_app(), {}, "transom", COMPLETE, asked))
+        return int(shell_complete(build_app(), {}, "transom", COMPLETE, instruction))
     open_streams()
-    begun: list[Any] = []
+    # Filled by the command: see `transom.cli.command`.
+    sessions: list[Any] = []
     argv = sys.argv[1:] if argv is None else [*argv]
     try:
-        code = _invoke(argv, begun)
+        code = _invoke(argv, sessions)
         with unread():
             sys.stdout.flush()
     except typer.TyperException as error:
@@ -206,14 +214,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"transom: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        return _interrupted(begun, argv)
-    except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
+        return _interrupted(sessions, argv)
+    # The last resort: a full disk, or a defect of Transom, which is logged in full.
+    except Exception as error:  # noqa: BLE001
         number = getattr(error, "errno", None)
-        if number not in _OF_THE_MACHINE:
-            return _defect(error, begun)
-        where = getattr(error, "filename", None) or "output"
+        if number not in _MACHINE_ERRORS:
+            return _defect(error, sessions)
+        place = getattr(error, "filename", None) or "output"
         say(
-            f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try"
+            f"transom: {place}: {os.strerror(number)}; make room or choose another folder, then try"
             f" again{_next_steps(error)}"
         )
         abandon_stdout()
@@ -221,21 +230,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _invoke(argv: list[str], begun: list[Any]) -> int:
-    for odd in (one for one in argv if any("\udc80" <= sign <= "\udcff" for sign in one)):
-        # such a name can stand neither in the journal nor in a verdict
-        hint = "rename that file or folder"
-        raise InputError(f"{odd!a} is not UTF-8", where="command line", hint=hint)
+def _invoke(argv: list[str], sessions: list[Any]) -> int:
+    for argument in argv:
+        # Neither the journal nor a verdict can hold a name that is not UTF-8. Python shows its
+        # bytes as these surrogates.
+        if any("\udc80" <= sign <= "\udcff" for sign in argument):
+            raise InputError(
+                f"{argument!a} is not UTF-8",
+                where="command line",
+                hint="rename that file or folder",
+            )
     try:
-        with build_app().make_context("transom", argv, obj=begun) as context:
+        with build_app().make_context("transom", argv, obj=sessions) as context:
             return int(context.command.invoke(context) or 0)
-    # --help and --version end so; what they printed is flushed like any output
+    # --help and --version end like this; what they printed is flushed like any output.
     except typer.Exit as error:
         return error.exit_code
 
 
 def build_app() -> Any:
-    """The command `transom`; the modules of its commands are imported when they are asked for."""
+    """Return the command `transom`; the modules of its commands are imported when needed."""
     trunk = typer.Typer(
         cls=Trunk, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES
     )
@@ -243,8 +257,8 @@ def build_app() -> Any:
     return typer.main.get_group(trunk)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         print_text(f"transom {__version__}")
         raise typer.Exit
 
@@ -265,78 +279,81 @@ def _root(version: Version = False) -> None:
 
 
 def _usage(error: typer.TyperException) -> int:
-    """An option or value that the command does not take, in one line with the nearest that it
-    does.
+    """Print why the command does not take an option or value, in one line with the nearest that
+    it takes.
     """
     context: Any = getattr(error, "ctx", None)
     message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     option = getattr(error, "option_name", None)
     if option and hasattr(error, "possibilities") and context:
-        known = [
-            name
-            for parameter in context.command.params
-            for name in parameter.opts
-            if name.startswith("--")
-        ]
-        message = f"no option {option}; did you mean {nearest(option, known)}?"
-        if context.parent is None and option in COMMON:
-            message = f"{option} stands behind the command"
+        message = _unknown_option(option, context)
     path = context.command_path if context else "transom"
     epilog = context.command.epilog if context else None
     if message.startswith("Missing argument") and epilog:
         # The example shows which words stand where.
         message += f"; {epilog[:1].lower()}{epilog[1:]}"
-    say(f"transom: {message}{'' if message.endswith('?') else ';'} see: {path} --help")
+    end = "" if message.endswith("?") else ";"
+    say(f"transom: {message}{end} see: {path} --help")
     return 2
 
 
-def _interrupted(begun: list[Any], argv: Sequence[str]) -> int:
-    """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as
-    a whole.
-    """
-    commands = [session.next_command(run) for session in begun for run in session.open_runs]
-    commands = [shlex.join(["transom", *argv])] if argv[:1] == ["demo"] else commands
-    say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
+def _unknown_option(option: str, context: Any) -> str:
+    """Return the message about an option that a command does not have."""
+    if context.parent is None and option in COMMON:
+        return f"{option} stands behind the command"
+    names: list[str] = []
+    for parameter in context.command.params:
+        names += [name for name in parameter.opts if name.startswith("--")]
+    return f"no option {option}; did you mean {nearest(option, names)}?"
+
+
+def _interrupted(sessions: list[Any], argv: Sequence[str]) -> int:
+    """Say how to go on with each run that was cut off."""
+    commands: list[str] = []
+    for session in sessions:
+        commands += [session.next_command(run) for run in session.open_runs]
+    # The runs of the demo are its own: it is started again as a whole.
+    if argv[:1] == ["demo"]:
+        commands = [shlex.join(["transom", *argv])]
+    hints = "".join(f"; go on with: {command}" for command in commands)
+    say(f"\ntransom: interrupted{hints}")
     return 130  # as a shell shows Ctrl-C
 
 
-def _defect(error: Exception, begun: list[Any]) -> int:
-    """Something that nobody foresaw: one line for the person, the rest into a file for whoever
-    mends it.
-    """
+def _defect(error: Exception, sessions: list[Any]) -> int:
+    """Report an error that nobody foresaw: one line for the person, and a file with the details."""
     from transom.telemetry import Redactor
 
-    redact = (begun[0].redact if begun else None) or Redactor()
-    if damage := _damage(begun):
+    redact = (sessions[0].redact if sessions else None) or Redactor()
+    # A row that was altered on the disk may make any command fail.
+    if damage := _damage(sessions):
         say(f"transom: {damage}{_next_steps(error)}")
         return 2
-    said = " ".join(redact(str(error)).split())[:200] or "no message"
-    place = begun[0].workspace_root if begun else Path.cwd() / ".transom"
-    path = place / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
+    message = " ".join(redact(str(error)).split())[:200] or "no message"
+    folder = sessions[0].workspace_root if sessions else Path.cwd() / ".transom"
+    path = folder / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
     details = redact("".join(traceback.format_exception(error)))
-    kept = f"its details are in {path}"
+    report = f"its details are in {path}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
             f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace"
         )
-    except OSError as failed:
-        kept = f"and its details could not be kept ({failed.strerror})"
+    except OSError as failure:
+        report = f"and its details could not be kept ({failure.strerror})"
     say(
-        f"transom: {type(error).__name__}: {said}; this is a defect of transom,"
-        f" {kept}{_next_steps(error)}"
+        f"transom: {type(error).__name__}: {message}; this is a defect of transom,"
+        f" {report}{_next_steps(error)}"
     )
     return 2
 
 
-def _damage(begun: list[Any]) -> str:
-    """Return what is damaged in the workspace's database: a row that was altered on the disk may
-    make any command fail. "" if nothing is.
-    """
+def _damage(sessions: list[Any]) -> str:
+    """Return what is damaged in the workspace's database; "" if nothing is."""
     from transom.store import RECOVERY, find_damage
 
     try:
-        path = begun[0].known_store if begun else None
+        path = sessions[0].known_store if sessions else None
         damage = find_damage(path, limit=1) if isinstance(path, Path) else []
     except TransomError as error:
         return str(error)

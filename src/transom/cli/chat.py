@@ -25,16 +25,17 @@ from transom.runs.questions import in_full, options_of
 _LONGEST_LINE = 200  # characters of a tool's call or result, as the terminal shows them
 _ROLE = "You are a helpful assistant. Answer in plain text, briefly."
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to continue the chat by [chat].")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name to resume the chat by.")]
 
 
 @command(root, "chat", example="transom chat monday --agent shop:clerk", asks=True)
 def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
     """Talk with an agent, or with a model alone.
 
-    The same NAME continues the same conversation. Ctrl-C stops an answer, Ctrl-D ends the chat.
+    The same NAME resumes the same conversation. Ctrl-C stops an answer, Ctrl-D ends the chat.
     """
     home = Home(session.workspace.root, name)
+    # Checked before the agent is loaded, so that a missing model is reported first.
     chain = _model(session, has_agent=bool(agent))
     if agent:
         chosen = load_agent(session, agent, "--agent").copy(at=home, provider=chain)
@@ -46,6 +47,7 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
         try:
             _Chat(door).run()
         finally:
+            # An agent closes its own model; that of the command belongs to this function.
             if chain:
                 door.wait(chain.aclose())
     options = f" --agent {agent}" if agent else ""
@@ -55,7 +57,7 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
 
 def _model(session: Session, *, has_agent: bool) -> Chain | None:
     """Return the model that the command names; None for the agent's own."""
-    if has_agent and "model" not in session.given:
+    if has_agent and "model" not in session.overrides:
         return None
     if session.settings.model == RULES and session.answers is None:
         hint = "say --model ollama:NAME, openai:NAME or anthropic:NAME"
@@ -81,6 +83,7 @@ class _Chat:
             # The last message may have no answer yet, so it is told again and gone on with.
             self._answer(None)
         while (line := _read_line()) is not None:
+            # Some terminals catch Ctrl-D.
             if line.strip() == "/exit":
                 return
             if line.strip():
@@ -93,6 +96,7 @@ class _Chat:
                 for event in answer:
                     self._show(event)
                 self._end(answer.response())
+        # Ctrl-C ends the answer and not the chat.
         except KeyboardInterrupt:
             self._end_line()
             say("stopped; write something, or end with Ctrl-D")
@@ -112,6 +116,7 @@ class _Chat:
         options = options_of(choice)
         print_text(f"{paused.reason}: {in_full(choice)}")
         answer = _read_line(f"{' or '.join(options)}? ")
+        # A wrong answer must not decide about a tool call.
         if answer is None or answer.strip() not in options:
             say("the question stays open: start the chat again to answer it")
             return
@@ -124,6 +129,7 @@ class _Chat:
         if event.conversation != self._door.id:
             return
         match event:
+            # The model writes its reply again, so the text above is void.
             case ReplyDelta(piece=Again(why=reason)):
                 self._end_line()
                 print_text(style(f"[not valid: {reason}]", "dim"))

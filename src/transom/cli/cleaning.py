@@ -1,4 +1,4 @@
-"""`transom runs clean`: which runs go, and what goes with each of them."""
+"""`transom runs clean`: removes runs, with their files, traces and journals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from transom.store import DatabaseSize, Record, Store, compact
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What goes and what stays."""
+    """The options that decide which runs are removed."""
 
     older_than: Annotated[
         str | None,
@@ -57,65 +57,69 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
     # A wrong age is an error even if there is nothing to clean.
     oldest = datetime.now(UTC) - age(options.older_than or "7d")
     async with history(session, writing=not options.dry_run) as store:
+        # A dry run takes the same way, and so lists exactly what a real one removes.
         remover = None if options.dry_run else RunRemover(session.known_workspace, store)
         rows = []
         for run in all_runs(store):
-            found = view(session.known_workspace, store, run)
-            row = _judge(session, found, options, oldest)
+            run_view = view(session.known_workspace, store, run)
+            row = _judge(session, run_view, options, oldest)
             if remover and row["kept"] is None:
-                row |= await remover.remove(found, archive=options.archive)
+                row |= await remover.remove(run_view, archive=options.archive)
             rows.append(row)
     removed = [row for row in rows if row["kept"] is None]
     size = _compact(session) if removed and not options.dry_run else None
     freed = sum(row["bytes"] for row in removed)
-    cells = [
-        ("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "")
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        state = "stays" if row["kept"] else "goes"
+        cells.append((state, row["run_id"], row["name"], row["kept"] or ""))
     would = "would be" if options.dry_run else "were"
     line = f"{counted(len(removed), 'run')}, {freed} bytes {would} removed"
     # Another process that reads the database keeps its old pages in the log until it ends.
     if size and size.after < size.before:
         line += f"; the database shrank from {size.before} to {size.after} bytes"
-    document = {
+    document: dict[str, Any] = {
         "schema": "transom.cleaned/1",
         "dry_run": options.dry_run,
         "runs": rows,
-        "database": {"bytes_before": size.before, "bytes_after": size.after} if size else None,
+        "database": None,
     }
-    return session.report(document, *table(cells), line)
+    if size:
+        document["database"] = {"bytes_before": size.before, "bytes_after": size.after}
+    return session.show(document, *table(cells), line)
 
 
-def _judge(session: Session, found: RunView, options: Cleaning, oldest: datetime) -> dict[str, Any]:
+def _judge(session: Session, run: RunView, options: Cleaning, oldest: datetime) -> dict[str, Any]:
     """Return the row of a run: its size, and why it stays, if it does."""
-    folder = session.known_workspace.run_folder(found.row.name, found.row.id)
+    folder = session.known_workspace.run_folder(run.row.name, run.row.id)
     return {
-        "run_id": found.row.id,
-        "name": found.row.name,
-        "status": found.status,
+        "run_id": run.row.id,
+        "name": run.row.name,
+        "status": run.status,
         "bytes": sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-        "kept": _why_it_stays(found, folder, options, oldest),
+        "kept": _why_it_stays(run, folder, options, oldest),
         "archive": None,
     }
 
 
-def _why_it_stays(found: RunView, folder: Path, options: Cleaning, oldest: datetime) -> str | None:
-    if found.status == "running":
+def _why_it_stays(run: RunView, folder: Path, options: Cleaning, oldest: datetime) -> str | None:
+    if run.status == "running":
         return "it is running"
-    if _last_active(found) > oldest:
+    if _last_active(run) > oldest:
         return "it is younger"
-    if options.keep_successful and found.status in SUCCESSES:
+    if options.keep_successful and run.status in SUCCESSES:
         return "it came to its end"
-    if options.older_than is None and found.status == "paused":
+    # A person may still answer it; only an age that is named removes it.
+    if options.older_than is None and run.status == "paused":
         return "it waits for a person; name an age with --older-than"
     return "somebody approved its checker" if next(folder.rglob(APPROVAL), None) else None
 
 
-def _last_active(found: RunView) -> datetime:
+def _last_active(run: RunView) -> datetime:
     """Return the time of the last record, or of the start if the journal is empty."""
-    if found.records:
-        return datetime.fromisoformat(found.records[-1].at)
-    return datetime.strptime(found.row.id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    if run.records:
+        return datetime.fromisoformat(run.records[-1].at)
+    return datetime.strptime(run.row.id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 
 def _compact(session: Session) -> DatabaseSize | None:
@@ -150,6 +154,7 @@ class BlobReferences:
             self._last = appended[-1].seq
             self._add(record for record in appended if record.stream.startswith("run/"))
         stream = f"run/{run_id}"
+        # Equal windows of several runs are stored once.
         blobs = set(blobs_in(self._store.read(stream)))
         return {blob for blob in blobs if self._streams_of[blob] <= {stream}}
 
@@ -176,29 +181,30 @@ class RunRemover:
             self._keys_of[document["id"]].append(key)
         self._references = BlobReferences(store, self._keys_of)
 
-    async def remove(self, found: RunView, *, archive: bool) -> dict[str, Any]:
+    async def remove(self, run: RunView, *, archive: bool) -> dict[str, Any]:
         """Remove a run unless another process holds it; return what changes in its row."""
         locks = self._workspace.state_dir / "locks"
         try:
-            lock = self._workspace.hold_run(self._store, found.row.id, found.row.name)
+            lock = self._workspace.hold_run(self._store, run.row.id, run.row.name)
         except RunBusy as error:
             return {"kept": error.what}
         try:
-            packed = await self._remove(found, archive=archive)
+            packed = await self._remove(run, archive=archive)
             # A process that still has this file open cannot get the lock before it is released.
-            (locks / f"{found.row.id}.lock").unlink(missing_ok=True)
+            (locks / f"{run.row.id}.lock").unlink(missing_ok=True)
         finally:
             lock.release()
         return {"archive": packed}
 
-    async def _remove(self, found: RunView, *, archive: bool) -> str | None:
+    async def _remove(self, run: RunView, *, archive: bool) -> str | None:
         """Remove all that a run left; return the path of the archive."""
-        run_id = found.row.id
-        folder = self._workspace.run_folder(found.row.name, run_id)
+        run_id = run.row.id
+        folder = self._workspace.run_folder(run.row.name, run_id)
         trace = self._workspace.traces / f"{trace_id(run_id)}.jsonl"
         target = self._workspace.root / "archive" / run_id
+        # Packed first, so that a full disk costs no run.
         if archive:
-            _pack(self._store, found, folder, trace)
+            _pack(self._store, run, folder, trace)
             shutil.make_archive(str(target), "gztar", folder.parent, folder.name)
         try:
             if folder.is_dir():
@@ -210,7 +216,7 @@ class RunRemover:
             ) from error
         blobs = self._references.only_of(run_id)
         await self._store.forget(f"run/{run_id}", sorted(blobs))
-        self._references.forget(run_id, set(blobs_in(found.records)))
+        self._references.forget(run_id, set(blobs_in(run.records)))
         # The documents go last: if the clean-up is cut off, the next one finds the run again.
         for key in self._keys_of[run_id]:
             document: Any = self._store.get(RUNS, key)
@@ -225,16 +231,16 @@ def blobs_in(records: Iterable[Record]) -> Iterator[str]:
         yield from blobs_of(record.kind, record.data)
 
 
-def _pack(store: Store, found: RunView, folder: Path, trace: Path) -> None:
+def _pack(store: Store, run: RunView, folder: Path, trace: Path) -> None:
     """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows
     that its calls saw.
     """
     lines = []
-    for record in found.records:
+    for record in run.records:
         entry = {"seq": record.seq, "kind": record.kind, "at": record.at, "data": record.data}
         lines.append(f"{json.dumps(entry)}\n")
     write_file(folder / "journal.jsonl", "".join(lines).encode())
-    for blob in sorted(set(blobs_in(found.records))):
+    for blob in sorted(set(blobs_in(run.records))):
         write_file(folder / "blobs" / blob, store.get_blob(blob))
     if trace.exists():
         shutil.copy(trace, folder / "trace.jsonl")

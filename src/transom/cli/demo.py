@@ -1,4 +1,4 @@
-"""`transom demo`: every product on the shipped examples with the embedded default."""
+"""`transom demo`: shows every product on the shipped examples, without a model."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from transom.checklist.judging import Verdict, load_checker, text_report, togeth
 from transom.checklist.pipeline import Places, checker_of, verdict_of
 from transom.cli import investigate, story, study
 from transom.cli.app import root
-from transom.cli.checking import LEARNED, answer_of
+from transom.cli.check.options import CheckOptions, manner_of
+from transom.cli.check.review import decide, lines_of
+from transom.cli.check.steps import LEARNED, answer_of
 from transom.cli.command import command
 from transom.cli.learn import opened
-from transom.cli.options import Options, manner_of
 from transom.cli.output import print_json, say, style, style_status
 from transom.cli.session import Session
-from transom.cli.verdicts import give_word, lines_of
 from transom.config.model import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
 from transom.formats.yaml_models import nearest_key
@@ -44,7 +44,7 @@ _ALIASES = {
     "study": "studies",
     "playbook": "learning",
 }
-"""The commands of the products, which stand for them."""
+"""The product of each command, so that either name can be typed."""
 
 Products = Annotated[
     list[str] | None,
@@ -75,11 +75,12 @@ async def demo(session: Session, products: Products = None) -> int:
         session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
         started = time.monotonic()
         try:
-            # checked here, since a product's own error would suggest an option that it has
+            # Checked here: a product's own error would suggest an option that the demo lacks.
             if name in _LEVELS and (missing := needs(_LEVELS[name])):
                 raise SandboxUnavailable(f"it needs sandbox level {_LEVELS[name].value}: {missing}")
             documents[name] = await show(session, examples)
         except TransomError as error:
+            # One product that cannot be shown hides none of the others.
             failed = True
             say(f"transom: {name} is not shown: {error}")
         session.progress(f"{name}: {time.monotonic() - started:.1f} s")
@@ -94,119 +95,125 @@ def product_named(word: str) -> str:
     if name := _ALIASES.get(word, word if word in _PARTS else ""):
         return name
     near = nearest_key(word, [*_PARTS, *_ALIASES])
-    known = f"the products are {', '.join(_PARTS)}"
-    hint = f"did you mean {near}? {known}" if near else known
+    hint = f"the products are {', '.join(_PARTS)}"
+    if near:
+        hint = f"did you mean {near}? {hint}"
     raise InputError(f"{word!r} is not a product", where="transom demo", hint=hint)
 
 
 async def _checklist(session: Session, examples: Path) -> Any:
-    """The shipped items; one verdict is shown whole."""
+    """Check the shipped items, and print one verdict in full."""
     folder = examples / "checks"
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
+    quiet = replace(session, verbosity=-1)
     verdicts: list[Verdict] = []
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
-            answer = await answer_of(
-                replace(session, verbosity=-1), store, Options(item=item, variables=variables)
-            )
+            answer = await answer_of(quiet, store, CheckOptions(item=item, variables=variables))
             session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
                 description, _, _ = " ".join(load_item(item).description.split()).partition(". ")
-                session.tell(
-                    f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14}"
-                    f" {description[:_WIDTH]}"
-                )
-    one = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), None)
-    if one:
-        run, where = one.run_id, _here(session)
-        session.tell("", style(f"The verdict on {_SHOWN}, with the lines that decided", "bold"), "")
-        session.tell(*text_report(one).rstrip("\n").split("\n"), "")
-        session.tell(
-            f"  what the call that writes its parser saw:  transom window show {run} --call"
-            f" {_PARSER_CALL} {where}"
-        )
-        session.tell(
-            f"  what happened when:                        transom trace show {run} {where}"
-        )
-        session.tell(
-            f"  the files of the run:                      transom runs show {run} {where}"
-        )
+                status = style_status(f"{answer.status:<5}")
+                session.tell(f"  {status} {answer.item_id:<14} {description[:_WIDTH]}")
+    for verdict in verdicts:
+        if verdict.item_id == _SHOWN:
+            _tell_in_full(session, verdict)
     return together(verdicts)
 
 
-def _here(session: Session) -> str:
-    """The option that names the workspace."""
+def _tell_in_full(session: Session, verdict: Verdict) -> None:
+    """Print one verdict in full, and the commands that show how it came about."""
+    run, workspace = verdict.run_id, _workspace_option(session)
+    session.tell("", style(f"The verdict on {_SHOWN}, with the lines that decided", "bold"), "")
+    session.tell(*text_report(verdict).rstrip("\n").split("\n"), "")
+    session.tell(
+        f"  what the call that writes its parser saw:  transom window show {run} --call"
+        f" {_PARSER_CALL} {workspace}"
+    )
+    session.tell(
+        f"  what happened when:                        transom trace show {run} {workspace}"
+    )
+    session.tell(
+        f"  the files of the run:                      transom runs show {run} {workspace}"
+    )
+
+
+def _workspace_option(session: Session) -> str:
+    """Return the option that names the workspace."""
     return f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
-    """Two builds with recorded replies and a person's word; prints what the playbook learned of
-    them.
+    """Show what the playbook learns from two builds and a person's decision.
+
+    The replies of the builds are recorded.
     """
-    folder, examples = session.workspace_root / "learning", examples / "learning"
+    examples = examples / "learning"
+    folder = session.workspace_root / "learning"
+    # Each demo learns from nothing.
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(
         update={"workspace": folder, "state_dir": None, "store": None}
     )
     quiet = replace(session, settings=settings, chains=[], verbosity=-1)
-    standings: list[float] = []
+    workspace = _workspace_option(quiet)
+    scores: list[float] = []
 
-    def learned() -> Insight:
+    def learned_insight() -> Insight:
         with opened(quiet, LEARNED) as playbook:
-            one = next(iter(playbook.items.values()))
-        standings.append(round(one.lower_bound, 2))
-        return one
+            insight = next(iter(playbook.items.values()))
+        scores.append(round(insight.lower_bound, 2))
+        return insight
 
     await _build(quiet, examples, "POWER-01")
-    one = learned()
+    insight = learned_insight()
     session.tell(
         "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook"
         " keeps:"
     )
-    session.tell(f'     {one.id} "{one.content}", score {standings[-1]}')
-    run, passed = await _build(quiet, examples, "POWER-02")
-    learned()
+    session.tell(f'     {insight.id} "{insight.content}", score {scores[-1]}')
+    run, status = await _build(quiet, examples, "POWER-02")
+    learned_insight()
     session.tell(
-        f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes."
+        f"  2. POWER-02: the parser is shown {insight.id} and names it; its first draft passes."
     )
-    session.tell(f"     It counts for {one.id}, score {standings[-1]}.")
-    word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
-    learned()
-    session.tell(f"  3. {lines_of(word)[0]}, score {standings[-1]}.")
+    session.tell(f"     It counts for {insight.id}, score {scores[-1]}.")
+    decision = await decide(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
+    learned_insight()
+    session.tell(f"  3. {lines_of(decision)[0]}, score {scores[-1]}.")
     with opened(quiet, LEARNED) as playbook:
-        history = [event.kind for event in playbook.events(one.id)]
+        history = [event.kind for event in playbook.events(insight.id)]
     session.tell(
-        "", f"  its whole history:             transom playbook show {one.id} {_here(quiet)}"
+        "", f"  its whole history:             transom playbook show {insight.id} {workspace}"
     )
-    session.tell(
-        f"  what the parser was shown:     transom window show {run} --call 1 {_here(quiet)}"
-    )
+    session.tell(f"  what the parser was shown:     transom window show {run} --call 1 {workspace}")
     return {
-        "insight": one.id,
-        "content": one.content,
-        "standing": standings,
+        "insight": insight.id,
+        "content": insight.content,
+        "standing": scores,
         "history": history,
-        "verdict": passed,
+        "verdict": status,
     }
 
 
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
-    """Build a checker and run it; the id of the run, and the verdict's status."""
-    item, options = load_item(examples / f"{item_id}.yaml"), Options()
+    """Build a checker and run it; returns the id of the run, and the verdict's status."""
+    item = load_item(examples / f"{item_id}.yaml")
+    options = CheckOptions()
     spec = (examples / "ItemSpec.md").read_text("utf-8")
     spec = spec.replace("{item}", item_id).replace("{description}", item.description)
     replies = examples / "replies"
 
     def answer(request: Request) -> str:
-        """The reply that is recorded for the role; there is another one for who is shown an
-        insight.
+        """Return the reply that is recorded for the role.
+
+        A role that is shown an insight may have another one.
         """
-        informed, usual = (
-            replies / f"{request.role}{ending}" for ending in (".informed.md", ".md")
-        )
-        shown = request.window.text("playbook") and informed.is_file()
-        return (informed if shown else usual).read_text("utf-8")
+        informed = replies / f"{request.role}.informed.md"
+        if request.window.text("playbook") and informed.is_file():
+            return informed.read_text("utf-8")
+        return (replies / f"{request.role}.md").read_text("utf-8")
 
     # Recorded replies spend no tokens.
     chain = Chain((ScriptedProvider(answer, name="recorded", estimates_usage=False),))
@@ -250,7 +257,7 @@ _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
         _learning,
     ),
 }
-"""By the name that a person types: what is to be seen, and what runs it and returns its
+"""The products by name: what the demo shows, and the function that shows it and returns its
 document.
 """
 
@@ -259,25 +266,31 @@ _LEVELS = {"checklist": Level.L1, "stories": Level.L2, "learning": Level.L1}
 
 
 def _apart(session: Session) -> Session:
-    """In a workspace of its own, and by no settings of a person's, so that the examples claim
-    none of her item ids.
+    """Return a session with a workspace of its own, and with no settings of the user.
+
+    So the examples claim no item ids in the user's workspace.
     """
     settings = session.settings
-    told = settings.origins.get("model") == "command line"
-    apart = {
-        "workspace": session.workspace_root / "demo",
+    is_model_named = settings.origins.get("model") == "command line"
+    workspace = session.workspace_root / "demo"
+    changes = {
+        "workspace": workspace,
         "state_dir": settings.state_dir / "demo" if settings.state_dir else None,
         "store": None,
         "paths": Paths(),
-        "model": settings.model if told else "rules",
+        "model": settings.model if is_model_named else "rules",
     }
-    given = {**session.given, "workspace": session.workspace_root / "demo"}
-    changed = settings.model_copy(update=apart)
-    return replace(session, settings=changed, open_runs=[], entry={}, given=given)
+    return replace(
+        session,
+        settings=settings.model_copy(update=changes),
+        open_runs=[],
+        entry={},
+        overrides={**session.overrides, "workspace": workspace},
+    )
 
 
 def _examples(cwd: Path) -> Path:
-    """The examples: below the current folder, or those that ship with the package."""
+    """Return the examples below the current folder, or those that ship with the package."""
     for place in (cwd, Path(transom.__file__).parent):
         if (place / "examples" / "checks").is_dir():
             return place / "examples"

@@ -1,4 +1,4 @@
-"""`transom doctor`: what is installed, what works here, what has no effect."""
+"""`transom doctor`: reports what is installed, and what works on this machine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ import typer
 from transom import __version__
 from transom.checklist.rules import load_knowledge
 from transom.cli.app import root
+from transom.cli.chains import without_credentials
 from transom.cli.command import command
 from transom.cli.output import sections, table
-from transom.cli.session import Session, without_credentials
+from transom.cli.session import Session
 from transom.config import HostedSettings
 from transom.errors import InputError, MemoryUnavailable, StoreError, install_hint
 from transom.learning import Playbook
@@ -66,122 +67,168 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
     """Report what is installed, and what works on this machine.
 
     The report lists the sandbox's level, damage in the workspace's database, providers, tools,
-    extras and settings. With `--provider
-    openai:NAME` (and `--base-url`), it sends the server a few small requests and reports what the
-    server can do. It sends nothing else.
+    extras and settings. With `--provider openai:NAME` (and `--base-url`), it sends the server a few
+    small requests and reports what the server can do. It sends nothing else.
     """
     session = replace(session, base_url=base_url)
     if provider is not None:
         return await _try_provider(session, provider)
-    extras = []
-    for name, modules in _EXTRAS.items():
-        missing = [module for module in modules if find_spec(module) is None]
-        install = "make embeddings" if name == "embeddings" else install_hint(name)
-        extras.append({"name": name, "missing": missing, "install": install if missing else None})
-    settings, packages = session.settings, {name: version(name) for name in _PACKAGES}
-    told = {"logs": settings.egress.logs, "local_blocks": [*settings.egress.local_blocks]}
-    file = str(settings.file) if settings.file else None
-    system = {"python": platform.python_version(), "system": platform.platform()}
     document: dict[str, Any] = {
         "schema": "transom.doctor/1",
-        "versions": {"transom": __version__, **system, **packages},
+        "versions": _versions(),
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
         "database": await _database(session),
-        "settings": {
-            "file": file,
-            "set": settings.origins,
-            "model": settings.model,
-            "egress": told,
-        },
-        "providers": [
-            {"name": "rules", **_rules(session)},
-            {
-                "name": "replay",
-                "answers": True,
-                "says": "answers from a recording: --model replay:PATH",
-            },
-            *({"name": kind, **_state(session, kind)} for kind in HOSTED),
-        ],
-        "tools": [
-            {"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()
-        ],
-        "extras": extras,
+        "settings": _settings(session),
+        "providers": _providers(session),
+        "tools": _tools(),
+        "extras": _extras(),
     }
+    # A missing extra or key is normal; these two stop the products.
     is_fit = document["sandbox"]["usable"] and not document["database"]["damage"]
-    return session.report(document, *sections(document), code=0 if is_fit else 1)
+    return session.show(document, *sections(document), code=0 if is_fit else 1)
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "transom": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        **{name: version(name) for name in _PACKAGES},
+    }
+
+
+def _settings(session: Session) -> dict[str, Any]:
+    """Return the settings that are set, and what leaves this machine."""
+    settings = session.settings
+    egress = {"logs": settings.egress.logs, "local_blocks": [*settings.egress.local_blocks]}
+    return {
+        "file": str(settings.file) if settings.file else None,
+        "set": settings.origins,
+        "model": settings.model,
+        "egress": egress,
+    }
+
+
+def _providers(session: Session) -> list[dict[str, Any]]:
+    replay = {
+        "name": "replay",
+        "answers": True,
+        "says": "answers from a recording: --model replay:PATH",
+    }
+    hosted = [{"name": kind, **_state(session, kind)} for kind in HOSTED]
+    return [{"name": "rules", **_rules(session)}, replay, *hosted]
+
+
+def _tools() -> list[dict[str, Any]]:
+    """Return where the programs are that products use."""
+    tools: list[dict[str, Any]] = []
+    for name, use in _TOOLS.items():
+        path = shutil.which(name)
+        tools.append({"name": name, "path": path, "for": use})
+    return tools
+
+
+def _extras() -> list[dict[str, Any]]:
+    """Return the optional dependencies, and how to install those that are missing."""
+    extras: list[dict[str, Any]] = []
+    for name, modules in _EXTRAS.items():
+        missing = [module for module in modules if find_spec(module) is None]
+        install: str | None = None
+        if missing:
+            # The vectors are no package of a registry.
+            install = "make embeddings" if name == "embeddings" else install_hint(name)
+        extras.append({"name": name, "missing": missing, "install": install})
+    return extras
 
 
 async def _try_provider(session: Session, name: str) -> int:
-    """Ask a server a few small questions, and print what came of them."""
+    """Ask a server a few small questions, and print the results."""
     kind, colon, _ = name.partition(":")
     if kind not in HOSTED or not colon:
-        hint = f"name one as {', '.join(f'{one}:NAME' for one in HOSTED)}"
         raise InputError(
-            f"{name!r} has no server that could be asked", where="--provider", hint=hint
+            f"{name!r} has no server that could be asked",
+            where="--provider",
+            hint=f"name one as {', '.join(f'{hosted}:NAME' for hosted in HOSTED)}",
         )
     settings: HostedSettings = getattr(session.settings.llm, kind)
-    once, seconds = (
-        settings.retry.model_copy(update={"max_attempts": 1}),
-        min(settings.timeout_seconds, 30.0),
-    )
-    brief = settings.model_copy(update={"retry": once, "timeout_seconds": seconds})
+    # A server that does not answer is reported soon, and not tried again.
+    retry = settings.retry.model_copy(update={"max_attempts": 1})
+    seconds = min(settings.timeout_seconds, 30.0)
+    brief = settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
 
     def make(stream: bool) -> RetryingProvider:
         return connect(name, brief, base_url=session.base_url, stream=stream)
 
-    provider = make(False)  # so that a missing key or SDK is said before anything is asked
-    url = without_credentials(server_of(kind, settings, base_url=session.base_url).base_url) or ""
-    redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
+    # Made first, so that a missing key or SDK is reported before anything is sent.
+    provider = make(False)
+    server = server_of(kind, settings, base_url=session.base_url)
+    url = without_credentials(server.base_url) or ""
+    # A server may repeat the key that it was sent.
+    redact = Redactor(secrets=provider.secrets)
     session.progress(f"asking {name} a few small questions")
-    tried = [replace(row, says=redact(row.says)) async for row in checkup(make)]
-    rows: list[dict[str, Any]] = [row.to_json() for row in tried]
-    answers, says = tried[0].status == "ok", tried[0].summary
+    checks = [replace(check, says=redact(check.says)) async for check in checkup(make)]
+    rows: list[dict[str, Any]] = [check.to_json() for check in checks]
+    says = checks[0].summary
     document = {
         "schema": "transom.provider/1",
         "name": name,
-        "answers": answers,
+        "answers": checks[0].status == "ok",
         "says": says,
         "base_url": url,
+        "capabilities": provider.caps.to_json(),
+        "checks": rows,
     }
-    cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
-    lines = [
-        f"{name} at {url}: {says}",
-        *table(cells, indent="  "),
-        f"  taken to have: {provider.caps.text()}",
-    ]
-    document |= {"capabilities": provider.caps.to_json(), "checks": rows}
-    return session.report(
-        document, *lines, code=int(any(row["status"] == "failed" for row in rows))
-    )
+    cells: list[tuple[str, ...]] = []
+    has_failed = False
+    for row in rows:
+        duration = f"{row['seconds']:5.2f} s"
+        cells.append((row["name"], row["status"], duration, row["says"]))
+        has_failed = has_failed or row["status"] == "failed"
+    lines = [f"{name} at {url}: {says}"]
+    lines += table(cells, indent="  ")
+    lines.append(f"  taken to have: {provider.caps.text()}")
+    return session.show(document, *lines, code=int(has_failed))
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
-    found, wanted = probe(), session.settings.sandbox.level
-    missing = {level.value: why for level, why in found.missing}
-    usable = found.level is not Level.NONE and wanted not in missing
-    return {"level": found.level.value, "wanted": wanted, "usable": usable, "missing": missing}
+    """Return the sandbox level of this machine, and whether the settings' level is there."""
+    machine = probe()
+    required = session.settings.sandbox.level
+    missing = {level.value: reason for level, reason in machine.missing}
+    usable = machine.level is not Level.NONE and required not in missing
+    return {
+        "level": machine.level.value,
+        "wanted": required,
+        "usable": usable,
+        "missing": missing,
+    }
 
 
 def _workspace(session: Session) -> dict[str, Any]:
+    """Return where the workspace lies, and on what kind of file system."""
     root = session.workspace_root.absolute()
-    exists, network = root.is_dir(), is_network(root)
-    database = str(session.known_workspace.store_location) if exists else None
-    document = {
+    exists = root.is_dir()
+    is_remote = is_network(root)
+    document: dict[str, Any] = {
         "path": str(root),
         "exists": exists,
         "filesystem": filesystem_of(root) or None,
-        "network": network,
+        "network": is_remote,
+        "database": str(session.known_workspace.store_location) if exists else None,
     }
-    note = (
-        "a database does not work on a network file system; it is kept on a local disk (state_dir)"
-    )
-    return {**document, "database": database, **({"note": note} if network else {})}
+    if is_remote:
+        document["note"] = (
+            "a database does not work on a network file system; it is kept on a local disk"
+            " (state_dir)"
+        )
+    return document
 
 
 async def _database(session: Session) -> dict[str, Any]:
     """Report the damage in the workspace's database."""
     location = session.known_store
+    # A workspace without a database is not damaged.
     if location is None:
         return {"bytes": 0, "damage": []}
     # PostgreSQL checks its own files.
@@ -210,7 +257,7 @@ async def _damage_in(location: StoreLocation) -> list[str]:
 
 
 def _rules(session: Session) -> dict[str, Any]:
-    """Whether the embedded default could be asked: it needs its knowledge."""
+    """Return whether the embedded default can answer: it needs its knowledge."""
     try:
         load_knowledge(session.settings.paths.knowledge_dirs)
     except InputError as error:
@@ -219,8 +266,9 @@ def _rules(session: Session) -> dict[str, Any]:
 
 
 def _state(session: Session, kind: str) -> dict[str, Any]:
-    """Whether a kind of provider with a server could be asked. Nothing is sent, so none says
-    yes.
+    """Return whether a kind of provider with a server could be asked.
+
+    Nothing is sent, so the answer is "no" or unknown.
     """
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
@@ -231,8 +279,8 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     if server.needs_key and server.api_key == NO_KEY:
         return {"answers": False, "says": f"there is no key: {server.key_variable} is not set"}
     key = "without a key" if server.api_key == NO_KEY else f"with the key in {server.key_variable}"
-    said = (
+    says = (
         f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME`"
         " tries it"
     )
-    return {"answers": None, "says": said}
+    return {"answers": None, "says": says}

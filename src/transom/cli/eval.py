@@ -1,16 +1,17 @@
-"""`transom eval`: run a suite of scenarios, compare evaluations; and how the products are run,
-each epoch by itself.
+"""`transom eval`: runs a suite of scenarios, and compares evaluations.
+
+Each epoch of a scenario runs a product in a workspace of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,15 +20,15 @@ from transom.canonical import Json, digest, pretty_json
 from transom.checklist.evaluation import outcome_of, prompts_digest
 from transom.checklist.rules import load_knowledge
 from transom.cli.app import group
-from transom.cli.checking import answer_of
+from transom.cli.check.options import CheckOptions
+from transom.cli.check.steps import answer_of
 from transom.cli.command import command
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
-from transom.cli.learn import remembered as opened_memory
-from transom.cli.options import Options
-from transom.cli.output import reports_in, table, toned
+from transom.cli.learn import opened_memory
+from transom.cli.output import report_files, table, toned
 from transom.cli.session import Session
 from transom.errors import InputError, Paused, ProviderError
-from transom.evals import history as kept
+from transom.evals import history as evaluation_history
 from transom.evals.replies import WrittenReplies
 from transom.evals.report import change_lines, junit, text_lines
 from transom.investigator import evaluation
@@ -36,9 +37,9 @@ from transom.investigator.inquiry import Inquiry
 from transom.investigator.remembering import assessment_key, dependants
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
-from transom.llm import Chain
+from transom.llm import Chain, Provider
 from transom.memory import Memory
-from transom.runs import Run, write_file
+from transom.runs import Run
 from transom.store import Store
 
 eval_app = group("eval")
@@ -52,10 +53,10 @@ SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="Folder or name 
 
 @dataclass(frozen=True)
 class EvalOptions:
-    """What `eval run` takes beside the common options."""
+    """The options of `eval run`, besides the common ones."""
 
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Runs of each scenario.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of runs of each scenario.")
     ] = None
     only: Annotated[
         tuple[str, ...], typer.Option(metavar="ID|TAG", help="Run only these scenarios.")
@@ -91,115 +92,131 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an
     error.
     """
-    wanted = reports_in(options.reports, ("json", "junit"))
+    reports = report_files(options.reports, {"json": _json_report, "junit": junit})
     options = replace(options, started=options.started or datetime.now(UTC).isoformat())
-    session.settle(started=options.started)  # resumed, it is the same evaluation
+    # Resumed, it is the same evaluation.
+    session.record_arguments(started=options.started)
     chosen = evals.load_suite(suite.absolute()).only(options.only)
-    if any(one.rubric for one in chosen.scenarios) and not options.judge:
-        session.progress("rubrics are not marked; --judge says by whom")
+    if any(scenario.rubric for scenario in chosen.scenarios) and not options.judge:
+        session.progress("rubrics are not marked; name a model that marks them with --judge")
     async with session.open_store() as store:
-        made = await _evaluated(session, store, chosen, options)
-    for kind, path in wanted:
-        write_file(
-            path,
-            junit(made)
-            if kind == "junit"
-            else pretty_json(made).encode("utf-8", "backslashreplace"),
-        )
-    return session.report(made, *text_lines(made, toned), code=made.exit_code)
+        result = await _evaluated(session, store, chosen, options)
+    lines = text_lines(result, toned)
+    return session.show(result, *lines, code=result.exit_code, reports=reports)
+
+
+def _json_report(evaluation: evals.Evaluation) -> bytes:
+    return pretty_json(evaluation).encode("utf-8", "backslashreplace")
 
 
 async def _evaluated(
     session: Session, store: Store, suite: evals.Suite, options: EvalOptions
 ) -> evals.Evaluation:
-    """The suite run, compared with its baseline, and kept."""
-    judge, known = options.judge, kept.newest_baseline(store, suite.name)
-    if suite.product == "checklist":
-        chain, knowledge = (
-            session.chain(store),
-            load_knowledge(session.settings.paths.knowledge_dirs).digests,
-        )
-        runner, prompts = checklist_runner(session, chain), prompts_digest(chain, knowledge)
-    elif suite.product == "investigator":
-        files = [
-            name.strip()
-            for name in session.settings.model.split(",")
-            if name.strip().startswith("replies:")
-        ]
-        written = {
-            name: partial(WrittenReplies, session.cwd / name.removeprefix("replies:"))
-            for name in files
-        }
-        chain = session.chain(store, own={"rules": investigator_rules, **written})
-        runner, prompts = investigator_runner(session, chain), evaluation.prompts_digest(chain)
-    else:
-        what, hint = (
-            f"no product {suite.product!r} can be evaluated",
-            "write checklist or investigator",
-        )
-        raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
-    by = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
+    """Run a suite, compare the result with the suite's baseline, and save it."""
+    judge = options.judge
+    # Read before the result is saved, which may be the next baseline.
+    baseline = evaluation_history.newest_baseline(store, suite.name)
+    chain, runner, prompts = _runner_of(session, store, suite)
+    fingerprint = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
-    name, asked = (
-        f"eval-{suite.name}",
-        session.chain(store, judge, option="--judge") if judge else chain,
-    )
-    async with session.open_run("eval", inputs, name=name, store=store, chain=asked) as run:
-        made = await evals.run_suite(
-            run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge)
+    name = f"eval-{suite.name}"
+    # The run itself asks only the judge; each epoch has a run of its own.
+    run_chain = session.chain(store, judge, option="--judge") if judge else chain
+    async with session.open_run("eval", inputs, name=name, store=store, chain=run_chain) as run:
+        result = await evals.run_suite(
+            run,
+            suite,
+            runner,
+            fingerprint,
+            epochs=options.epochs,
+            jobs=options.jobs,
+            judged=bool(judge),
         )
-        if known:
-            made = made.model_copy(
-                update={"regression_analysis": evals.compare(made, known[1], known[0])}
-            )
-        await kept.remember(store, made, options.save)
-        await run.finish("passed" if made.exit_code == 0 else "failed")
-    return made
+        if baseline:
+            changes = evals.compare(result, baseline[1], baseline[0])
+            result = result.model_copy(update={"regression_analysis": changes})
+        await evaluation_history.remember(store, result, options.save)
+        await run.finish("passed" if result.exit_code == 0 else "failed")
+    return result
+
+
+def _runner_of(
+    session: Session, store: Store, suite: evals.Suite
+) -> tuple[Chain, evals.Runner, str]:
+    """Return the models of a suite's product, what runs its scenarios, and a digest of its prompts.
+
+    Raises:
+        InputError: the product cannot be evaluated.
+    """
+    if suite.product == "checklist":
+        chain = session.chain(store)
+        knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
+        runner = checklist_runner(session, chain)
+        return chain, runner, prompts_digest(chain, knowledge.digests)
+    if suite.product == "investigator":
+        own: dict[str, Callable[[], Provider]] = {"rules": investigator_rules}
+        for part in session.settings.model.split(","):
+            # `replies:FILE` answers a role with a text of a file, for tests of what a model may do.
+            if (name := part.strip()).startswith("replies:"):
+                path = session.cwd / name.removeprefix("replies:")
+                own[name] = partial(WrittenReplies, path)
+        chain = session.chain(store, own=own)
+        runner = investigator_runner(session, chain)
+        return chain, runner, evaluation.prompts_digest(chain)
+    raise InputError(
+        f"no product {suite.product!r} can be evaluated",
+        where=str(suite.folder / "suite.yaml"),
+        hint="write checklist or investigator",
+    )
 
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
 async def compare_(session: Session, before: Before, after: After) -> int:
     """Report changes from A to B that chance does not explain. Exit 1: something regressed."""
     async with session.known_workspace.open_store_for_reading() as store:
-        (name, old), (_, new) = (
-            kept.find_evaluation(store, before),
-            kept.find_evaluation(store, after),
-        )
-    told = evals.compare(new, old, name)
-    document = new.model_copy(update={"regression_analysis": told})
-    lines = [f"{name} → {after}: {new.suite}", *change_lines(told, toned)]
-    return session.report(document, *lines, code=1 if told.regressions else 0)
+        name, old = evaluation_history.find_evaluation(store, before)
+        _, new = evaluation_history.find_evaluation(store, after)
+    changes = evals.compare(new, old, name)
+    document = new.model_copy(update={"regression_analysis": changes})
+    lines = [f"{name} → {after}: {new.suite}", *change_lines(changes, toned)]
+    return session.show(document, *lines, code=1 if changes.regressions else 0)
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")
 async def history(session: Session, suite: SuiteName) -> int:
     """List a suite's evaluations, the newest last."""
     name = Path(suite).resolve().name
+    documents: list[dict[str, Any]] = []
+    rows: list[tuple[str, ...]] = []
     async with session.known_workspace.open_store_for_reading() as store:
-        found = kept.history(store, name)
-    told = [
-        one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names}
-        for one, names in found
-    ]
-    rows = []
-    for one, names in found:
-        by, passed = one.fingerprint, f"{one.summary.passed} of {one.summary.total_scenarios}"
-        rows.append((one.run_id, passed, by.model, by.prompts, by.transom, ", ".join(names)))
+        for result, baselines in evaluation_history.history(store, name):
+            document = result.model_dump(include={"run_id", "fingerprint", "summary"})
+            documents.append(document | {"baselines": baselines})
+            models, summary = result.fingerprint, result.summary
+            passed = f"{summary.passed} of {summary.total_scenarios}"
+            names = ", ".join(baselines)
+            rows.append(
+                (result.run_id, passed, models.model, models.prompts, models.transom, names)
+            )
     lines = table(rows, head=("RUN", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE"))
+    # The name of a folder is enough, so a wrong one cannot be told from a new suite.
     lines = lines or [f"{name} was not evaluated in {session.workspace_root}"]
-    return session.report(
-        {"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines
+    return session.show(
+        {"schema": "transom.eval_history/1", "suite": name, "evaluations": documents}, *lines
     )
 
 
 def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
-    """A session whose workspace is the case's own, so that no epoch is answered from another
-    one's journal.
+    """Return a session with a workspace of the case's own.
+
+    Otherwise an epoch would be answered from the journal of another one.
     """
     settings = session.settings
-    state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
+    state_dir = settings.state_dir
+    if state_dir:
+        state_dir /= digest(str(case.folder))[:16]
     settings = settings.model_copy(
-        update={"workspace": case.folder / ".transom", "state_dir": state, "store": None}
+        update={"workspace": case.folder / ".transom", "state_dir": state_dir, "store": None}
     )
     return replace(
         session, settings=settings, answers=case.chain(chain), verbosity=-1, open_runs=[], entry={}
@@ -207,79 +224,90 @@ def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
 
 
 def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
-    """`input.item` is an item's YAML and `input.variables` are folders, both below the
+    """Return what checks a scenario's item.
+
+    `input.item` is an item's YAML and `input.variables` are folders, both below the
     scenario's data.
     """
 
     async def run(case: evals.Case) -> evals.Outcome:
-        item, given = case.below("item"), case.scenario.input.get("variables") or {}
-        if not isinstance(given, dict):
+        item = case.below("item")
+        variables = case.scenario.input.get("variables") or {}
+        if not isinstance(variables, dict):
             raise InputError(
                 "input.variables is no mapping",
                 where=case.scenario.id,
                 hint="write NAME: folder lines",
             )
-        folders = {name: case.inside(str(folder)) for name, folder in given.items()}
-        own = apart(session, case, chain)
-        variables = tuple(f"{name}={folder}" for name, folder in folders.items())
-        async with own.open_store() as store:
-            answer = await answer_of(own, store, Options(item=item, variables=variables))
-            replies = [
-                row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"
-            ]
-        made = outcome_of(answer, evals.Used.of(replies), [*folders.values()], case.data)
-        return made.model_copy(update={"egress": session.settings.egress.logs})
+        folders = {name: case.inside(str(folder)) for name, folder in variables.items()}
+        own_session = apart(session, case, chain)
+        texts = tuple(f"{name}={folder}" for name, folder in folders.items())
+        options = CheckOptions(item=item, variables=texts)
+        async with own_session.open_store() as store:
+            answer = await answer_of(own_session, store, options)
+            # The journal has the tokens of every call.
+            replies: list[Any] = []
+            for row in store.read(f"run/{answer.run_id}"):
+                if row.kind == "model_reply":
+                    replies.append(row.data)
+        usage = evals.Used.of(replies)
+        outcome = outcome_of(answer, usage, [*folders.values()], case.data)
+        return outcome.model_copy(update={"egress": session.settings.egress.logs})
 
     return run
 
 
 def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
-    """Investigates a scenario's question."""
+    """Return what investigates a scenario's question."""
 
     async def run(case: evals.Case) -> evals.Outcome:
-        asked, own = evaluation.asked_in(case), apart(session, case, chain)
-        async with opened_memory(own) as memory:
-            attempt = _Attempt(own, case, asked, case.memory(memory))
-            for question in asked.before:
+        inputs = evaluation.asked_in(case)
+        own_session = apart(session, case, chain)
+        async with opened_memory(own_session) as memory:
+            attempt = _Attempt(own_session, case, inputs, case.memory(memory))
+            # Earlier questions of the scenario fill the memory.
+            for question in inputs.before:
                 await attempt.investigate(question)
-            result = await attempt.investigate(asked.question)
+            result = await attempt.investigate(inputs.question)
             if result is None:
                 return evals.Outcome(questions=tuple(attempt.questions))
-            said = []
-            for question in asked.then:
-                async with attempt.opened(asked.question) as (run, inquiry):
+            replies = []
+            for question in inputs.then:
+                async with attempt.opened(inputs.question) as (run, inquiry):
                     recalled = await dependants(inquiry.memory, question)
-                    said.append(await follow_up(run, question, inquiry.data, recalled))
-            key, known = (
-                assessment_key(result.feature_id, result.target_stage),
-                result.memory_status == "ok",
-            )
-            entry = await attempt.memory.get(key) if known else None
-        made = evaluation.outcome_of(
-            result, said, attempt.questions, [entry.content] if entry else []
-        )
-        async with own.open_store() as store:
-            made = evaluation.with_usage(made, store, attempt.runs)
-        return made.model_copy(update={"egress": session.settings.egress.logs})
+                    replies.append(await follow_up(run, question, inquiry.data, recalled))
+            remembered: list[str] = []
+            if result.memory_status == "ok":
+                key = assessment_key(result.feature_id, result.target_stage)
+                if entry := await attempt.memory.get(key):
+                    remembered.append(entry.content)
+        outcome = evaluation.outcome_of(result, replies, attempt.questions, remembered)
+        async with own_session.open_store() as store:
+            outcome = evaluation.with_usage(outcome, store, attempt.runs)
+        return outcome.model_copy(update={"egress": session.settings.egress.logs})
 
     return run
 
 
 class _Attempt:
-    """One epoch: its runs, and what a person was asked in them."""
+    """One epoch of a scenario: its runs, and the questions they asked a person."""
 
     def __init__(
-        self, session: Session, case: evals.Case, asked: evaluation.Asked, memory: Memory
+        self, session: Session, case: evals.Case, inputs: evaluation.Asked, memory: Memory
     ) -> None:
-        self._session, self._asked, self.memory = session, asked, memory
+        self._session = session
+        self._inputs = inputs
+        self.memory = memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []
-        beside = case.scenario.folder.resolve()
-        policy, waivers = (
-            beside / name if name else None for name in (asked.policy, asked.waivers)
-        )
+        folder = case.scenario.folder.resolve()
         self._options = InvestigateOptions(
-            case.data, None, asked.target, policy, waivers, asked.as_of
+            data=case.data,
+            jira=None,
+            target=inputs.target,
+            policy=folder / inputs.policy if inputs.policy else None,
+            waivers=folder / inputs.waivers if inputs.waivers else None,
+            as_of=inputs.as_of,
         )
 
     @asynccontextmanager
@@ -289,21 +317,30 @@ class _Attempt:
             self.runs[run.id] = None
             yield run, inquiry
 
-    async def investigate(self, question: str, *, again: bool = True) -> Investigation | None:
-        """The answer, also behind a call that failed once; None where something is asked back
-        that nobody answers.
+    async def investigate(self, question: str, *, retries: int = 1) -> Investigation | None:
+        """Return the answer to a question.
+
+        If a person is asked back, the scenario's own answer is given, if it has one.
+
+        Args:
+            question: the question.
+            retries: how often a failed provider is asked again.
+
+        Returns:
+            The answer; None if the question back has no answer.
         """
         while True:
             async with self.opened(question) as (run, inquiry):
                 try:
                     return (await answered(run, inquiry))[0]
                 except Paused as pause:
-                    asked_before = pause.what in self.questions
+                    is_repeated = pause.what in self.questions
                     self.questions.append(pause.what)
-                    if self._asked.answer is None or asked_before:
+                    # The same question again means that the answer did not help.
+                    if self._inputs.answer is None or is_repeated:
                         return None
-                    await run.decide(self._asked.answer, by="the scenario")
+                    await run.decide(self._inputs.answer, by="the scenario")
                 except ProviderError as error:
-                    if not (again and error.retryable):
+                    if not (retries and error.retryable):
                         raise
-                    again = False
+                    retries -= 1

@@ -44,13 +44,15 @@ async def files(session: Session, paths: Paths) -> int:
     formats = shipped_formats()
     listed = list[ListedFile]()
     for path in paths:
+        # A folder stands for all files below it.
         for file in files_below(path):
             listed.append(list_file(file, formats))
     document = FileList(files=listed).model_dump(by_alias=True, mode="json")
     lines = list[str]()
     for entry in listed:
         lines += _lines_of(entry)
-    code = session.report(document, *lines)
+    code = session.show(document, *lines)
+    # The other files are listed all the same.
     is_unreadable = any(entry.status == "unreadable" for entry in listed)
     return 2 if is_unreadable else code
 
@@ -72,9 +74,9 @@ def _lines_of(entry: ListedFile) -> list[str]:
         text = shape.text[:_LONGEST_TEXT]
         times = f" ({shape.count} lines)" if shape.count > 1 else ""
         lines.append(f"  not explained: line {shape.lines[0]}{times}: {text}")
-    more = len(entry.unexplained) - _SHOWN_UNEXPLAINED
-    if more > 0:
-        lines.append(f"  ... and {more} more kinds of unexplained lines; see --format json")
+    hidden = len(entry.unexplained) - _SHOWN_UNEXPLAINED
+    if hidden > 0:
+        lines.append(f"  ... and {hidden} more kinds of unexplained lines; see --format json")
     return lines
 
 
@@ -87,6 +89,7 @@ def _lines_of_section(section: ListedSection) -> list[str]:
         f"  {section.format}{inside}: {section.title}; {place}; {state}",
         f"    by line {section.first_line}: {section.evidence[:_LONGEST_TEXT]}",
     ]
+    # A report may state its tool, design or corner.
     stated = [f"{facet} {' / '.join(texts)}" for facet, texts in section.identity.items()]
     if stated:
         lines.append(f"    {', '.join(stated)}")

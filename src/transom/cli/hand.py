@@ -21,12 +21,12 @@ from threading import Thread
 from typing import Any, NoReturn
 
 from transom.checklist.judging import reason_of
-from transom.cli.answers import verdict_for
 from transom.cli.app import load, main
-from transom.cli.checking import answer_of, run_one
-from transom.cli.command import given_in, words_of
-from transom.cli.options import Options
-from transom.cli.session import Options as Common
+from transom.cli.check.answers import verdict_for
+from transom.cli.check.options import CheckOptions
+from transom.cli.check.steps import answer_of, run_one
+from transom.cli.command import arguments_of, words_of
+from transom.cli.common_options import CommonOptions
 from transom.cli.session import Session
 from transom.errors import ProviderError, RunBusy, StoreError, TransomError
 from transom.store import Store
@@ -38,26 +38,27 @@ async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 24)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    options: Options = given_in(entry, "check batch")["options"]
+    options: CheckOptions = arguments_of(entry, "check batch")["options"]
     async with session.open_store() as store, asyncio.TaskGroup() as group:
         while line := await reader.readline():
             group.create_task(_answer_job(session, store, options, json.loads(line)))
-        # Nobody is there to take the answers of the jobs that are still at work.
+        # The batch has ended, so no process reads the answers of the jobs at work.
         os._exit(1)
 
 
 async def _answer_job(
-    session: Session, store: Store, options: Options, job: dict[str, Any]
+    session: Session, store: Store, options: CheckOptions, job: dict[str, Any]
 ) -> None:
     """Write one target's answer; its run is resumed by itself."""
     target = Path(job["target"])
     try:
         if target.is_dir():
-            own = session.begun_as("check run", targets=[str(target)])
-            outcome: Any = await run_one(own, store, target, options, set())
+            # A person resumes the run of an item by itself, not the whole batch.
+            own_session = session.recording("check run", targets=[str(target)])
+            outcome: Any = await run_one(own_session, store, target, options, set())
         else:
-            own = session.begun_as("check all", items=[str(target)])
-            outcome = await answer_of(own, store, replace(options, item=target))
+            own_session = session.recording("check all", items=[str(target)])
+            outcome = await answer_of(own_session, store, replace(options, item=target))
     except TransomError as error:
         outcome = error
     verdict = verdict_for(target, outcome, options.day)
@@ -65,6 +66,7 @@ async def _answer_job(
         "ticket": job["ticket"],
         "verdict": verdict.model_dump(mode="json", by_alias=True),
     }
+    # The batch treats these three otherwise than a verdict.
     if isinstance(outcome, RunBusy):
         answer["busy"] = True
     elif isinstance(outcome, StoreError):
@@ -75,35 +77,40 @@ async def _answer_job(
     print(json.dumps(answer), flush=True)
 
 
-def _give(place: dict[str, Any]) -> int:
-    """Give a whole command line."""
+def _run_command(place: dict[str, Any]) -> int:
+    """Run a whole command line."""
     entry = place["entry"]
-    told = os.dup(0)
+    parent = os.dup(0)
+    # The command itself must find no input, or it would read what the parent writes.
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123  a descriptor is wanted
         os.dup2(nothing.fileno(), 0)
 
     def end_with_parent() -> None:
-        while os.read(told, 4096):
+        while os.read(parent, 4096):
             pass
         os._exit(1)
 
     Thread(target=end_with_parent, daemon=True).start()
     os.chdir(entry["cwd"])
     options = ["--workspace", place["workspace"], "--format", place["format"]]
-    options += ["-q"] if place["verbosity"] < 0 else ["-v"] * place["verbosity"]
+    if place["verbosity"] < 0:
+        options.append("-q")
+    options += ["-v"] * place["verbosity"]
     return main([*words_of(entry, *options)])
 
 
 def serve() -> int:
     """Read the first line, and do what it says."""
     # Unbuffered, so that no job is read with it.
-    with open(0, "rb", buffering=0, closefd=False) as told:
-        place = json.loads(told.readline())
+    with open(0, "rb", buffering=0, closefd=False) as lines:
+        place = json.loads(lines.readline())
     load(place["entry"]["command"].partition(" ")[0])
     if place["kind"] != ITEM:
-        return _give(place)
-    common = Common(quiet=True, workspace=Path(place["workspace"]), base_url=place.get("base_url"))
-    session = Session.start(common).again(place["entry"])
+        return _run_command(place)
+    options = CommonOptions(
+        quiet=True, workspace=Path(place["workspace"]), base_url=place.get("base_url")
+    )
+    session = Session.start(options).recorded_session(place["entry"])
     return session.execute(lambda: _serve(session, place["entry"]))
 
 

@@ -10,6 +10,7 @@ from transom.cli.command import can_resume
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.runs.history import RunHistory, RunView, all_runs, view
+from transom.runs.summarising import RunRow
 from transom.store import Store
 from transom.store.sqlite_errors import is_read_only
 
@@ -21,6 +22,7 @@ async def history(session: Session, *, writing: bool = False) -> AsyncIterator[S
     """Open the workspace's database, or an empty one if there is none yet. Unless `writing`, the
     workspace may be read-only.
     """
+    # A workspace without a database has no run to write to, and none is made.
     if writing and session.known_store:
         store = session.open_store()
     else:
@@ -49,46 +51,78 @@ async def found_run(
 ) -> AsyncIterator[tuple[Store, RunView]]:
     """Open the database, for `writing` if so, and find the run that `text` names."""
     async with history(session, writing=writing) as store:
-        rows = {row.id: row for row in all_runs(store)}
-        called = [row.id for row in rows.values() if text and row.name == text]
-        ids = {run_id: run_id for run_id in rows}
-        run_id = pick("run", text, ids, called, str(session.workspace_root))
+        rows: dict[str, RunRow] = {}
+        with_name: list[str] = []
+        for row in all_runs(store):
+            rows[row.id] = row
+            if text and row.name == text:
+                with_name.append(row.id)
+        ids = dict(zip(rows, rows, strict=True))
+        run_id = pick("run", text, ids, with_name, place=str(session.workspace_root))
         yield store, view(session.known_workspace, store, rows[run_id])
 
 
-def next_step(found: RunView) -> str:
-    """What to do with a run so that it goes on, where nobody has to answer it first."""
-    if can_resume(found.state.entry):
-        return f"go on with: transom resume {found.row.id}"
-    if "command" in found.state.entry:
+def next_step(run: RunView) -> str:
+    """Return what to do so that a run goes on, if no question has to be answered first."""
+    entry = run.state.entry
+    if can_resume(entry):
+        return f"go on with: transom resume {run.row.id}"
+    if "command" in entry:
         return "begin it anew with the command that replaces it; see: transom --help"
-    started = "the command" if found.state.entry else "the program"
+    started = "the command" if entry else "the program"
     return f"to go on, start {started} that began it again; it goes on where it was"
 
 
-def pick(noun: str, text: str, named: Mapping[str, str], called: Sequence[str], where: str) -> str:
+def pick(
+    noun: str, text: str, ids: Mapping[str, str], with_name: Sequence[str], *, place: str
+) -> str:
     """Return the run or trace that a person means by an id, its beginning, or a name.
 
     Args:
-        named: what may be typed, and the id that it stands for.
-        called: the ids of those whose name was typed.
+        noun: `run` or `trace`.
+        text: what the person typed.
+        ids: each text that stands for an id, and the id.
+        with_name: the ids of those whose name was typed.
+        place: where they were looked for, for an error.
+
+    Raises:
+        InputError: nothing fits, or several do.
     """
-    begun = [one for key, one in named.items() if text and key.startswith(text)]
-    matching = [named[text]] if text in named else called or begun
-    found = dict.fromkeys(matching)
-    if len(found) == 1:
-        return next(iter(found))
-    if found:
-        some = ", ".join([key for key, one in named.items() if one in found][:3])
-        what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
-        raise InputError(
-            f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}"
-        )
-    there = f"see: transom {'runs' if noun == 'run' else noun} list"
-    there = (
-        there
-        if named
-        else "there is none here yet; give --workspace, or change to the folder of its start"
-    )
-    meant = nearest(text, [*named], _LEAST)
-    raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {meant}" if meant else there)
+    if text in ids:
+        return ids[text]
+    candidates = list(dict.fromkeys(with_name))
+    if not candidates and text:
+        matches = [run_id for key, run_id in ids.items() if key.startswith(text)]
+        candidates = list(dict.fromkeys(matches))
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise _ambiguous(noun, text, ids, candidates, by_name=bool(with_name), place=place)
+    # The nearest id helps after a typing error; the list helps if nothing is near.
+    likely = nearest(text, [*ids], _LEAST)
+    if likely:
+        hint = f"near: {likely}"
+    elif ids:
+        hint = f"see: transom {'runs' if noun == 'run' else noun} list"
+    else:
+        hint = f"no {noun} found here yet; give --workspace, or change to the folder of its start"
+    raise InputError(f"no {noun} {text!r}", where=place, hint=hint)
+
+
+def _ambiguous(
+    noun: str,
+    text: str,
+    ids: Mapping[str, str],
+    candidates: Sequence[str],
+    *,
+    by_name: bool,
+    place: str,
+) -> InputError:
+    """Return the error about a text that stands for several runs or traces."""
+    names = [key for key, run_id in ids.items() if run_id in candidates]
+    some = ", ".join(names[:3])
+    if by_name:
+        problem, hint = "are called", f"name one by its id: {some}"
+    else:
+        problem, hint = "begin with", f"give more of it: {some}"
+    return InputError(f"{len(candidates)} {noun}s {problem} {text!r}", where=place, hint=hint)

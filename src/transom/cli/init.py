@@ -34,7 +34,7 @@ Folder = Annotated[
 def init(session: Session, folder: Folder = Path()) -> int:
     """Write a settings file, and the schema by which an editor checks it.
 
-    Files that exist are kept as they are. Commit both files.
+    Files that exist are kept unchanged. Commit both files.
     """
     target = session.cwd / folder
     if not target.is_dir():
@@ -50,11 +50,12 @@ def init(session: Session, folder: Folder = Path()) -> int:
     settings_entry = _write_new(settings_path, settings_text)
     files = [schema_entry, settings_entry]
     lines = [f"{entry['action']} {folder / entry['path']}" for entry in files]
+    # A file that exists may have no line for editors yet.
     if settings_entry["action"] == "kept":
         lines.append(f"have an editor check it: # yaml-language-server: $schema={SCHEMA_FILE}")
     elif earlier is not None:
         lines.append(f"it takes the place of {earlier}, which this folder used so far")
-    return session.report({"schema": "transom.init/1", "files": files}, *lines)
+    return session.show({"schema": "transom.init/1", "files": files}, *lines)
 
 
 def _write_new(path: Path, text: str) -> dict[str, Any]:

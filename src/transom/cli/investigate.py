@@ -1,12 +1,13 @@
-"""`transom investigate`: is a feature ready for its next stage, and how do you know?"""
+"""`transom investigate`: judges whether a feature is ready for its next stage."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +15,10 @@ import typer
 
 from transom.canonical import Json
 from transom.cli.app import root
-from transom.cli.command import command, given_in
+from transom.cli.command import arguments_of, command
 from transom.cli.history import found_run
-from transom.cli.learn import Scope, learning, remembered
-from transom.cli.output import day_of, reports_in, say, style_status
+from transom.cli.learn import Scope, learning, opened_memory
+from transom.cli.output import day_of, report_files, say, style_status
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
 from transom.formats.jira_rest import fetch_issues
@@ -31,11 +32,11 @@ from transom.investigator.report import FORMATS, text_report
 from transom.investigator.result import Investigation, judged_line
 from transom.investigator.rules import investigator_rules
 from transom.investigator.sources import DataFolder
-from transom.runs import Run, trace_id, write_file
+from transom.runs import Run, trace_id
 
 KIND = "investigate"
 LEARNED = Scope(domain=DOMAIN)
-"""Whose insights the investigator uses."""
+"""The insights that the investigator uses."""
 
 _EXAMPLE = (
     'transom investigate "Is Group Reservations ready for production?" --data'
@@ -44,17 +45,27 @@ _EXAMPLE = (
 Question = Annotated[
     str, typer.Argument(metavar="QUESTION", help="Question: which feature, for which stage.")
 ]
-GoOn = Annotated[
+EarlierRun = Annotated[
     str | None,
     typer.Option(
-        "--continue", metavar="RUN", help="Ask a follow-up question about an earlier run."
+        "--follow-up",
+        "--continue",
+        metavar="RUN",
+        help="Ask a follow-up question about an earlier run.",
     ),
 ]
 
 
+def _rendered(render: Callable[[Investigation], str], result: Investigation) -> bytes:
+    return render(result).encode("utf-8", "replace")
+
+
+_RENDERERS = {kind: partial(_rendered, render) for kind, render in FORMATS.items()}
+
+
 @dataclass(frozen=True)
 class InvestigateOptions:
-    """What `investigate` takes beside the common options."""
+    """The options of `investigate`, besides the common ones."""
 
     data: Annotated[
         Path | None,
@@ -87,72 +98,77 @@ class InvestigateOptions:
 
 @command(root, KIND, example=_EXAMPLE, asks=True, shares="whole")
 async def investigate(
-    session: Session, question: Question, options: InvestigateOptions, go_on: GoOn = None
+    session: Session,
+    question: Question,
+    options: InvestigateOptions,
+    earlier_run: EarlierRun = None,
 ) -> int:
     """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
     """
-    if go_on is not None:
-        return await _follow_up(session, go_on, question)
-    reports = reports_in(options.reports, FORMATS)
+    if earlier_run is not None:
+        return await _follow_up(session, earlier_run, question)
+    reports = report_files(options.reports, _RENDERERS)
     inquiry = inquiry_of(session, question, options)
-    session.settle(as_of=inquiry.as_of.isoformat())
+    session.record_arguments(as_of=inquiry.as_of.isoformat())
     async with learning(session, LEARNED) as (playbook, memory):
+        # `--no-memory` is about assessments; insights are still used.
         inquiry = replace(inquiry, playbook=playbook, memory=None if options.no_memory else memory)
         async with opened_run(session, inquiry, options) as run:
-            result, waits = await answered(run, inquiry)
-    for kind, path in reports:
-        write_file(path, FORMATS[kind](result).encode("utf-8", "replace"))
-        session.progress(f"written: {path}")
-    lines = (
-        text_report(result)
-        .rstrip("\n")
-        .replace(result.verdict, style_status(result.verdict), 1)
-        .split("\n")
-    )
-    session.report(result, *lines)
-    if waits is not None:
+            result, pause = await answered(run, inquiry)
+    text = text_report(result).rstrip("\n")
+    # The first verdict is the heading of the report.
+    text = text.replace(result.verdict, style_status(result.verdict), 1)
+    session.show(result, *text.split("\n"), reports=reports)
+    for report in reports:
+        session.progress(f"written: {report.path}")
+    if pause is not None:
         say(
-            f"transom: {waits.hint}; give the reason with --reason TEXT; then: transom"
+            f"transom: {pause.hint}; give the reason with --reason TEXT; then: transom"
             f" resume {run.id}"
         )
     return result.exit_code
 
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
-    """What is asked, of which data, by which policy."""
+    """Return the question with its data, policy and waivers."""
     if options.data is None:
         raise InputError(
             "no data were given", where="--data", hint="name the folder of the features' folders"
         )
-    data = DataFolder(session.cwd / options.data)
+    folder = session.cwd / options.data
+    data = DataFolder(folder)
     if options.jira:
+        # The folder says which features there are; Jira has their issues.
         keys = [feature.jira_key for feature in data.features if feature.jira_key]
-        data = DataFolder(session.cwd / options.data, fetch_issues(options.jira, keys, os.environ))
+        data = DataFolder(folder, fetch_issues(options.jira, keys, os.environ))
     policy = load_policy(session.cwd / options.policy if options.policy else None)
     if options.target:
+        # An unknown stage is an error before anything is read.
         policy.stage_named(options.target)
     waivers = load_waivers(session.cwd / options.waivers, policy) if options.waivers else []
     return Inquiry(question, data, policy, day_of(options.as_of), options.target, tuple(waivers))
 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
-    """The answer with the run's ids, and what it waits for where a person is to judge."""
-    result, waits = await investigated(run, inquiry), None
+    """Return the answer with the run's ids, and the pause of the run if a person has to judge."""
+    result = await investigated(run, inquiry)
+    pause: Paused | None = None
     try:
         result = await judged(run, result)
         if inquiry.playbook:
             take_judgement(run, inquiry.playbook, result)
+        # `transom waiting` shows this line for a run that is finished, and still waits.
         stopped = result.exit_code == Paused.exit_code
         await run.finish(
             result.final_verdict,
             waits=judged_line(result) if stopped else "",
             judgement=judgement_of(result),
         )
-    except Paused as pause:
-        waits = pause
-    return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
+    except Paused as error:
+        pause = error
+    return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), pause
 
 
 def judgement_of(result: Investigation) -> dict[str, str]:
@@ -165,14 +181,14 @@ def judgement_of(result: Investigation) -> dict[str, str]:
 async def opened_run(
     session: Session, inquiry: Inquiry, options: InvestigateOptions
 ) -> AsyncIterator[Run]:
-    """The run of an inquiry, fresh or resumed."""
-    data, target = str(inquiry.data.root), inquiry.target
+    """Open the run of an inquiry, fresh or resumed."""
     inputs: dict[str, Json] = {
         "question": inquiry.question,
-        "data": data,
-        "target": target,
+        "data": str(inquiry.data.root),
+        "target": inquiry.target,
         "jira": options.jira,
     }
+    # The name is a folder's name, too.
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
@@ -182,28 +198,32 @@ async def opened_run(
 
 
 async def _follow_up(session: Session, name: str, question: str) -> int:
-    """`--continue`: answer a question to an investigation, in its own run."""
-    async with found_run(session, name) as (_, found):
-        entry, run_id, before = found.state.entry, found.row.id, found.state
+    """Answer a question about an investigation, in its own run (`--follow-up`)."""
+    async with found_run(session, name) as (_, run_view):
+        run_id, before = run_view.row.id, run_view.state
+    entry = before.entry
     if entry.get("command") != KIND:
-        what = f"{name!r} is no run of this command, but of {found.row.kind}"
-        raise InputError(what, where="--continue", hint="see: transom runs list")
-    given = given_in(entry, run_id)
-    session = session.again(entry)
-    options = given["options"]
-    inquiry = inquiry_of(session, given["question"], replace(options, jira=None))
-    async with remembered(session) as memory, opened_run(session, inquiry, options) as run:
+        problem = f"{name!r} is no run of this command, but of {run_view.row.kind}"
+        raise InputError(problem, where="--follow-up", hint="see: transom runs list")
+    arguments = arguments_of(entry, run_id)
+    session = session.recorded_session(entry)
+    options = arguments["options"]
+    # The run has the issues already, so Jira is not asked again.
+    inquiry = inquiry_of(session, arguments["question"], replace(options, jira=None))
+    async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
         recalled = await dependants(None if options.no_memory else memory, question)
-        said = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
+        reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.
             await run.finish(before.status, waits=before.waits, judgement=before.judgement)
-    struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
-    session.report(said, *said.answer.splitlines(), *struck)
-    if not said.needs_model:
+    lines = reply.answer.splitlines()
+    for claim in reply.unsupported_claims:
+        lines.append(f"not supported: {claim.text} ({claim.why})")
+    session.show(reply, *lines)
+    if not reply.needs_model:
         return 0
-    again = shlex.join(["transom", KIND, question, "--continue", run_id, "--model"])
-    say(f"transom: the question needs a model; ask it with: {again} PROVIDER:NAME")
+    command_line = shlex.join(["transom", KIND, question, "--follow-up", run_id, "--model"])
+    say(f"transom: the question needs a model; ask it with: {command_line} PROVIDER:NAME")
     return Paused.exit_code
 
 
@@ -220,18 +240,17 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         quiet = replace(session, verbosity=-1, entry=entry)
         inquiry = inquiry_of(quiet, question, options)
         async with opened_run(quiet, inquiry, options) as run:
-            one, _ = await answered(run, inquiry)
-        investigations.append(one)
-        unmet = [
-            row.name
-            for row in one.criteria
-            if row.required and row.status not in ("pass", "waived")
-        ]
-        head = style_status(f"{one.verdict:<17}")
+            result, _ = await answered(run, inquiry)
+        investigations.append(result)
+        head = style_status(f"{result.verdict:<17}")
         session.tell(
-            f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage}"
-            f" ({one.stage_fit})"
+            f"  {head} {result.feature_name}, {result.current_stage} -> {result.target_stage}"
+            f" ({result.stage_fit})"
         )
+        unmet: list[str] = []
+        for row in result.criteria:
+            if row.required and row.status not in ("pass", "waived"):
+                unmet.append(row.name)
         session.tell(*(f"      not met: {name}" for name in unmet[:3]))
     session.tell(
         '  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data'

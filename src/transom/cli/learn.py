@@ -1,5 +1,6 @@
-"""`transom session`, `learning`, `cache`, `serve`, `memory`; a workspace's playbook and memory
-for all commands.
+"""`transom session`, `learning`, `cache`, `serve` and `memory`.
+
+All commands open a workspace's playbook and memory here.
 """
 
 from __future__ import annotations
@@ -33,10 +34,18 @@ from transom.store.sqlite_errors import is_read_only
 Task = Annotated[str, typer.Argument(metavar="TASK", help="Kind of work, e.g. debug_error.")]
 Objective = Annotated[str, typer.Option(metavar="TEXT", help="Goal of the session.")]
 Study = Annotated[str | None, typer.Option(metavar="NAME", help="Study the session is about.")]
-Used = Annotated[list[str] | None, typer.Option(metavar="ID", help="Insight that you relied on.")]
+Insights = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--used", metavar="ID", help="Insight that you relied on; repeat the option for several."
+    ),
+]
 Good = Annotated[bool, typer.Option("--good/--bad", help="Outcome of the session.")]
 Host = Annotated[
-    str, typer.Option(metavar="HOST", help="Address to listen on [this machine only].")
+    str,
+    typer.Option(
+        metavar="HOST", help="Address to listen on; by default, only this machine is served."
+    ),
 ]
 Port = Annotated[
     int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0: any free port.")
@@ -45,19 +54,17 @@ Port = Annotated[
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose playbook is looked at."""
+    """The people, domains and studies whose insights a command sees."""
 
     domain: Annotated[
-        str, typer.Option(metavar="NAME", help="Include insights of this domain.")
+        str, typer.Option(metavar="NAME", help="Use the insights of this domain.")
     ] = ""
-    study: Annotated[str, typer.Option(metavar="NAME", help="Include insights of this study.")] = ""
-    user: Annotated[
-        str, typer.Option(metavar="NAME", help="Include this person's own insights.")
-    ] = ""
+    study: Annotated[str, typer.Option(metavar="NAME", help="Use the insights of this study.")] = ""
+    user: Annotated[str, typer.Option(metavar="NAME", help="Use this person's own insights.")] = ""
 
 
 Access = Literal["read", "search", "write", "make"]
-"""What a command does with the workspace's playbook or memory.
+"""The way in which a command uses the workspace's playbook or memory.
 
     read    only read it; the workspace may be read-only
     search  the same, and embed texts that have no vector yet if the workspace can be written
@@ -67,11 +74,13 @@ Access = Literal["read", "search", "write", "make"]
 
 
 def _reads_only(session: Session, access: Access, embedder: Embedder | None) -> bool:
+    """Return whether a command writes nothing, not even vectors."""
+    if access != "search":
+        return access == "read"
     database = session.known_store
-    if access == "search":
-        is_fixed = isinstance(database, Path) and is_read_only(database)
-        return embedder is None or database is None or is_fixed
-    return access == "read"
+    if embedder is None or database is None:
+        return True
+    return isinstance(database, Path) and is_read_only(database)
 
 
 @contextmanager
@@ -80,68 +89,91 @@ def opened(
     scope: Scope | None = None,
     access: Access = "read",
     *,
-    shown: bool = False,
+    hints: bool = False,
 ) -> Iterator[Playbook]:
     """Open the workspace's playbook; without a workspace it is empty, unless `access` makes one.
-    `shown`: a person is told of insights that other options show.
+
+    Args:
+        hints: tell the person about insights that are seen with other options only.
     """
-    seen = scope or Scope()
+    scope = scope or Scope()
     path = session.workspace.store_location if access == "make" else session.known_store
+    # Without embeddings, insights are found by their words.
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
     with Playbook(
         path,
-        domain=seen.domain,
-        study=seen.study,
-        user=seen.user,
+        domain=scope.domain,
+        study=scope.study,
+        user=scope.user,
         embedder=embedder,
         read_only=read_only,
         redact=session.redact,
     ) as playbook:
+        # Texts of a session without embeddings get their vectors now.
         if not read_only:
             playbook.embed_missing()
         yield playbook
-        for place, number in (
-            elsewhere(playbook).items() if shown and session.format == "text" else ()
-        ):
-            level, _, name = place.partition("/")
-            session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
+        # A JSON document has to be the whole output.
+        if hints and session.format == "text":
+            _mention_hidden(session, playbook)
 
 
-def document_of(one: Insight) -> dict[str, Any]:
-    """An insight as JSON."""
+def _mention_hidden(session: Session, playbook: Playbook) -> None:
+    """Print how many insights other options would show."""
+    for place, number in elsewhere(playbook).items():
+        level, _, name = place.partition("/")
+        session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
+
+
+def document_of(insight: Insight) -> dict[str, Any]:
+    """Return an insight as JSON."""
     figures = {
-        "net_score": one.net_score,
-        "confidence": one.confidence,
-        "lower_bound": round(one.lower_bound, 6),
+        "net_score": insight.net_score,
+        "confidence": insight.confidence,
+        "lower_bound": round(insight.lower_bound, 6),
     }
-    return {**insight_json(one), **figures}
+    return {**insight_json(insight), **figures}
 
 
-def print_list(session: Session, found: list[Insight]) -> int:
+def print_list(session: Session, insights: list[Insight]) -> int:
     """Print some insights; returns the exit code."""
-    document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
-    lines = table(rows_of(found), head=("ID", "STANDING", "NET", "INSIGHT"))
-    return session.report(document, *lines or ["no insights"])
+    items = [document_of(insight) for insight in insights]
+    lines = table(rows_of(insights), head=("ID", "SCORE", "NET", "INSIGHT"))
+    document = {"schema": "transom.playbook/1", "items": items}
+    return session.show(document, *lines or ["no insights"])
 
 
-def rows_of(found: Iterable[Insight]) -> list[tuple[str, ...]]:
-    """Insights as rows of a table."""
-    return [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
+def rows_of(insights: Iterable[Insight]) -> list[tuple[str, ...]]:
+    """Return insights as rows of a table."""
+    rows: list[tuple[str, ...]] = []
+    for insight in insights:
+        score = f"{insight.lower_bound:.2f}"
+        rows.append((insight.id, score, f"{insight.net_score:+d}", insight.content))
+    return rows
 
 
-def print_one(session: Session, one: Insight, what: str) -> int:
+def print_insight(session: Session, insight: Insight, change: str) -> int:
     """Print what was done to an insight; returns the exit code."""
-    line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
-    return session.report(document_of(one), line)
+    line = f"{insight.id}: {change}; net score {insight.net_score:+d}"
+    return session.show(document_of(insight), f"{line}, score {insight.lower_bound:.2f}")
 
 
 session_app = group("session")
 learning_app = group("learning")
 cache_app = group("cache")
 
-Texts = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="Tag; repeat the option for several.")
+Actions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--action", metavar="TEXT", help="Action that you took; repeat the option for several."
+    ),
+]
+Errors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error", metavar="TEXT", help="Error that you met; repeat the option for several."
+    ),
 ]
 
 
@@ -151,19 +183,22 @@ Texts = Annotated[
 def open_(session: Session, task: Task, objective: Objective = "", study: Study = None) -> int:
     """Open a session. Close it with `transom session close` and its outcome."""
     state = open_session(session.workspace.root, task, objective, study)
-    return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
+    return session.show({"session_id": state.session_id}, f"session {state.session_id} is open")
 
 
 @command(
     session_app, "note", example='transom session note --action "halved the step" --used str-00001'
 )
-def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
+def note(
+    session: Session, actions: Actions = None, errors: Errors = None, insights: Insights = None
+) -> int:
     """Record what you did, what went wrong, and which insights you relied on."""
     session.known_workspace.check_writable()
+    # An unknown id is refused now, not when the session is closed.
     with opened(session) as playbook:
-        ids = [playbook.require(key).id for key in used or ()]
-    state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
-    return session.report({"session_id": state.session_id}, "noted")
+        ids = [playbook.require(key).id for key in insights or ()]
+    state = note_in(session.workspace_root, actions=actions or (), errors=errors or (), used=ids)
+    return session.show({"session_id": state.session_id}, "noted")
 
 
 @command(session_app, "show", example="transom session show")
@@ -172,66 +207,70 @@ def show(session: Session) -> int:
     state = session_of(session.workspace_root)
     document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
     lines = state.get_llm_context().splitlines() or ["no session is open"]
-    return session.report(document, *lines)
+    return session.show(document, *lines)
 
 
 @command(session_app, "context", example="transom session context")
 def context(session: Session, scope: Scope) -> int:
     """Print the session and the insights that a model would see."""
     state = session_of(session.workspace_root)
-    shown = state.exposed
+    exposed = state.exposed
     with opened(session, scope, "search") as playbook:
-        known = playbook.get_context_for_task(
-            shown.task_type or "", 15, query=shown.current_objective
+        insights = playbook.get_context_for_task(
+            exposed.task_type or "", 15, query=exposed.current_objective
         )
-    text = "\n\n".join(filter(None, (state.get_llm_context(), known)))
-    return session.report(
-        {"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"])
-    )
+    text = "\n\n".join(filter(None, (state.get_llm_context(), insights)))
+    document = {"session_id": state.session_id, "context": text}
+    lines = text.splitlines() or ["nothing yet"]
+    return session.show(document, *lines)
 
 
 @command(session_app, "close", example="transom session close --good")
 def close(session: Session, scope: Scope, good: Good) -> int:
     """Close the session. Its outcome counts for the insights relied on; errors become insights."""
     with opened(session, scope, "make") as playbook:
-        done = close_session(session.workspace_root, playbook, good=good)
-    updated, added = (
-        ", ".join(done["items_updated"]) or "none",
-        counted(done["insights_added"], "insight"),
-    )
-    line = f"session {done['session_id']} is closed; counted for: {updated}; {added} added"
-    return session.report(done, line)
+        summary = close_session(session.workspace_root, playbook, good=good)
+    updated = ", ".join(summary["items_updated"]) or "none"
+    added = counted(summary["insights_added"], "insight")
+    line = f"session {summary['session_id']} is closed; counted for: {updated}; {added} added"
+    return session.show(summary, line)
 
 
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scope) -> int:
     """Report what was learned, and what you should review."""
-    with opened(session, scope, shown=True) as playbook:
-        found = learning_report(playbook)
-    stats = dict(found.stats)
+    with opened(session, scope, hints=True) as playbook:
+        summary = learning_report(playbook)
+    stats = dict(summary.stats)
     document: dict[str, Any] = {
         "schema": "transom.learning-report/1",
-        "generated_at": found.created_at,
+        "generated_at": summary.created_at,
     }
     lines = [
         f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested,"
         f" {stats['retired']} retired"
     ]
-    for title, insights in {"top_performers": found.best, "worst_performers": found.worst}.items():
-        document[title] = [document_of(one) for one in insights]
-        lines += [style(title.replace("_", " "), "bold")] * bool(insights) + table(
-            rows_of(insights), indent="  "
-        )
-    lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
-    document |= {"playbook_stats": stats, "questions": [one.to_json() for one in found.questions]}
-    return session.report(document, *lines)
+    for title, insights in (
+        ("top_performers", summary.best),
+        ("worst_performers", summary.worst),
+    ):
+        document[title] = [document_of(insight) for insight in insights]
+        if insights:
+            lines.append(style(title.replace("_", " "), "bold"))
+            lines += table(rows_of(insights), indent="  ")
+    questions: list[dict[str, Any]] = []
+    for question in summary.questions:
+        questions.append(question.to_json())
+        lines.append(f"{question.insight.id}: {question.text}")
+    document |= {"playbook_stats": stats, "questions": questions}
+    return session.show(document, *lines)
 
 
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
     """Report how much of the newest calls came from vendors' caches."""
     figures = cache_stats(session.workspace_root)
-    return session.report(figures, *sections(figures))
+    return session.show(figures, *sections(figures))
 
 
 @command(root, "serve", example="transom serve --port 8420")
@@ -254,6 +293,7 @@ def serve(
     from transom import server
 
     token = server.new_token()
+    # Bound before anything is opened, so that a port in use is reported at once.
     listener, url = server.listen(host, port)
     if agent:
         from transom.cli.agents import serve_agent  # other commands need no agents
@@ -269,7 +309,7 @@ def serve(
             session.progress("summing up the runs of an earlier version; once")
             asyncio.run(history.refresh())
         document = {"schema": "transom.serve/1", "url": url, "token": token}
-        session.report(document, f"open   {url}/?token={token}", f"token  {token}")
+        session.show(document, f"open   {url}/?token={token}", f"token  {token}")
         sys.stdout.flush()
         _warn_of_network(host)
         app = server.build_app(playbook, history, token, host, session.settings)
@@ -294,8 +334,10 @@ Key = Annotated[
     str | None,
     typer.Option("--id", metavar="ID", help="Id of the entry; replaces an entry with the same id."),
 ]
-Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
-Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of results.")]
+Query = Annotated[
+    str, typer.Argument(metavar="WORDS", help='Words to search for; "" for the newest.')
+]
+Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of results.")]
 Relationship = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the relation, e.g. depends_on.")
 ]
@@ -309,7 +351,7 @@ Way = Annotated[Direction, typer.Option(help="Direction: along the relations, ag
 
 
 @asynccontextmanager
-async def remembered(session: Session, access: Access = "make") -> AsyncIterator[SqliteMemory]:
+async def opened_memory(session: Session, access: Access = "make") -> AsyncIterator[SqliteMemory]:
     """Open the workspace's memory; without a workspace it is empty, unless `access` makes one."""
     path = session.workspace.store_location if access == "make" else session.known_store
     embedder = find_embedder(session.settings.paths.embeddings)
@@ -324,9 +366,9 @@ async def remembered(session: Session, access: Access = "make") -> AsyncIterator
 
 @asynccontextmanager
 async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
-    """The workspace's playbook and memory, for a product that learns."""
+    """Open the workspace's playbook and memory, for a product that learns."""
     with opened(session, scope, "make") as playbook:
-        async with remembered(session) as memory:
+        async with opened_memory(session) as memory:
             yield playbook, memory
 
 
@@ -335,29 +377,31 @@ async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbo
 )
 async def add(session: Session, text: Text, key: Key = None) -> int:
     """Remember a text, and print its id."""
-    async with remembered(session) as memory:
+    async with opened_memory(session) as memory:
         stored = await memory.store(text, key=key)
         entry = await memory.get(stored)
-    return _report_entries(session, [(stored, entry)] if entry else [])
+    # Another process may have removed it meanwhile.
+    return _show_entries(session, [(stored, entry)] if entry else [])
 
 
 @command(memory_app, "search", example='transom memory search "slow gateway"')
-async def search(session: Session, query: Query, limit: Most = 5) -> int:
+async def search(session: Session, query: Query, limit: Limit = 5) -> int:
     """Find entries by words, and by meaning with embeddings."""
-    async with remembered(session, "search") as memory:
-        found = await memory.retrieve(query, limit)
-    return _report_entries(
-        session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found]
-    )
+    async with opened_memory(session, "search") as memory:
+        matches = await memory.retrieve(query, limit)
+    rows: list[tuple[str, MemoryEntry]] = []
+    for match in matches:
+        rows.append((f"{match.score:.2f}  {match.entry.id}", match.entry))
+    return _show_entries(session, rows)
 
 
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
 async def relate(session: Session, source: Id, relationship: Relationship, target: Id) -> int:
     """Record how two entries are related."""
-    async with remembered(session) as memory:
+    async with opened_memory(session) as memory:
         await memory.relate(source, target, relationship)
         entry = await memory.get(source)
-    return _report_entries(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
+    return _show_entries(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
 
 
 @command(
@@ -371,16 +415,23 @@ async def neighbours(
     """List the entries connected with an entry. To list all that depend on X: --name depends_on
     --direction in --hops 0.
     """
-    async with remembered(session, "read") as memory:
-        found = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
-    rows = [
-        (f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry)
-        for one in found
-    ]
-    return _report_entries(session, rows)
+    async with opened_memory(session, "read") as memory:
+        entries = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
+    rows: list[tuple[str, MemoryEntry]] = []
+    for neighbour in entries:
+        relation = neighbour.via
+        head = f"{neighbour.hops}  {relation.source} {relation.name} {relation.target}"
+        rows.append((head, neighbour.entry))
+    return _show_entries(session, rows)
 
 
-def _report_entries(session: Session, found: Sequence[tuple[str, MemoryEntry]]) -> int:
-    document = {"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in found]}
-    lines = [f"{head}  {' '.join(entry.content.split())}" for head, entry in found]
-    return session.report(document, *lines or ["nothing found"])
+def _show_entries(session: Session, rows: Sequence[tuple[str, MemoryEntry]]) -> int:
+    """Print entries of the memory, each behind its head; returns the exit code."""
+    entries: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for head, entry in rows:
+        entries.append(entry.to_json())
+        # A text may have several lines; the list has one for each entry.
+        lines.append(f"{head}  {' '.join(entry.content.split())}")
+    document = {"schema": "transom.memory/1", "entries": entries}
+    return session.show(document, *lines or ["nothing found"])

@@ -75,7 +75,8 @@ class ProductCommands:
         # Relative to the folder of the server, as a person would type the command there.
         self._options = ["--format", "json", "--workspace", str(session.workspace_root)]
         self._model_options = list(self._options)
-        if "model" in session.given:
+        # The settings file of the folder names the others, and each command reads it.
+        if "model" in session.overrides:
             self._model_options += ["--model", session.settings.model]
         if session.base_url:
             self._model_options += ["--base-url", session.base_url]

@@ -40,28 +40,31 @@ def migrate(session: Session, target: Target) -> int:
         )
     location = _location(session, target)
     copied = copy_database(source, location, (LEARNING, MEMORY), stems_of)
-    rows = [(entry.name, str(entry.rows), entry.digest[:16]) for entry in copied]
+    rows: list[tuple[str, ...]] = []
+    tables: list[dict[str, Any]] = []
+    total = 0
+    for entry in copied:
+        # Equal digests show that both databases hold the same rows.
+        rows.append((entry.name, str(entry.rows), entry.digest[:16]))
+        tables.append({"name": entry.name, "rows": entry.rows, "sha256": entry.digest})
+        total += entry.rows
     document: dict[str, Any] = {
         "schema": "transom.migrated/1",
         "source": str(source),
         "target": str(location),
-        "tables": [
-            {"name": entry.name, "rows": entry.rows, "sha256": entry.digest} for entry in copied
-        ],
+        "tables": tables,
     }
-    total = sum(entry.rows for entry in copied)
-    return session.report(
-        document,
-        *table(rows, head=("table", "rows", "sha256")),
-        f"{counted(total, 'row')} copied to {location}; all are equal",
-        _next_step(location),
-    )
+    lines = table(rows, head=("table", "rows", "sha256"))
+    lines.append(f"{counted(total, 'row')} copied to {location}; all are equal")
+    lines.append(_next_step(location))
+    return session.show(document, *lines)
 
 
 def _location(session: Session, text: str) -> StoreLocation:
     if "://" in text:
         return PostgresAddress(text)
     path = (session.cwd / text).absolute()
+    # An existing database is never overwritten.
     if path.exists():
         raise InputError("the file exists", where=str(path), hint="give a new file")
     return path

@@ -6,8 +6,9 @@ import io
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,11 @@ _STEERING = re.compile(  # a style of ours, or any of them but the tabulator
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout, always UTF-8; what UTF-8 cannot say is written as a JSON
-    escape.
+    """Print one JSON document on stdout, always in UTF-8.
+
+    Characters that UTF-8 cannot encode are written as JSON escapes.
     """
+    # Imported here: most commands print text.
     from transom.canonical import pretty_json
 
     with unread():
@@ -50,28 +53,32 @@ def print_json(value: object) -> None:
 
 
 def print_text(*lines: str) -> None:
-    """Lines for people on stdout; what would steer their terminal is shown as an escape."""
+    """Print lines for people on stdout, with escapes for what would steer their terminal."""
     with unread():
         text = "".join(printable(line, styled=coloured()) + "\n" for line in lines)
         sys.stdout.write(text)
 
 
 def printable(text: str, *, styled: bool = False) -> str:
-    """A text in one line, with an escape for each character that would steer a terminal or turn
-    the line around.
+    """Return a text in one line, with an escape for each character that would steer a terminal
+    or turn the line around.
+
+    Args:
+        styled: keep the styles of this module.
     """
-    return _STEERING.sub(
-        lambda found: (
-            found[0] if styled and found[1] else found[0].encode("unicode_escape").decode()
-        ),
-        text,
-    )
+
+    def escaped(match: re.Match[str]) -> str:
+        if styled and match[1]:
+            return match[0]
+        return match[0].encode("unicode_escape").decode()
+
+    return _STEERING.sub(escaped, text)
 
 
 @contextmanager
 def unread() -> Iterator[None]:
-    """For writing to stdout: a reader that has gone (`| head`) misses the rest, and the exit
-    code stays what it is.
+    """Write to stdout in this block. If its reader has gone (`| head`), the rest is dropped, and
+    the exit code stays the same.
     """
     try:
         yield
@@ -80,9 +87,8 @@ def unread() -> Iterator[None]:
 
 
 def abandon_stdout() -> None:
-    """What is still buffered has nowhere to go; without this the interpreter would complain at
-    its end.
-    """
+    """Drop what is still buffered."""
+    # Without this, the interpreter would complain at its end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -93,9 +99,11 @@ def open_streams() -> None:
     goes nowhere; stdout and stderr keep their common order.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # closed by `>&-`: the next file that is opened would be written to in its place
+        # If a stream was closed by `>&-`, the next file to be opened would take its place, and
+        # messages would be written into it.
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123,SIM115  it stays open
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123,SIM115  it stays open
+            setattr(sys, name, stream)
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             # Each line of stdout is written at once, also to a file or a pipe: so it comes before
@@ -104,13 +112,13 @@ def open_streams() -> None:
 
 
 def say(line: str) -> None:
-    """Progress, a warning or an error on stderr."""
-    # a difference is told in several lines
+    """Print progress, a warning or an error on stderr."""
+    # The difference between two texts has several lines.
     write_error("\n".join(map(printable, line.split("\n"))) + "\n")
 
 
 def write_error(text: str) -> None:
-    """A text as it is on stderr. Never raises: its reader may be gone."""
+    """Write a text to stderr, unchanged. Never raises: its reader may be gone."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -119,7 +127,7 @@ def write_error(text: str) -> None:
 
 
 def typed(question: str) -> str:
-    """A person's words on the terminal; "" where there are none, or no more."""
+    """Return what a person types on the terminal; "" for an empty line or the end of input."""
     try:
         return input(question).strip()
     except EOFError:  # Ctrl-D
@@ -130,7 +138,7 @@ class Live:
     """The text that a model is writing, on stderr, while it writes."""
 
     def __init__(self) -> None:
-        self._begun = False
+        self._is_in_line = False  # whether text was written without a line break
 
     def __call__(self, delta: Delta) -> None:
         from transom.llm.deltas import Again
@@ -139,100 +147,141 @@ class Live:
         if isinstance(delta, Again):
             write_error(f"\n[all of this is void: {delta.why}]\n")
         elif isinstance(delta, Text):
-            self._begun = True
+            self._is_in_line = True
             write_error("\n".join(map(printable, delta.text.split("\n"))))
 
     def end(self) -> None:
-        """What comes next on stderr begins a line."""
-        write_error("\n" if self._begun else "")
-        self._begun = False
+        """Break the line, so that the next text on stderr begins one."""
+        if self._is_in_line:
+            write_error("\n")
+        self._is_in_line = False
 
 
 def gravest(codes: Iterable[int]) -> int:
-    """The exit code of several answers in one command; 0 for none."""
+    """Return the exit code of several answers in one command; 0 if there are none."""
     return min(codes, key=GRAVITY.index, default=0)
 
 
 def coloured() -> bool:
-    """Whether stdout is a terminal whose user did not switch colours off (https://no-color.org)."""
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+    """Return whether stdout is a terminal that shows colours (https://no-color.org)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout.isatty()
 
 
 def style(text: str, name: str) -> str:
-    """The text in a style (`bold`, `dim`, `red`, `green`, `yellow`) where stdout shows colours,
-    else as it is.
+    """Return the text in a style: `bold`, `dim`, `red`, `green` or `yellow`.
+
+    If stdout shows no colours, the text is unchanged.
     """
-    return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m" if coloured() else text
+    if not coloured():
+        return text
+    return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m"
 
 
 def style_status(status: str) -> str:
-    """A verdict or status in green where it is good, in red where it is bad, else in yellow:
-    somebody is waited for.
-    """
+    """Return a verdict or status in green if it is good, in red if it is bad, else in yellow."""
     name = status.strip().lower()
-    return style(status, "green" if name in _GOOD else "red" if name in _BAD else "yellow")
+    if name in _GOOD:
+        return style(status, "green")
+    if name in _BAD:
+        return style(status, "red")
+    # Any other status waits for somebody.
+    return style(status, "yellow")
 
 
 def toned(tone: str, text: str) -> str:
-    """A text of a product's report in the style of its tone."""
+    """Return a text of a product's report in the style of its tone."""
     return style(text, _TONES[tone])
 
 
 def table(
     rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = ""
 ) -> list[str]:
-    """Rows as aligned columns below a bold head, left-justified, no trailing blanks; without
-    rows nothing at all.
+    """Return rows as aligned columns below a bold head, left-justified, without trailing blanks.
+
+    Without rows, the head is left out, too.
     """
+    # Escapes are longer than what they stand for, so they come before the widths.
     cells = [[printable(str(cell)) for cell in row] for row in rows]
-    cells = [[*head], *cells] if head and cells else cells
+    if head and cells:
+        cells.insert(0, [*head])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-    return [
-        style(line, "bold") if head and not number else line for number, line in enumerate(lines)
-    ]
+    lines: list[str] = []
+    for row in cells:
+        lines.append(indent + "  ".join(map(str.ljust, row, widths)).rstrip())
+    if head and lines:
+        lines[0] = style(lines[0], "bold")
+    return lines
 
 
 def sections(document: Mapping[str, Any]) -> Iterator[str]:
-    """A document for people: its figures by name, then a section for each mapping and each list
-    of them.
+    """Yield a document for people.
+
+    Its single figures come first, by name; then a section for each mapping, and for each list of
+    mappings.
     """
-    wide = {
-        key: one
-        for key, one in document.items()
-        if isinstance(one[0] if isinstance(one, list) and one else one, Mapping)
-    }
-    single = [(key, plain(one)) for key, one in document.items() if key not in {*wide, "schema"}]
-    yield from table([(key.replace("_", " "), one) for key, one in single])
-    for title, section in wide.items():
+    figures: list[tuple[str, str]] = []
+    tables: dict[str, Any] = {}
+    for key, value in document.items():
+        first = value[0] if isinstance(value, list) and value else value
+        if isinstance(first, Mapping):
+            tables[key] = value
+        elif key != "schema":
+            figures.append((key.replace("_", " "), plain(value)))
+    yield from table(figures)
+    for title, section in tables.items():
         yield style(title, "bold")
-        rows, head = section, list[str]()
+        head: list[str] = []
         if isinstance(section, Mapping):
-            rows = [*section.items()]
+            rows: list[Any] = [*section.items()]
         else:
-            rows, head = (
-                [one.values() for one in section],
-                [name.replace("_", " ").upper() for name in section[0]],
-            )
-        yield from table([[plain(cell) for cell in row] for row in rows], head=head, indent="  ")
+            rows = [entry.values() for entry in section]
+            head = [name.replace("_", " ").upper() for name in section[0]]
+        yield from table([list(map(plain, row)) for row in rows], head=head, indent="  ")
 
 
-def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str, Path]]:
-    """The format and the file of each `--report FORMAT:PATH`."""
-    parts = [text.partition(":") for text in texts]
-    for kind, colon, path in parts:
-        if kind not in formats or not path:
-            hint = f"write FORMAT:PATH with one of {', '.join(formats)}"
-            raise InputError(f"{kind + colon + path!r} is no report", where="--report", hint=hint)
-    return [(kind, Path(path).expanduser()) for kind, _, path in parts]
+@dataclass(frozen=True)
+class ReportFile:
+    """A file that `--report FORMAT:PATH` asks for.
+
+    Attributes:
+        path: where it is written.
+        render: returns its bytes for a result.
+    """
+
+    path: Path
+    render: Callable[[Any], bytes]
+
+
+def report_files(
+    texts: Iterable[str], renderers: Mapping[str, Callable[[Any], bytes]]
+) -> tuple[ReportFile, ...]:
+    """Return the files of each `--report FORMAT:PATH`.
+
+    Args:
+        texts: the values of the option.
+        renderers: what returns the bytes of a report, by the format's name.
+
+    Raises:
+        InputError: a value names no format, or no path.
+    """
+    files: list[ReportFile] = []
+    for text in texts:
+        kind, _, path = text.partition(":")
+        if kind not in renderers or not path:
+            hint = f"write FORMAT:PATH with one of {', '.join(renderers)}"
+            raise InputError(f"{text!r} is no report", where="--report", hint=hint)
+        files.append(ReportFile(Path(path).expanduser(), renderers[kind]))
+    return tuple(files)
 
 
 def day_of(as_of: str | None) -> date:
-    """The day of `--as-of`; today by default."""
+    """Return the day of `--as-of`, which is today by default."""
+    if as_of is None:
+        return date.today()
     try:
-        return date.fromisoformat(as_of) if as_of is not None else date.today()
+        return date.fromisoformat(as_of)
     except ValueError as error:
         raise InputError(
             f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD"
@@ -240,7 +289,7 @@ def day_of(as_of: str | None) -> date:
 
 
 def age(text: str, option: str = "--older-than") -> timedelta:
-    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given."""
+    """Return an age such as `30m`, `12h`, `7d` or `2w`; `option` is named in an error."""
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
     if not match:
         raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
@@ -248,16 +297,21 @@ def age(text: str, option: str = "--older-than") -> timedelta:
 
 
 def plain(value: object) -> str:
-    """A value in one line: `name value, name value` of a mapping, `one; another` of a list."""
+    """Return a value in one line: `name value, name value` of a mapping, `one; another` of a
+    list.
+    """
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {plain(one)}" for key, one in value.items()) or "-"
+        return ", ".join(f"{key} {plain(part)}" for key, part in value.items()) or "-"
     if isinstance(value, list):
         return "; ".join(map(plain, value)) or "-"
-    if value is None or isinstance(value, bool):
-        return {None: "-", True: "yes", False: "no"}[value]
+    if value is None:
+        return "-"
+    # A truth value is a number, too, so it comes before them.
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 finding`, `2 findings`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """Return a number with its noun: `1 finding`, `2 findings`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

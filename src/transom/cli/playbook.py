@@ -1,19 +1,19 @@
-"""`transom playbook`: what was learned, how it stands, and what a person says to it."""
+"""`transom playbook`: the insights, their scores, and a person's decisions about them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from transom.cli.app import group
-from transom.cli.command import By, command
-from transom.cli.learn import Access, Most, Scope, document_of, opened, print_list, print_one
+from transom.cli.command import PersonOption, command
+from transom.cli.learn import Access, Limit, Scope, document_of, opened, print_insight, print_list
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.errors import InputError
-from transom.learning import Curator, ErrorPatterns, InsightCategory, Source
+from transom.learning import Curator, ErrorPatterns, Insight, InsightCategory, Source
 from transom.learning.curator import ReviewQuestion
 from transom.learning.exchange import export_json, save_playbook
 from transom.learning.notes import import_file
@@ -57,7 +57,11 @@ Files = Annotated[
 Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Confirm that the insight holds.")]
 KeepBoth = Annotated[
     str | None,
-    typer.Option("--keep-both", metavar="ID", help="Keep an insight and the one it is near to."),
+    typer.Option(
+        "--keep-both",
+        metavar="ID",
+        help="Keep this insight, and the insight that it is similar to.",
+    ),
 ]
 Content = Annotated[str | None, typer.Option(metavar="TEXT", help="New text of the insight.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="Reason, shown to later readers.")]
@@ -66,7 +70,7 @@ Folder = Annotated[
     Path,
     typer.Option("--dir", metavar="DIR", help="Folder in which the coding agent looks for skills."),
 ]
-Others = Annotated[
+MergedIds = Annotated[
     list[str], typer.Argument(metavar="ID", help="Insight that is merged into the first.")
 ]
 
@@ -74,40 +78,47 @@ Others = Annotated[
 @command(playbook_app, "list", example="transom playbook list --category mis")
 def list_all(session: Session, scope: Scope, category: Category = None) -> int:
     """List the insights, the highest score first."""
-    wanted = InsightCategory.named(category) if category else None
-    with opened(session, scope, shown=True) as playbook:
-        found = [one for one in playbook.items.values() if wanted in (None, one.category)]
-        return print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+    only = InsightCategory.named(category) if category else None
+    with opened(session, scope, hints=True) as playbook:
+        insights: list[Insight] = []
+        for insight in playbook.items.values():
+            if only in (None, insight.category):
+                insights.append(insight)
+        insights.sort(key=lambda insight: (-insight.lower_bound, insight.id))
+        return print_list(session, insights)
 
 
 @command(playbook_app, "show", example="transom playbook show mis-00002")
 def show(session: Session, insight: Id) -> int:
     """Show an insight, its sources and its history, and the texts that were merged into it."""
     with opened(session) as playbook:
-        one, events = playbook.require(insight), playbook.events(insight)
+        entry, events = playbook.require(insight), playbook.events(insight)
         parts = playbook.ledger.insights("merged_into = ?", (insight,))
-    state = (
-        f"retired: {one.retired}"
-        if one.retired
-        else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    )
-    figures = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
-    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
-    lines.append(f"{figures}; standing {one.lower_bound:.2f}")
+    if entry.retired:
+        state = f"retired: {entry.retired}"
+    else:
+        state = f"{entry.scope}, of {entry.owner}" if entry.owner else entry.scope
+    outcomes = f"{counted(entry.for_count, 'outcome')} for it, {entry.against_count} against it"
+    lines = [
+        style(entry.id, "bold"),
+        entry.content,
+        f"{state}; tags: {', '.join(entry.tags) or 'none'}",
+        f"{outcomes}; score {entry.lower_bound:.2f}",
+    ]
     lines += [f"{part.id} was merged into it: {part.content}" for part in parts]
+    history = []
     for event in events:
+        history.append({"at": event.at, "kind": event.kind, "data": dict(event.data)})
         # Leave out what the insight itself shows; a text that was equal to it may be spelled
         # otherwise.
         data = {}
         for key, value in event.data.items():
-            is_other_text = key == "content" and value != one.content
+            is_other_text = key == "content" and value != entry.content
             if value not in ("", None, []) and (key not in _SHOWN or is_other_text):
                 data[key] = value
         lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
-    history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
-    return session.report(
-        {"schema": "transom.insight/1", **document_of(one), "history": history}, *lines
-    )
+    document = {"schema": "transom.insight/1", **document_of(entry), "history": history}
+    return session.show(document, *lines)
 
 
 @command(
@@ -122,50 +133,58 @@ def add(
     text: Rule,
     tag: Tags = None,
     overrides: Overrides = "",
-    by: By = "a person",
+    person: PersonOption = "a person",
 ) -> int:
     """Add an insight, unless the playbook has it already."""
-    kind, source, tag = (
-        InsightCategory.named(category),
-        Source(by=by),
-        tag or [*ErrorPatterns().tags_in(text)],
-    )
+    kind = InsightCategory.named(category)
+    # Codes of errors in the text become tags, so that the same error finds it again.
+    tags = tag or [*ErrorPatterns().tags_in(text)]
+    # Without a study, the playbook chooses: the domain, or all work.
     level: Literal["study"] | None = "study" if scope.study else None
     with opened(session, scope, "make") as playbook:
-        known, personal = {*playbook.items}, bool(scope.user)
-        one = playbook.add_insight(
-            kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
+        known_ids = {*playbook.items}
+        insight = playbook.add_insight(
+            kind,
+            text,
+            tags=tags,
+            source=Source(by=person),
+            level=level,
+            personal=bool(scope.user),
+            overrides=overrides,
         )
-        neighbours = [other for key, other in playbook.ledger.open_pairs() if key == one.id]
-    if one.retired:
+        neighbours = [other for key, other in playbook.ledger.open_pairs() if key == insight.id]
+    if insight.retired:
         say(
-            f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook"
-            f" retire {one.id} --undo"
+            f"transom: {insight.id} says the same and is retired ({insight.retired}); transom"
+            f" playbook retire {insight.id} --undo"
         )
-    if one.retired or one.id in known:
-        return print_one(session, one, "it is there already")
+    if insight.retired or insight.id in known_ids:
+        return print_insight(session, insight, "it is there already")
     if neighbours:
         near = f"added; near to {neighbours[0]}, see transom playbook review"
-        return print_one(session, one, near)
-    return print_one(session, one, "added")
+        return print_insight(session, insight, near)
+    return print_insight(session, insight, "added")
 
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
-def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person") -> int:
+def feedback(
+    session: Session, insight: Id, helpful: Helpful, person: PersonOption = "a person"
+) -> int:
     """Record one outcome for or against an insight."""
     with opened(session, access="write") as playbook:
         playbook.require(insight)
-        playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
-        one = playbook.require(playbook.require(insight).merged_into or insight)
-        return print_one(
-            session, one, "counted" if one.id == insight else f"counted; {insight} is part of it"
-        )
+        playbook.record_outcome(insight, helpful, followed=True, source=Source(by=person))
+        # The outcome of a merged insight counts for the insight that has its text now.
+        entry = playbook.require(playbook.require(insight).merged_into or insight)
+        if entry.id == insight:
+            return print_insight(session, entry, "counted")
+        return print_insight(session, entry, f"counted; {insight} is part of it")
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
-def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int:
+def search(session: Session, scope: Scope, query: Query, limit: Limit = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
-    with opened(session, scope, "search", shown=True) as playbook:
+    with opened(session, scope, "search", hints=True) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
@@ -175,13 +194,14 @@ def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int
     example='transom playbook context "mesh a thin bracket" --task create_study',
 )
 def context(
-    session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Most = 15
+    session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Limit = 15
 ) -> int:
     """Print the insights that a model would see for a task."""
     with opened(session, scope, "search") as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
     document = {"schema": "transom.playbook-context/1", "context": text}
-    return session.report(document, *(text.splitlines() or ["nothing yet"]))
+    lines = text.splitlines() or ["nothing yet"]
+    return session.show(document, *lines)
 
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
@@ -189,21 +209,21 @@ def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
     """Retire insights that the evidence speaks against. They are kept, but not shown."""
     with opened(session, scope, "write") as playbook:
         pruned = playbook.prune_harmful(threshold)
-    return session.report({"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
+    return session.show({"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
 
 
 @command(playbook_app, "stats", example="transom playbook stats")
 def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
-    with opened(session, scope, shown=True) as playbook:
+    with opened(session, scope, hints=True) as playbook:
         figures = playbook.get_stats()
-        return session.report(figures, *sections(figures))
+        return session.show(figures, *sections(figures))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
 def export(session: Session, scope: Scope, file: File = None) -> int:
     """Write the insights as JSON. Equal insights give equal bytes."""
-    with opened(session, scope, shown=True) as playbook:
+    with opened(session, scope, hints=True) as playbook:
         if file:
             save_playbook(playbook, session.cwd / file)
         else:
@@ -216,17 +236,22 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
     """Import playbooks and session notes. Repeating it changes nothing. Exit 1: a line could not
     be read.
     """
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    added = unchanged = unreadable = 0
     with opened(session, scope, "make") as playbook:
-        done = [import_file(playbook, session.cwd / file) for file in files]
-    odd = [line for one in done for line in one.unreadable]
-    for line in odd:
-        say(f"transom: {line}")
-    renamed = [f"{old} is {new} here" for one in done for old, new in one.renamed.items()]
-    added, known = sum(len(one.added) for one in done), sum(len(one.known) for one in done)
-    head = f"{counted(added, 'insight')} added, {known} known"
-    return session.report(
-        {"files": [vars(one) for one in done]}, head, *renamed, code=int(bool(odd))
-    )
+        for file in files:
+            imported = import_file(playbook, session.cwd / file)
+            rows.append(vars(imported))
+            added += len(imported.added)
+            unchanged += len(imported.known)
+            unreadable += len(imported.unreadable)
+            for line in imported.unreadable:
+                say(f"transom: {line}")
+            # An id may belong to another insight of this workspace.
+            lines += [f"{old} is {new} here" for old, new in imported.renamed.items()]
+    head = f"{counted(added, 'insight')} added, {unchanged} known"
+    return session.show({"files": rows}, head, *lines, code=int(unreadable > 0))
 
 
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
@@ -235,33 +260,39 @@ def review(
     scope: Scope,
     confirm: Confirm = None,
     keep_both: KeepBoth = None,
-    by: By = "a person",
+    person: PersonOption = "a person",
 ) -> int:
-    """List questions about insights that are uncertain, near to another one, or long unused."""
+    """List questions about insights that are uncertain, similar to others, or long unused."""
+    # Each answer prints its insight as the one document of the command.
     if confirm and keep_both:
         raise InputError("one answer at a time", where="--keep-both", hint="leave out --confirm")
     access: Access = "write" if confirm or keep_both else "read"
-    with opened(session, scope, access, shown=True) as playbook:
+    with opened(session, scope, access, hints=True) as playbook:
+        curator = Curator(playbook)
         if confirm:
-            return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
+            entry = curator.confirm(confirm, by=person)
+            return print_insight(session, entry, "confirmed")
         if keep_both:
-            return print_one(session, Curator(playbook).distinguish(keep_both, by=by), "kept")
-        questions = Curator(playbook).questions(None)
-    shown = questions[:_MOST_QUESTIONS]
+            entry = curator.distinguish(keep_both, by=person)
+            return print_insight(session, entry, "kept")
+        questions = curator.questions(None)
+    # A person answers a few questions at a time.
+    first_questions = questions[:_MOST_QUESTIONS]
     lines = []
-    for question in shown:
+    for question in first_questions:
         lines += [f"{question.insight.id}: {question.insight.content}", f"  {question.text}"]
         lines += [f"  {answer}" for answer in _answers(question)]
-    if more := len(questions) - len(shown):
-        lines.append(f"{counted(more, 'more question')}: answer these first")
-    document = {"questions": [question.to_json() for question in shown]}
-    return session.report(document, *lines or ["nothing to ask"])
+    if remaining := len(questions) - len(first_questions):
+        lines.append(f"{counted(remaining, 'more question')}: answer these first")
+    document = {"questions": [question.to_json() for question in first_questions]}
+    return session.show(document, *lines or ["nothing to ask"])
 
 
 def _answers(question: ReviewQuestion) -> list[str]:
     """Return the commands that answer a question."""
     key, other = question.insight.id, question.other
     retire_it = f"no:   transom playbook retire {key} --why TEXT"
+    # A single insight is uncertain or long unused; a pair may be one insight in two wordings.
     if other is None:
         confirm = f"yes:  transom playbook review --confirm {key}"
         return [confirm, f"edit: transom playbook edit {key} --content TEXT", retire_it]
@@ -279,15 +310,19 @@ def _answers(question: ReviewQuestion) -> list[str]:
     example='transom playbook edit str-00001 --content "Use shells below 2 mm"',
 )
 def edit(
-    session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person"
+    session: Session,
+    insight: Id,
+    content: Content = None,
+    tag: Tags = None,
+    person: PersonOption = "a person",
 ) -> int:
     """Change an insight, and keep its id and score."""
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session, access="write") as playbook:
-        return print_one(
-            session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed"
-        )
+        curator = Curator(playbook)
+        entry = curator.edit(insight, content=content, tags=tag, by=person)
+        return print_insight(session, entry, "changed")
 
 
 @command(
@@ -296,13 +331,20 @@ def edit(
     example='transom playbook retire str-00001 --why "wrong since release 9"',
 )
 def retire(
-    session: Session, insight: Id, why: Why = "", undo: Undo = False, by: By = "a person"
+    session: Session,
+    insight: Id,
+    why: Why = "",
+    undo: Undo = False,
+    person: PersonOption = "a person",
 ) -> int:
     """Retire an insight. It is kept, but neither shown nor learned again."""
     with opened(session, access="write") as playbook:
+        curator = Curator(playbook)
         if undo:
-            return print_one(session, Curator(playbook).restore(insight, by=by), "restored")
-        return print_one(session, Curator(playbook).retire(insight, why, by=by), "retired")
+            entry = curator.restore(insight, by=person)
+            return print_insight(session, entry, "restored")
+        entry = curator.retire(insight, why, by=person)
+        return print_insight(session, entry, "retired")
 
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
@@ -311,11 +353,12 @@ def bootstrap(session: Session, folder: Folder) -> int:
     closes.
     """
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
-    return session.report({"path": str(path)}, f"wrote {path}")
+    return session.show({"path": str(path)}, f"wrote {path}")
 
 
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
-def merge(session: Session, keep: Id, others: Others, by: By = "a person") -> int:
+def merge(session: Session, keep: Id, merged: MergedIds, person: PersonOption = "a person") -> int:
     """Merge insights into one, with their counts, tags and sources."""
     with opened(session, access="write") as playbook:
-        return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")
+        entry = Curator(playbook).merge(keep, *merged, by=person)
+        return print_insight(session, entry, "merged")

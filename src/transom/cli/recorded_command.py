@@ -26,15 +26,15 @@ def recorded_arguments(
     entry: Mapping[str, Any],
     parameters: Sequence[inspect.Parameter],
     run_id: str,
-    others: Sequence[inspect.Parameter] = (),
+    group_options: Sequence[inspect.Parameter] = (),
 ) -> dict[str, Any]:
     """Return the value of each parameter that the command was given, and defaults for the others.
 
     Args:
         entry: what the run keeps of the command.
         parameters: the command's parameters in this version, annotated as typer wants them.
-        others: parameters of the other commands. A batch begins the runs of its items as another
-            command, and they keep its own options too.
+        group_options: parameters of all commands of its group. A batch begins the runs of its
+            items as another command, and they keep its own options too.
 
     Raises:
         RunError: this version does not take what the command was given. The error's hint is the
@@ -46,7 +46,7 @@ def recorded_arguments(
         parameter = _parameter_called(name, parameters)
         if parameter is None:
             # None, False, "" and [] are options that were not given.
-            if value and not _parameter_called(name, others):
+            if value and not _parameter_called(name, group_options):
                 problem = f"an option {_option_name(name)}, which this version does not have"
             continue
         try:
@@ -65,15 +65,15 @@ def recorded_arguments(
 
 
 def command_line(
-    entry: Mapping[str, Any], parameters: Sequence[inspect.Parameter], *more: str
+    entry: Mapping[str, Any], parameters: Sequence[inspect.Parameter], *more_words: str
 ) -> str:
     """Return the shell command that gives a recorded command again, as far as this version has
     its options.
 
     Args:
-        more: further words, which come before the positional arguments.
+        more_words: further words, which come before the positional arguments.
     """
-    line = shlex.join(["transom", *command_words(entry, parameters, *more)])
+    line = shlex.join(["transom", *command_words(entry, parameters, *more_words)])
     folder = entry.get("cwd", "")
     if folder and folder != os.path.realpath("."):
         line = f"cd {shlex.quote(folder)} && {line}"
@@ -81,14 +81,12 @@ def command_line(
 
 
 def command_words(
-    entry: Mapping[str, Any], parameters: Sequence[inspect.Parameter], *more: str
+    entry: Mapping[str, Any], parameters: Sequence[inspect.Parameter], *more_words: str
 ) -> list[str]:
     """Return the words of a recorded command behind `transom`; see `command_line`."""
-    options = [*more]
+    options = [*more_words]
     positional: list[str] = []
-    required = {
-        parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty
-    }
+    recorded: set[str] = set()
     for name, value in entry.get("given", {}).items():
         parameter = _parameter_called(name, parameters)
         if parameter is None:
@@ -97,21 +95,34 @@ def command_words(
             validated = _validated(parameter, value)
         except ValidationError:
             continue
-        required.discard(parameter.name)
-        if validated != parameter.default:
-            words = _words(parameter, to_jsonable_python(validated))
-            (positional if _is_positional(parameter) else options).extend(words)
-    for key, value in entry.get("settings", {}).items():
-        if key in _SETTINGS:
-            options += [_SETTINGS[key], str(value)]
-    if entry.get("base_url"):
-        options += ["--base-url", entry["base_url"]]
+        recorded.add(parameter.name)
+        if validated == parameter.default:
+            continue
+        words = _words(parameter, to_jsonable_python(validated))
+        if _is_positional(parameter):
+            positional += words
+        else:
+            options += words
+    options += _common_words(entry)
+    # A placeholder stands for what the person has to fill in.
     for parameter in parameters:
-        if parameter.name in required:
+        if parameter.default is inspect.Parameter.empty and parameter.name not in recorded:
             positional.append(parameter.name.upper())
+    # Behind `--`, a file name that begins with a hyphen is no option.
     if any(word.startswith("-") for word in positional):
         positional.insert(0, "--")
     return [*entry["command"].split(), *options, *positional]
+
+
+def _common_words(entry: Mapping[str, Any]) -> list[str]:
+    """Return the words of the common options that an entry keeps."""
+    words: list[str] = []
+    for key, value in entry.get("settings", {}).items():
+        if key in _SETTINGS:
+            words += [_SETTINGS[key], str(value)]
+    if entry.get("base_url"):
+        words += ["--base-url", entry["base_url"]]
+    return words
 
 
 def _unknown_setting(entry: Mapping[str, Any]) -> str:
@@ -154,6 +165,7 @@ def _words(parameter: inspect.Parameter, value: Any) -> list[str]:
     if _is_positional(parameter):
         return [str(single) for single in values]
     name = _spelling(parameter)
+    # A flag has no value of its own.
     if value is True:
         return [name]
     if value is False:

@@ -1,9 +1,11 @@
-"""`transom release`: which features of a release are ready, and who has to act?"""
+"""`transom release`: judges all features of a release, and lists what is left to do."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +13,13 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
-from transom.cli.output import day_of, reports_in, style_status
+from transom.cli.output import day_of, report_files, style_status
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.jira_rest import fetch_issues
 from transom.investigator.policy import load_policy, load_waivers
 from transom.investigator.release import (
+    ReleaseAssessment,
     add_to_history,
     assess_release,
     features_of_version,
@@ -25,14 +28,20 @@ from transom.investigator.release import (
 )
 from transom.investigator.release_report import RELEASE_FORMATS, text_release
 from transom.investigator.sources import DataFolder, Feature
-from transom.runs import write_file
 
 _EXAMPLE = "transom release --data examples/incoming_data --as-of 2026-09-20"
 
 
+def _rendered(render: Callable[[ReleaseAssessment], str], result: ReleaseAssessment) -> bytes:
+    return render(result).encode("utf-8", "replace")
+
+
+_RENDERERS = {kind: partial(_rendered, render) for kind, render in RELEASE_FORMATS.items()}
+
+
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What `release` takes beside the common options."""
+    """The options of `release`, besides the common ones."""
 
     data: Annotated[
         Path | None,
@@ -85,29 +94,30 @@ async def release(session: Session, options: ReleaseOptions) -> int:
         raise InputError(
             "no data were given", where="--data", hint="name the folder of the features' folders"
         )
-    reports = reports_in(options.reports, RELEASE_FORMATS)
+    reports = report_files(options.reports, _RENDERERS)
     data = DataFolder(session.cwd / options.data)
     if options.jira:
+        # The folder says which features there are; Jira has their issues.
         keys = [feature.jira_key for feature in data.features if feature.jira_key]
         data = DataFolder(session.cwd / options.data, fetch_issues(options.jira, keys, os.environ))
     policy = load_policy(session.cwd / options.policy if options.policy else None)
-    target = policy.stage_named(options.target) if options.target else policy.stages[-1]
+    named_stage = policy.stage_named(options.target) if options.target else None
+    target = named_stage or policy.stages[-1]
     waivers = load_waivers(session.cwd / options.waivers, policy) if options.waivers else []
     features = _selected(data, options)
+    # Without a version, the list or the folder names the history.
     name = options.fix_version or options.features or data.root.name
-    kept = history_file(session.workspace_root, name, target)
-    history = [] if options.no_memory else read_history(kept)
+    earlier = history_file(session.workspace_root, name, target)
+    history = [] if options.no_memory else read_history(earlier)
     as_of = day_of(options.as_of)
     result = assess_release(name, data, features, policy, target, as_of, waivers, history)
     if not options.no_memory:
         add_to_history(history_file(session.workspace.root, name, target), history, result)
-    for kind, path in reports:
-        write_file(path, RELEASE_FORMATS[kind](result).encode("utf-8", "replace"))
-        session.progress(f"written: {path}")
     text = text_release(result).rstrip("\n")
-    session.report(
-        result, *text.replace(result.verdict, style_status(result.verdict), 1).split("\n")
-    )
+    text = text.replace(result.verdict, style_status(result.verdict), 1)
+    session.show(result, *text.split("\n"), reports=reports)
+    for report in reports:
+        session.progress(f"written: {report.path}")
     return result.exit_code
 
 

@@ -1,4 +1,4 @@
-"""`transom runs` and `transom resume`: what was started, how it stands, and how it goes on."""
+"""`transom runs` and `transom resume`: the runs of a workspace, and how to continue them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.cli.app import group, root
-from transom.cli.command import RunArgument, can_resume, command, give_again, line_of
+from transom.cli.command import RunArgument, can_resume, command, line_of, resume_command
 from transom.cli.history import found_run, next_step, run_history
 from transom.cli.output import counted, sections, style_status, table
 from transom.cli.session import Session
@@ -27,6 +27,7 @@ from transom.telemetry import Redactor
 runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
+_NOT_IN_TEXT = ("waiting", "handed", "inputs")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="File to write; replaces an older recording.")
@@ -41,77 +42,86 @@ async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     async with run_history(session) as runs:
         page = runs.all_summaries()
-    rows = [_row_of(run) for run in page]
-    shown: list[tuple[str, ...]] = []
+    rows: list[dict[str, Any]] = []
+    cells: list[tuple[str, ...]] = []
     for run in page:
+        rows.append(_row_of(run))
         status = run.status + judged_by(run.judgement)
         last_at = f"{run.last_at[:19]}Z" if run.last_at else "-"
-        shown.append((run.id, run.kind, run.name, status, last_at))
-    lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [
-        f"no runs in {session.workspace_root}"
-    ]
-    return session.report({"schema": "transom.runs/1", "runs": rows}, *lines)
+        cells.append((run.id, run.kind, run.name, status, last_at))
+    lines = table(cells, head=("RUN", "KIND", "NAME", "STATUS", "LAST"))
+    if not lines:
+        lines = [f"no runs in {session.workspace_root}"]
+    return session.show({"schema": "transom.runs/1", "runs": rows}, *lines)
 
 
 @command(runs_app, "show", example="transom runs show 20261121-0930")
 async def show_run(session: Session, run: RunArgument) -> int:
     """Show a run: its stages, who answered them, its files, and its open questions."""
-    async with found_run(session, run) as (_, found):
-        calls, open_ = found.replies, [*questions_of(found, complete=True)]
-    usage = {name: sum(one["reply"]["usage"][name] for one in calls) for name in _TOKENS}
+    async with found_run(session, run) as (_, run_view):
+        questions = [*questions_of(run_view, complete=True)]
+    row = run_view.row
+    usage: dict[str, int] = {"calls": len(run_view.replies)}
+    # Rules spend no tokens, and have entries all the same.
+    for name in _TOKENS:
+        usage[name] = sum(call["reply"]["usage"][name] for call in run_view.replies)
+    state = run_view.state
+    folder = session.known_workspace.run_folder(row.name, row.id)
     document = {
         "schema": "transom.run/1",
-        **_summary(found),
-        "waiting": list(found.state.waiting.values()),
-        "handed": found.state.handed if found.status == "human_required" else None,
-        "inputs": found.row.inputs,
-        "folder": str(session.known_workspace.run_folder(found.row.name, found.row.id)),
-        "trace_id": trace_id(found.row.id),
-        "stages": [stage.to_json() for stage in stages_of(found)],
-        "checkpoints": [one.to_json() for one in checkpoints(found.records)],
-        "usage": {"calls": len(calls), **usage},
+        **_summary(run_view),
+        "waiting": list(state.waiting.values()),
+        # A build that gave up hands its problem to a person.
+        "handed": state.handed if run_view.status == "human_required" else None,
+        "inputs": row.inputs,
+        "folder": str(folder),
+        "trace_id": trace_id(row.id),
+        "stages": [stage.to_json() for stage in stages_of(run_view)],
+        "checkpoints": [checkpoint.to_json() for checkpoint in checkpoints(run_view.records)],
+        "usage": usage,
     }
-    shown = {
-        key: one for key, one in document.items() if key not in ("waiting", "handed", "inputs")
-    }
-    lines = [*sections(shown | {"status": style_status(found.status)})]
-    for one in open_:
-        lines += [
-            f"waits for: {one.asks}",
-            *(one.numbered if one.has_long_options else []),
-            f"answer with: {one.command}",
-        ]
-    return session.report(
-        document, *lines, *([next_step(found)] if found.status in _STOPPED and not open_ else [])
-    )
+    # Open questions follow below, with the commands that answer them.
+    figures = {key: value for key, value in document.items() if key not in _NOT_IN_TEXT}
+    figures["status"] = style_status(run_view.status)
+    lines = [*sections(figures)]
+    for question in questions:
+        lines.append(f"waits for: {question.asks}")
+        if question.has_long_options:
+            lines += question.numbered
+        lines.append(f"answer with: {question.command}")
+    if run_view.status in _STOPPED and not questions:
+        lines.append(next_step(run_view))
+    return session.show(document, *lines)
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
 async def record_run(session: Session, run: RunArgument, file: File, local: Local = False) -> int:
     """Write a run's requests and replies to a file. Replay it with --model replay:FILE."""
     policy = EgressPolicy.of(session.settings.egress)
-    async with found_run(session, run) as (store, found):
-        made = recording_of(
-            store, found.records, policy=policy, redact=session.redact or Redactor(), local=local
-        )
-    made.write(session.cwd / file)
-    told = {
+    redact = session.redact or Redactor()
+    async with found_run(session, run) as (store, run_view):
+        recording = recording_of(store, run_view.records, policy=policy, redact=redact, local=local)
+    recording.write(session.cwd / file)
+    document = {
         "schema": "transom.recorded/1",
-        "run_id": found.row.id,
+        "run_id": run_view.row.id,
         "file": str(file),
-        "calls": len(made.calls),
+        "calls": len(recording.calls),
     }
-    calls = counted(len(made.calls), "call")
-    return session.report(told, f"{calls} of run {found.row.id} in {file}: --model replay:{file}")
+    calls = counted(len(recording.calls), "call")
+    line = f"{calls} of run {run_view.row.id} in {file}: --model replay:{file}"
+    return session.show(document, line)
 
 
 @command(root, "resume", example="transom resume 20261121-0930", asks=True)
 async def resume(session: Session, run: RunArgument) -> int:
-    """Continue a run. Completed model calls are not repeated."""
-    async with found_run(session, run) as (_, found):
-        row, entry, version = found.row, found.state.entry, found.state.version
+    """Resume a run. Completed model calls are not repeated."""
+    async with found_run(session, run) as (_, run_view):
+        row, state = run_view.row, run_view.state
+        entry, version = state.entry, state.version
+    # A program, or a command that was removed since, has to be started by hand.
     if not can_resume(entry):
-        raise RunError(_why_not_resumed(found), where=row.id, hint=next_step(found))
+        raise RunError(_why_not_resumed(run_view), where=row.id, hint=next_step(run_view))
     if version not in (None, VERSION):
         # The run would be found again by its inputs, so it begins anew in another workspace.
         line = line_of(entry, "--workspace", f"{session.workspace_root}-2")
@@ -121,16 +131,17 @@ async def resume(session: Session, run: RunArgument) -> int:
             hint=f"begin it anew with: {line}",
         )
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
-    return await give_again(session, entry, row.id)
+    return await resume_command(session, entry, row.id)
 
 
-def _why_not_resumed(found: RunView) -> str:
+def _why_not_resumed(run: RunView) -> str:
     """Return why no command of this version can go on with a run."""
-    entry = found.state.entry
+    entry = run.state.entry
+    # A command of an earlier version, which was renamed or removed since.
     if "command" in entry:
         return f"this version has no command `transom {entry['command']}`, which began the run"
     if entry:
-        return f"a run of kind {found.row.kind} cannot be resumed here"
+        return f"a run of kind {run.row.kind} cannot be resumed here"
     return "no command of transom started this run"
 
 
@@ -142,7 +153,7 @@ def judged_by(judgement: Mapping[str, str]) -> str:
 
 
 def _row_of(run: RunSummary) -> dict[str, Any]:
-    row = {
+    row: dict[str, Any] = {
         "run_id": run.id,
         "kind": run.kind,
         "name": run.name,
@@ -151,17 +162,22 @@ def _row_of(run: RunSummary) -> dict[str, Any]:
         "started_at": run.started_at or None,
         "last_at": run.last_at or None,
     }
-    return row | {"judgement": run.judgement} if run.judgement else row
+    if run.judgement:
+        row["judgement"] = run.judgement
+    return row
 
 
-def _summary(found: RunView) -> dict[str, Any]:
-    return {
-        "run_id": found.row.id,
-        "kind": found.row.kind,
-        "name": found.row.name,
-        "status": found.status,
-        **({"judgement": found.state.judgement} if found.state.judgement else {}),
-        "reason": found.state.paused,
-        "started_at": found.records[0].at if found.records else None,
-        "last_at": found.records[-1].at if found.records else None,
+def _summary(run: RunView) -> dict[str, Any]:
+    """Return the first entries of a run's document."""
+    summary: dict[str, Any] = {
+        "run_id": run.row.id,
+        "kind": run.row.kind,
+        "name": run.row.name,
+        "status": run.status,
     }
+    if run.state.judgement:
+        summary["judgement"] = run.state.judgement
+    summary["reason"] = run.state.paused
+    summary["started_at"] = run.records[0].at if run.records else None
+    summary["last_at"] = run.records[-1].at if run.records else None
+    return summary

@@ -42,10 +42,10 @@ def schema(session: Session, name: Name = "") -> int:
     """
     documents = _documents()
     if not name:
-        rows = [(known, text) for known, (_, text) in INPUTS.items()]
-        rows += [(known, "printed by a command") for known in documents]
+        rows = [(input_name, text) for input_name, (_, text) in INPUTS.items()]
+        rows += [(document, "printed by a command") for document in documents]
         names: dict[str, Any] = {"inputs": [*INPUTS], "documents": [*documents]}
-        return session.report({"schema": "transom.schema_list/1", **names}, *table(rows))
+        return session.show({"schema": "transom.schema_list/1", **names}, *table(rows))
     if name in INPUTS:
         print_json(input_schema(name))
     elif name in documents:
@@ -79,6 +79,10 @@ def input_schema(name: str) -> dict[str, Any]:
         shipped: dict[str, Any] = _shipped(f"inputs/{name}.json")
         return shipped
     module, _, class_name = model_name.partition(":")
-    made = getattr(import_module(module), class_name).model_json_schema(by_alias=True)
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
-    return {**head, "title": text}
+    model = getattr(import_module(module), class_name)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **model.model_json_schema(by_alias=True),
+        # The title of the model is the name of a class, which says nothing to a person.
+        "title": text,
+    }

@@ -1,6 +1,4 @@
-"""What every command works with: settings, workspace, output format, progress, store and
-providers.
-"""
+"""What every command works with: settings, workspace, output, progress, store and models."""
 
 from __future__ import annotations
 
@@ -16,25 +14,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from transom.canonical import Json
-from transom.cli.output import Live, print_json, print_text, printable, say
+from transom.cli.chains import build_chain, without_credentials
+from transom.cli.common_options import CommonOptions, Format
+from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
 from transom.config import Settings, load_settings
 from transom.context import WindowBudget
-from transom.errors import InputError, RunBusy, SettingsError
+from transom.errors import InputError, RunBusy
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
 from transom.llm.purse import Purse
-from transom.runs import Run, Workspace, find_workspace
+from transom.runs import Run, Workspace, find_workspace, write_file
 from transom.store import Store, StoreLocation
 from transom.telemetry import Redactor, configure
-from transom.telemetry.address import parse_address, safe_address
-
-Format = Literal["text", "json"]
 
 FAILPOINT = "TRANSOM_FAILPOINT"
 """`append:N`: kill this process without warning after its store's N-th journal append. A seam
@@ -47,79 +42,26 @@ of a worker that died lasts for some seconds.
 """
 _BUSY_SECONDS = 1.0
 
-_SEATS = {
-    **{
-        name: (f"checklist.{name}",)
-        for name in ("analysis", "section1", "section2", "section3", "section4")
-    },
-    "agent_a": ("checklist.parser", "checklist.answers"),
-    "agent_b": ("checklist.logic",),
-    "reflect": ("checklist.repair_a", "checklist.repair_b"),
-}
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of every command; `model`, `base_url` and `max_cost` stand where a model may
-    be asked, `distributed` and `priority` where workers may do the work.
-    """
-
-    format: Annotated[Format, typer.Option(help="Output as text, or as one JSON document.")] = (
-        "text"
-    )
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="PROVIDER[:NAME]", help="Model to use, or a fallback chain: A,B."),
-    ] = None
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="URL of a compatible server.")
-    ] = None
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="Cost in USD at which runs pause.")
-    ] = None
-    workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Workspace folder [.transom/].")
-    ] = None
-    distributed: Annotated[
-        bool, typer.Option("--distributed", help="Give the work to workers (`transom worker`).")
-    ] = False
-    priority: Annotated[
-        int,
-        typer.Option(metavar="N", help="Workers take work of a higher priority first."),
-    ] = 0
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on stderr.")] = (
-        False
-    )
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose",
-            "-v",
-            count=True,
-            metavar="",
-            help="Print more on stderr.",
-            show_default=False,
-        ),
-    ] = 0
-
 
 @dataclass(frozen=True)
 class Session:
-    """One command's surroundings.
+    """The surroundings of one command.
+
+    A run keeps the command that began it. The `record_*` methods write this record, and
+    `recorded_session` returns the session that it describes.
 
     Attributes:
-        verbosity: -1 quiet, 0 as usual, 1 and more verbose.
+        verbosity: -1 quiet, 0 normal, 1 and more verbose.
         failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
-        patience: seconds that runs of other processes are waited for.
-        open_runs: ids of runs that are being worked on; what is left here was cut off.
-        chains: those that were made, each beside what from.
-        answers: who answers in place of the `model` setting.
+        patience: seconds to wait for runs that other processes have open.
+        open_runs: ids of runs in progress; if the command ends, those left here were cut off.
+        chains: the chains made so far, each with what it was made from.
+        answers: a chain that answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
-        purses: one for all runs of the command, where their cost is capped.
-        given: the settings that stand on the command line.
+        purses: the one purse of all runs of the command, if their cost is capped.
+        overrides: the settings that stand on the command line.
         distributed: whether workers do the work; `priority` is that of their jobs.
-        entry: the command, as runs keep it so that `transom resume` can give it again; empty
-            outside a command.
+        entry: the command as its runs record it, for `transom resume`; empty outside a command.
     """
 
     settings: Settings
@@ -135,14 +77,14 @@ class Session:
     answers: Chain | None = None
     redact: Redactor | None = None
     purses: list[Purse] = field(default_factory=list)
-    given: Mapping[str, object] = field(default_factory=dict)
+    overrides: Mapping[str, object] = field(default_factory=dict)
     distributed: bool = False
     priority: int = 0
     entry: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def start(
-        options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ
+        options: CommonOptions, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ
     ) -> Session:
         """Read the settings and set up logging."""
         try:
@@ -151,37 +93,47 @@ class Session:
             raise InputError(
                 "the current folder is not there any more", hint="change to another one"
             ) from error
-        place = str(options.workspace) if options.workspace else None
-        told = {"model": options.model, "execution.max_cost": options.max_cost, "workspace": place}
-        given = {key: value for key, value in told.items() if value is not None}
-        settings = load_settings(cwd, environ=environ, command_line=given)
+        overrides: dict[str, object] = {}
+        if options.model is not None:
+            overrides["model"] = options.model
+        if options.max_cost is not None:
+            overrides["execution.max_cost"] = options.max_cost
+        if options.workspace:
+            overrides["workspace"] = str(options.workspace)
+        settings = load_settings(cwd, environ=environ, command_line=overrides)
         verbosity = -1 if options.quiet else options.verbose
-        hosted, level = (
-            (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama),
-            settings.logging.level,
-        )
-        # whatever they are called
-        keys = [environ.get(one.key_variable, "") for one in hosted if one.key_variable]
-        redact = Redactor(environ, keys)
-        levels = {-1: "ERROR", 0: level, 1: level if level == "DEBUG" else "INFO"}
+        redact = _redactor(settings, environ)
+        level = settings.logging.level
+        # -v shows what happens, unless the settings ask for even more.
+        levels = {-1: "ERROR", 0: level, 1: "DEBUG" if level == "DEBUG" else "INFO"}
         configure(levels.get(verbosity, "DEBUG"), settings.logging.log_file, redact)
-        failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
-        session = Session(settings, cwd, options.format, verbosity, options.base_url, failpoint)
         # Workers go on while a command that was killed still has its lease.
         patience = math.inf if options.distributed else float(environ.get(PATIENCE, 0.0))
-        session = replace(session, redact=redact, given=given, patience=patience)
-        return replace(session, distributed=options.distributed, priority=options.priority)
+        return Session(
+            settings,
+            cwd,
+            options.format,
+            verbosity,
+            options.base_url,
+            failpoint=int(environ.get(FAILPOINT, "append:0").removeprefix("append:")),
+            patience=patience,
+            redact=redact,
+            overrides=overrides,
+            distributed=options.distributed,
+            priority=options.priority,
+        )
 
     @property
     def workspace_root(self) -> Path:
-        """The workspace's folder, which may not exist yet: --workspace, paths.cache_dir, or the
-        nearest upwards.
+        """The workspace's folder, which may not exist yet.
+
+        It is --workspace, `paths.cache_dir`, or the nearest one upwards.
         """
         return self.settings.workspace or self.settings.paths.cache_dir or find_workspace(self.cwd)
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace, made where it is missing."""
+        """The workspace, made if it is missing."""
         exporter = priced_exporter(
             self.settings.telemetry.otlp_endpoint, self.settings.paths.prices
         )
@@ -205,100 +157,131 @@ class Session:
         workspace = self.known_workspace
         return workspace.store_location if workspace.has_store else None
 
-    def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
-        """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
-        kept = {key: value for key, value in self.given.items() if key != "workspace"}
-        self.entry.update(command=command, given=dict(given), cwd=str(self.cwd), settings=kept)
+    def record_command(self, command: str, arguments: Mapping[str, Any]) -> None:
+        """Record the command in `entry`.
+
+        Args:
+            command: its words behind `transom`.
+            arguments: its own options and arguments, as JSON.
+        """
+        settings = dict(self.overrides)
+        # The run lies in its workspace, so the record need not name it. It may be moved, too.
+        settings.pop("workspace", None)
+        self.entry.update(
+            command=command, given=dict(arguments), cwd=str(self.cwd), settings=settings
+        )
         self.entry["base_url"] = without_credentials(self.base_url)
         if self.distributed:
             self.entry["distributed"] = True
 
-    def settle(self, **given: Any) -> None:
-        """Note what an option of the command comes to, so that it means the same when the
-        command is given again.
+    def record_arguments(self, **arguments: Any) -> None:
+        """Record what options come to, so that they mean the same when the run is resumed.
+
+        For example, `--as-of` without a value is today, and stays that day.
         """
-        self.entry.get("given", {}).update(given)
+        self.entry.get("given", {}).update(arguments)
 
-    def begun_as(self, command: str, **given: Any) -> Session:
-        """The session whose runs are gone on with by another command, which is given these in
-        place of its own.
-        """
-        return replace(
-            self,
-            entry={
-                **self.entry,
-                "command": command,
-                "given": {**self.entry.get("given", {}), **given},
-            },
-        )
+    def recording(self, command: str, **arguments: Any) -> Session:
+        """Return this session for runs that another command resumes, with changed arguments."""
+        arguments = {**self.entry.get("given", {}), **arguments}
+        return replace(self, entry={**self.entry, "command": command, "given": arguments})
 
-    def again(self, entry: Mapping[str, Any]) -> Session:
-        """The session of the command that began a run: its folder, so its settings file, and who
-        answered it.
+    def recorded_session(self, entry: Mapping[str, Any]) -> Session:
+        """Return the session of the command that began a run: its folder, settings and model.
 
-        What is given today, of `--model`, `--base-url` and `--max-cost`, counts more.
+        The `--model`, `--base-url` and `--max-cost` of this session override the recorded ones.
         """
         cwd = entry.get("cwd") or str(self.cwd)
-        told = {**entry.get("settings", {}), **self.given, "workspace": str(self.workspace_root)}
+        overrides = {
+            **entry.get("settings", {}),
+            **self.overrides,
+            "workspace": str(self.workspace_root),
+        }
         try:
+            # Relative paths of the recorded command are meant from its folder.
             os.chdir(cwd)
         except OSError as error:
             hint = "make it again, or start the command anew"
             raise InputError(
                 f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint
             ) from error
-        settings, base_url = (
-            load_settings(Path(cwd), command_line=told),
-            self.base_url or entry.get("base_url"),
-        )
-        again = replace(self, settings=settings, cwd=Path(cwd), base_url=base_url)
+        # A distributed run goes on with the workers.
         is_distributed = entry.get("distributed", False)
-        patience = math.inf if is_distributed else self.patience
-        return replace(again, entry=dict(entry), distributed=is_distributed, patience=patience)
+        return replace(
+            self,
+            settings=load_settings(Path(cwd), command_line=overrides),
+            cwd=Path(cwd),
+            base_url=self.base_url or entry.get("base_url"),
+            entry=dict(entry),
+            distributed=is_distributed,
+            patience=math.inf if is_distributed else self.patience,
+        )
 
     @property
     def local_entry(self) -> dict[str, Any]:
-        """The command as a worker gives it again: without giving it to workers."""
-        return {key: value for key, value in self.entry.items() if key != "distributed"}
+        """The recorded command as a worker runs it: without giving it to workers."""
+        entry = dict(self.entry)
+        entry.pop("distributed", None)
+        return entry
 
     def next_command(self, run_id: str) -> str:
-        """Return the command that goes on with a run; "" if no command began it."""
+        """Return the command that resumes a run; "" if no command began it."""
         if not self.entry:
             return ""
-        command, place = f"transom resume {run_id}", self.given.get("workspace")
-        if place is None or self.workspace_root == find_workspace(self.cwd):
+        command = f"transom resume {run_id}"
+        workspace = self.overrides.get("workspace")
+        # A command in the same folder finds the workspace by itself.
+        if workspace is None or self.workspace_root == find_workspace(self.cwd):
             return command
-        return f"{command} --workspace {shlex.quote(str(place))}"
+        return f"{command} --workspace {shlex.quote(str(workspace))}"
 
-    def report(self, document: object, *lines: str, code: int = 0) -> int:
-        """Print a document as JSON, or its lines for people; returns `code`."""
+    def show(
+        self, result: object, *lines: str, code: int = 0, reports: tuple[ReportFile, ...] = ()
+    ) -> int:
+        """Print a result as JSON or as lines for people, then write its reports.
+
+        The reports come last, so that a report that cannot be written costs no result.
+
+        Args:
+            result: what `--format json` prints.
+            lines: what it is in text.
+            code: the exit code of the command.
+            reports: the files of `--report`.
+
+        Returns:
+            The exit code.
+        """
         if self.format == "json":
-            print_json(document)
+            print_json(result)
         else:
             print_text(*lines)
+        for report in reports:
+            write_file(report.path, report.render(result))
         return code
 
     def tell(self, *lines: str) -> None:
-        """Print lines for people as a command goes along; where JSON is asked for there is one
-        document at the end.
+        """Print lines for people while a command works.
+
+        With `--format json` they are left out: there is one document, at the end.
         """
         if self.format != "json":
             print_text(*lines)
 
     def progress(self, line: str) -> None:
-        """One line on stderr, unless -q was given."""
+        """Print one line on stderr, unless -q was given."""
         self.live.end()
         if self.verbosity >= 0:
             say(printable(line))
 
     def open_store(self) -> Store:
-        """The workspace's database."""
+        """Open the workspace's database."""
 
-        def after_append(count: int) -> None:
+        def kill_at_failpoint(count: int) -> None:
             if count == self.failpoint:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        return self.workspace.open_store(after_append=after_append if self.failpoint else None)
+        hook = kill_at_failpoint if self.failpoint else None
+        return self.workspace.open_store(after_append=hook)
 
     def chain(
         self,
@@ -308,23 +291,28 @@ class Session:
         option: str = "--model",
         own: Mapping[str, Callable[[], Provider]] | None = None,
     ) -> Chain:
-        """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with
-        its connections.
+        """Return the chain that answers. The same arguments give the same chain and connections.
 
-        In the store the providers' limits keep what was spent. `own` are a product's providers with
-        names of their own. `option` is where `spec` was given.
+        Args:
+            store: keeps what the providers' limits have counted.
+            spec: names of models; None for the `model` setting.
+            option: the option in which `spec` was given, for messages.
+            own: a product's providers with names of their own.
         """
+        # An evaluation answers from its own chain, whatever the settings say.
         if self.answers:
             return self.answers
-        where = place_of_model(self.settings) if spec is None else option
-        around = Surroundings(self.cwd, self.settings, self.base_url, store, where)
+        place = place_of_model(self.settings) if spec is None else option
+        surroundings = Surroundings(self.cwd, self.settings, self.base_url, store, place)
         name = spec or self.settings.model
-        known = (made for key, made in self.chains if key == (name, around, own))
-        if not (chain := next(known, None)):
-            chain = (
-                named_chain(name, replace(around, own=own)) if own else build_chain(name, around)
-            )
-            self.chains.append(((name, around, own), chain))
+        for (known_name, known_surroundings, known_own), chain in self.chains:
+            if (known_name, known_surroundings, known_own) == (name, surroundings, own):
+                return chain
+        if own:
+            chain = named_chain(name, replace(surroundings, own=own))
+        else:
+            chain = build_chain(name, surroundings)
+        self.chains.append(((name, surroundings, own), chain))
         return chain
 
     def purse(self, chain: Chain) -> Purse | None:
@@ -334,6 +322,7 @@ class Session:
             return None
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
+        # All runs of a batch spend from the same purse.
         if not self.purses:
             self.purses.append(Purse(usd=limit, prices=prices))
         (purse,) = self.purses
@@ -350,34 +339,28 @@ class Session:
         store: Store,
         chain: Chain | None = None,
     ) -> AsyncIterator[Run]:
-        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until
-        it ends.
+        """Open a run with this session's progress and limits.
+
+        Until it ends, it is listed in `open_runs`, so that Ctrl-C can say how to resume it.
         """
-        chain, place, log = chain or self.chain(store), self.workspace, logging.getLogger(__name__)
-        purse, entry = self.purse(chain), self.entry or None
-        until = time.monotonic() + self.patience
-        while True:
-            try:
-                run = await Run.open(
-                    kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry
-                )
-                break
-            except RunBusy as busy:
-                if time.monotonic() >= until:
-                    raise
-                log.info("%s; waiting for it", busy.what)
-            await asyncio.sleep(_BUSY_SECONDS)
+        chain = chain or self.chain(store)
+        log = logging.getLogger(__name__)
+        # An unknown price is refused before the run begins.
+        purse = self.purse(chain)
+        run = await self._open_patiently(kind, inputs, name=name, store=store, chain=chain)
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.next_command = self.next_command(run.id)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
-        if self.verbosity > 0 and any(one.caps.streaming for one in run.chain.everyone):
+        # A reply is shown while it is written, if its model can do that.
+        if self.verbosity > 0 and any(model.caps.streaming for model in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if purse:
             run.spend_from(purse)
         run.files.keep(self.settings.cache)
+        # From here on, an interruption leaves a run that can be resumed.
         self.open_runs.append(run.id)
         async with run:
             try:
@@ -387,72 +370,48 @@ class Session:
                 raise
             self.live.end()
             log.info("run %s: %s", run.id, run.state.status)
-            self.open_runs.remove(run.id)  # Ctrl-C arrives as a BaseException, and leaves it there
+            # Ctrl-C arrives as a BaseException, and so leaves the run in the list.
+            self.open_runs.remove(run.id)
+
+    async def _open_patiently(
+        self, kind: str, inputs: Mapping[str, Json], *, name: str, store: Store, chain: Chain
+    ) -> Run:
+        """Open a run, after waiting for another process that has it open."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                return await Run.open(
+                    kind,
+                    inputs,
+                    name=name,
+                    workspace=self.workspace,
+                    store=store,
+                    chain=chain,
+                    entry=self.entry or None,
+                )
+            except RunBusy as busy:
+                if time.monotonic() >= deadline:
+                    raise
+                logging.getLogger(__name__).info("%s; waiting for it", busy.what)
+            await asyncio.sleep(_BUSY_SECONDS)
 
     def execute(self, work: Callable[[], Coroutine[Any, Any, int]]) -> int:
-        """Run a command's coroutine to its end, and let go of connections."""
+        """Run a command's coroutine to its end, and close the connections of its models."""
 
-        async def whole() -> int:
+        async def work_and_close() -> int:
             try:
                 return await work()
             finally:
                 for _, chain in self.chains:
                     await chain.aclose()
 
-        return asyncio.run(whole())
+        return asyncio.run(work_and_close())
 
 
-def without_credentials(url: str | None) -> str | None:
-    """An address without user, password and query, any of which may hold a key: the journal
-    keeps no secrets.
-    """
-    if url is None:
-        return None
-    try:
-        parts = parse_address(url)
-    except ValueError:  # of what is no address nobody knows where the password stands
-        return safe_address(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def build_chain(spec: str, around: Surroundings) -> Chain:
-    """The chain that a `model` setting names, with the checklist's own seats.
-
-    A `--model` of the command line answers every role: whoever gives it means it.
-    """
-    settings = around.settings
-    _check_blocks(settings)
-
-    def rules() -> Provider:
-        from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-        from transom.llm import RulesProvider
-
-        knowledge = load_knowledge(settings.paths.knowledge_dirs)
-        return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
-
-    told = settings.origins.get("model") == "command line"
-    seats = (
-        {}
-        if told
-        else {role: getattr(settings.llm, seat) for seat, roles in _SEATS.items() for role in roles}
-    )
-    return named_chain(spec, replace(around, own={"rules": rules}), seats)
-
-
-def _check_blocks(settings: Settings) -> None:
-    if not settings.egress.local_blocks:
-        return
-    from fnmatch import filter as matching
-
-    from transom.checklist.writing.views import VIEWS
-    from transom.formats.yaml_models import nearest_key
-
-    known = sorted({block for view in VIEWS.values() for block in view.sees})
-    for pattern in settings.egress.local_blocks:
-        if not matching(known, pattern):
-            what, near = (
-                f"egress.local_blocks: no role sees a block {pattern!r}",
-                nearest_key(pattern, known),
-            )
-            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
-            raise SettingsError(what, where=settings.origins.get("egress.local_blocks"), hint=hint)
+def _redactor(settings: Settings, environ: Mapping[str, str]) -> Redactor:
+    """Return what takes secrets out of texts, also keys in variables that the settings name."""
+    keys: list[str] = []
+    for hosted in (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama):
+        if hosted.key_variable:
+            keys.append(environ.get(hosted.key_variable, ""))
+    return Redactor(environ, keys)

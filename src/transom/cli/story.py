@@ -19,12 +19,11 @@ from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import plain, reports_in, style_status, table
+from transom.cli.output import plain, report_files, style_status, table
 from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
-from transom.runs.artifact import write_file
 from transom.sandbox import Level, needs
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.epic import open_project, plan, run_epic
@@ -58,7 +57,7 @@ Repair = Annotated[
 
 @dataclass(frozen=True)
 class StoryOptions:
-    """What `story run` takes beside the common options."""
+    """The options of `story run`, besides the common ones."""
 
     project: Annotated[
         Path, typer.Option(metavar="DIR", help="Project: the top folder of a git repository.")
@@ -110,13 +109,14 @@ async def run(session: Session, options: StoryOptions) -> int:
     """Run an epic's stories: SM, PO, Dev, tests and git, QA.
 
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done
-    stories are merged. Run the same command again to continue.
+    stories are merged. Run the same command again to resume.
     """
     project = await open_project(session.cwd / options.project)
     options = _named(options)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
-    reports = reports_in(options.reports, ("json", "junit"))
+    reports = report_files(options.reports, {"json": _json_report, "junit": epic_junit})
+    # The project's tests run code that an agent wrote.
     settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
     if options.review:
         reviewed = settings.stories.model_copy(update={"review": True})
@@ -126,21 +126,24 @@ async def run(session: Session, options: StoryOptions) -> int:
         settings = replace(settings, stories=target)
         backlog = await asyncio.to_thread(_backlog, project, options)
         planned = await plan(project, options.epic, options.story, settings, backlog)
-        return session.report(planned, *lines_of(planned), code=planned.exit_code)
+        return session.show(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         epic.may_ask = not options.no_questions
         result = await run_epic(epic, options.story)
         await _finish(session, epic, result)
+        # A paused epic waits for a person, so `transom waiting` lists it.
         if reasons := _reasons(result, "paused"):
             await epic.run.pause("", reasons)
         else:
             status = {0: "done", 1: "failed", 3: "blocked"}[result.exit_code]
             waits = result.problem or _reasons(result, "blocked")
             await epic.run.finish(status, waits=waits)
-    for kind, path in reports:
-        content = epic_junit(result) if kind == "junit" else pretty_json(result).encode()
-        write_file(session.cwd / path, content)
-    return session.report(result, *lines_of(result), code=result.exit_code)
+    lines = lines_of(result)
+    return session.show(result, *lines, code=result.exit_code, reports=reports)
+
+
+def _json_report(result: EpicResult) -> bytes:
+    return pretty_json(result).encode()
 
 
 def _named(options: StoryOptions) -> StoryOptions:
@@ -188,66 +191,77 @@ async def status(
     backlog = find_backlog(project, options.epic)
     stories = await existing_branch(Git(project), options.epic, session.settings.stories)
     merged = await Git(project).merged(options.epic, stories.target)
-    settled = (
-        settle(project, backlog.stories, backlog.sprint, repair)
-        if repair and backlog.sprint
-        else []
-    )
-    backlog = find_backlog(project, options.epic) if settled else backlog
-    states = [(one, "done" if one.id in merged else one.status) for one in backlog.stories]
-    rows = [{"id": one.id, "status": state, "title": one.title} for one, state in states]
+    changes = []
+    if repair and backlog.sprint:
+        changes = settle(project, backlog.stories, backlog.sprint, repair)
+    if changes:
+        # The files changed, so they are read again.
+        backlog = find_backlog(project, options.epic)
+    rows: list[dict[str, str]] = []
+    for story in backlog.stories:
+        # Git decides what is done, whatever a file says.
+        state = "done" if story.id in merged else story.status
+        rows.append({"id": story.id, "status": state, "title": story.title})
     document = {
         "epic": options.epic,
         "stories": rows,
         "drift": [*map(str, backlog.drift)],
-        "settled": len(settled),
+        "settled": len(changes),
     }
     lines = [f"epic {options.epic} has no stories"]
     if rows:
-        cells = [
-            [row["id"], row["status"], shorten(row["title"], _TITLE, placeholder="…")]
-            for row in rows
-        ]
-        lines = table(cells, head=["ID", "STATUS", "TITLE"])
-    lines += [f"settled: {change}" for change in settled]
+        cells: list[tuple[str, ...]] = []
+        for row in rows:
+            title = shorten(row["title"], _TITLE, placeholder="…")
+            cells.append((row["id"], row["status"], title))
+        lines = table(cells, head=("ID", "STATUS", "TITLE"))
+    lines += [f"settled: {change}" for change in changes]
     lines += [f"disagrees: {difference}" for difference in backlog.drift]
-    return session.report(document, *lines, code=1 if backlog.drift else 0)
+    return session.show(document, *lines, code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     """Return how stories are worked on, from the settings; their tests run at the level."""
-    told, agent = session.settings.stories, session.settings.agent
+    settings, agent = session.settings.stories, session.settings.agent
     for key, argv in _commands(session).items():
         if shutil.which(argv[0]) is None:
             raise InputError(f"there is no program {argv[0]}", where=key, hint="correct it")
-    model: WorkerKind = "rules" if session.settings.model == "rules" else "model"
-    chosen = session.settings.origins.get("model") == "command line"
-    has_agent = bool(agent.command) or agent.kind != "plain"
-    default: WorkerKind = "command" if has_agent and not chosen else model
-    kinds: dict[str, WorkerKind] = {seat: getattr(told.workers, seat) or default for seat in STAGES}
-    seconds, pairs = (
-        session.settings.execution.timeout_per_stage,
-        [one.partition("=") for one in told.environment],
-    )
-    tests = TestCommand(
-        told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, level
-    )
-    return StorySettings(kinds, tests, told, session.settings.handoff)
+    default: WorkerKind = "rules" if session.settings.model == "rules" else "model"
+    # A model of the command line takes the place of the agent of the settings.
+    is_model_named = session.settings.origins.get("model") == "command line"
+    if (agent.command or agent.kind != "plain") and not is_model_named:
+        default = "command"
+    kinds: dict[str, WorkerKind] = {}
+    for seat in STAGES:
+        kinds[seat] = getattr(settings.workers, seat) or default
+    environment: dict[str, str] = {}
+    for text in settings.environment:
+        name, _, value = text.partition("=")
+        environment[name] = value
+    seconds = session.settings.execution.timeout_per_stage
+    tests = TestCommand(settings.tests, settings.readable, seconds, environment, level)
+    return StorySettings(kinds, tests, settings, session.settings.handoff)
 
 
 def _commands(session: Session) -> dict[str, tuple[str, ...]]:
     """Return the key of each agent's command in the settings -> the command."""
     settings = session.settings
-    commands = {"agent.command": settings.agent.command or COMMANDS.get(settings.agent.kind, ())}
+    agents = {"agent": settings.agent}
     for name, agent in settings.agents.items():
-        commands[f"agents.{name}.command"] = agent.command or COMMANDS.get(agent.kind, ())
-    return {key: argv for key, argv in commands.items() if argv}
+        agents[f"agents.{name}"] = agent
+    commands: dict[str, tuple[str, ...]] = {}
+    for key, agent in agents.items():
+        # A known kind of agent has a command of its own.
+        if argv := agent.command or COMMANDS.get(agent.kind, ()):
+            commands[f"{key}.command"] = argv
+    return commands
 
 
 def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWorker]:
     """Return the external agents by the names that `stories.workers` uses."""
     execution = session.settings.execution.timeout_per_stage
     is_set = "execution.timeout_per_stage" in session.settings.origins
+    # An agent works longer than a model writes.
     usual = execution if is_set else _AGENT_SECONDS
     environments = tuple(environments_of(session.settings.stories.readable, places.project.folder))
     agents: dict[WorkerKind, CommandWorker] = {}
@@ -272,7 +286,7 @@ def _agents(session: Session, places: Worktrees) -> dict[WorkerKind, CommandWork
 async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
-    """The run of an epic, with its workers in their seats."""
+    """Open the run of an epic, with its workers in their seats."""
     backlog = await asyncio.to_thread(_backlog, project, options)
     replay = session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
@@ -306,13 +320,20 @@ def _reasons(result: EpicResult, status: str) -> str:
 
 
 def lines_of(result: EpicResult) -> list[str]:
-    """A result for people."""
-    lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
-    lines += [line for story in result.stories for line in _lines(story)]
-    waiting = [story.reason for story in result.stories if story.status == "paused"]
-    if any("transom resume" not in reason for reason in waiting):
+    """Return the lines that show the result of an epic."""
+    lines: list[str] = []
+    if result.dry_run:
+        lines.append("dry run: no model and no agent is called, and nothing changes")
+    has_other_reason = False
+    for story in result.stories:
+        lines += _lines(story)
+        # Some reasons name the command already.
+        if story.status == "paused" and "transom resume" not in story.reason:
+            has_other_reason = True
+    if has_other_reason:
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
+    # The epic may end on a branch of its own, with or without a pull request.
     if result.branch:
         lines.append(f"branch: {result.branch}")
     if result.request:
@@ -323,20 +344,24 @@ def lines_of(result: EpicResult) -> list[str]:
 
 
 def _lines(story: StoryResult) -> list[str]:
+    """Return the lines that show one story."""
     lines = [f"{style_status(f'{story.status:<8}')} {story.id}  {story.title}"]
-    lines += [f"  {story.reason}"] if story.reason else []
-    lines += [
-        f"  would call {seat}, which sees (characters): {plain(window)}"
-        for seat, window in story.windows.items()
-    ]
+    if story.reason:
+        lines.append(f"  {story.reason}")
+    for seat, window in story.windows.items():
+        lines.append(f"  would call {seat}, which sees (characters): {plain(window)}")
     for row in story.stages:
-        said = row.decision or "; ".join(row.evidence.get("findings") or []) or row.summary
-        lines.append(f"  {row.stage} {row.attempt}: {said}"[:200])
-    lines += [f"  tests: {plain(story.tests)}"] if story.tests else []
+        findings = "; ".join(row.evidence.get("findings") or [])
+        outcome = row.decision or findings or row.summary
+        lines.append(f"  {row.stage} {row.attempt}: {outcome}"[:200])
+    if story.tests:
+        lines.append(f"  tests: {plain(story.tests)}")
+    # Rules and recorded replies spend nothing.
     if story.usage.get("input_tokens") or story.cost is not None:
         cost = "cost unknown" if story.cost is None else f"{story.cost:.2f} USD"
-        tokens = story.usage.get("input_tokens", 0), story.usage.get("output_tokens", 0)
-        lines.append(f"  spent: {tokens[0]:,} tokens in, {tokens[1]:,} out, {cost}")
+        sent = story.usage.get("input_tokens", 0)
+        received = story.usage.get("output_tokens", 0)
+        lines.append(f"  spent: {sent:,} tokens in, {received:,} out, {cost}")
     return lines + [f"  kept: {branch}" for branch in story.parked]
 
 
@@ -355,13 +380,18 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     project = Git(folder / "project")
     await project("init", "--quiet", "--initial-branch=main")
     await project.commit_all("A till\n")
-    told = StoriesSettings(
+    stories = StoriesSettings(
         workers=Workers(sm="replay", po="replay", dev="replay", qa="replay"),
         replay=shipped / "replies",
         tests=("{python}", "run_tests.py", "{junit}"),
         environment=("PYTHONDONTWRITEBYTECODE=1",),
     )
-    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None, "store": None}
+    apart = {
+        "stories": stories,
+        "workspace": folder / "workspace",
+        "state_dir": None,
+        "store": None,
+    }
     session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
     level = Level.L3

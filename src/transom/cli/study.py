@@ -1,6 +1,4 @@
-"""`transom study`: run an optimisation with a solver that may fail, report it, export its
-trials.
-"""
+"""`transom study`: runs an optimisation with a solver that may fail, and reports it."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope, opened
@@ -35,7 +34,7 @@ Trials = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Total number of solves [the study's budget]."),
 ]
-Out = Annotated[
+ReportFolder = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder for the files.")
 ]
 TrialsFile = Annotated[
@@ -44,7 +43,7 @@ TrialsFile = Annotated[
 
 Forgotten = Annotated[
     str,
-    typer.Option("--trials", metavar="NUMBERS", help="Trials to forget, such as 3,5-9 [all]."),
+    typer.Option("--trials", metavar="NUMBERS", help="Trials to forget, such as 3,5-9."),
 ]
 
 
@@ -56,21 +55,23 @@ Forgotten = Annotated[
     shares="whole",
 )
 async def run(session: Session, study: _Study, trials: Trials = None) -> int:
-    """Run a study, or continue an interrupted one.
+    """Run a study, or resume an interrupted one.
 
     If you start it twice, the second process works on trials of the same study. With `--model`, a
     model explains the failures at the end and proposes rules; a rule counts only if the solves
     confirm it.
     """
-    result, lines = await _solved(session, _found(session, study), trials)
-    return session.report(result, *lines, code=0 if result.best else 1) if result else 0
+    result, lines = await _solved(session, _study_named(session, study), trials)
+    if result is None:
+        # The process that leads the study reports it.
+        return 0
+    return session.show(result, *lines, code=0 if result.best else 1)
 
 
 async def demo(session: Session, examples: Path) -> StudyResult | None:
     """Run and print the shipped bracket, by the real solver where it is installed."""
-    result, lines = await _solved(
-        session, _found(session, str(examples / "studies" / "bracket.yaml"))
-    )
+    study = _study_named(session, str(examples / "studies" / "bracket.yaml"))
+    result, lines = await _solved(session, study)
     session.tell(*lines)
     return result
 
@@ -78,15 +79,15 @@ async def demo(session: Session, examples: Path) -> StudyResult | None:
 async def _solved(
     session: Session, study: Study, trials: int | None = None
 ) -> tuple[StudyResult | None, list[str]]:
-    """What came of a study, also for people; None where another process leads it, and this one
-    only helped.
+    """Return the result of a study, and the lines that show it.
+
+    The result is None if another process leads the study, and this one only helped.
     """
     from transom.studies.pipeline import run_study
 
-    inputs, advise = (
-        {"study": study.study, "problem": study.problem},
-        session.settings.model != "rules",
-    )
+    inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
+    # Rules explain nothing, so only a model is asked for advice.
+    advise = session.settings.model != "rules"
     async with session.open_store() as store:
         with _opened(session, study) as runner:
             session.progress(
@@ -99,6 +100,7 @@ async def _solved(
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:
                 session.progress("another process runs this study; this one helps with its trials")
+                # Solvers block, so they work in a thread.
                 await asyncio.to_thread(runner.run, trials)
                 session.progress("the trials are used up; the other process reports")
                 return None, []
@@ -110,64 +112,71 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
 
     insights = runner.guide.advice.insights(runner.study.scope)
     lines = report_text(runner.study, result, insights, runner.trials()).rstrip("\n").split("\n")
+    lines.append(f"  report: {report}")
+    # A study without a good trial, or without two parameters, has no picture.
     best = report.with_name("best.png")
-    return [*lines, f"  report: {report}", *([f"  picture: {best}"] if best.is_file() else [])]
+    if best.is_file():
+        lines.append(f"  picture: {best}")
+    return lines
 
 
 @command(study_app, "report", example="transom study report bracket -o out")
-async def report(session: Session, study: _Study, out: Out = None) -> int:
+async def report(session: Session, name: _Study, folder: ReportFolder = None) -> int:
     """Report a study: history, failures, importances, insights."""
-    found = _found(session, study)
+    study = _study_named(session, name)
     from transom.studies.pipeline import standing
     from transom.studies.report import report_html, write_pictures
 
-    with _opened(session, found, kept=True) as runner:
-        trials, result, folder = runner.trials(), standing(runner), out or runner.folder / "report"
+    with _opened(session, study, is_known=True) as runner:
+        trials, result = runner.trials(), standing(runner)
+        folder = folder or runner.folder / "report"
         pictures = write_pictures(runner, trials, folder, result.best)
-        insights = runner.guide.advice.insights(found.scope)
+        insights = runner.guide.advice.insights(study.scope)
         path = folder / "report.html"
-        write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
-        return session.report(result, *_lines(runner, result, path), code=0 if result.best else 1)
+        write_file(path, report_html(study, trials, result, insights, pictures).encode("utf-8"))
+        return session.show(result, *_lines(runner, result, path), code=0 if result.best else 1)
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
-async def export(session: Session, study: _Study, out: TrialsFile = None) -> int:
+async def export(session: Session, name: _Study, file: TrialsFile = None) -> int:
     """Export a study's trials with provenance, as CSV or JSON lines."""
-    found = _found(session, study)
+    study = _study_named(session, name)
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    with _opened(session, found, kept=True) as runner:
+    with _opened(session, study, is_known=True) as runner:
         trials = runner.trials()
-    if out is not None:
-        text = as_csv(found, trials) if out.suffix == ".csv" else as_jsonl(found, trials)
-        write_file(out, text.encode("utf-8"))
-        session.progress(f"{len(trials)} trials in {out}")
+    if file is not None:
+        text = as_csv(study, trials) if file.suffix == ".csv" else as_jsonl(study, trials)
+        write_file(file, text.encode("utf-8"))
+        session.progress(f"{len(trials)} trials in {file}")
         return 0
-    return session.report(rows_of(found, trials), *as_jsonl(found, trials).rstrip("\n").split("\n"))
+    lines = as_jsonl(study, trials).rstrip("\n").split("\n")
+    return session.show(rows_of(study, trials), *lines)
 
 
 @command(study_app, "forget", example="transom study forget bracket --trials 3,5-9")
-async def forget(session: Session, study: _Study, trials: Forgotten = "all") -> int:
+async def forget(session: Session, name: _Study, trials: Forgotten = "all") -> int:
     """Forget trials of a study, for example those of a broken machine or a wrong set-up.
 
     Samplers and rules no longer learn from them, and the budget is free for others. Their records
     stay in the storage.
     """
-    found = _found(session, study)
+    study = _study_named(session, name)
     from transom.studies.pipeline import forget as forget_trials
 
-    with _opened(session, found, kept=True) as runner:
+    with _opened(session, study, is_known=True) as runner:
         numbers = _numbers(trials, [trial.number for trial in runner.trials()])
         forgotten = forget_trials(runner, numbers)
-    return session.report({"forgotten": forgotten}, f"{forgotten} trials are forgotten")
+    return session.show({"forgotten": forgotten}, f"{forgotten} trials are forgotten")
 
 
-def _numbers(text: str, known: list[int]) -> list[int]:
+def _numbers(text: str, all_numbers: list[int]) -> list[int]:
     """Read numbers of trials, such as `3,5-9` or `all`."""
     if text == "all":
-        return known
+        return all_numbers
     numbers: list[int] = []
     for part in text.split(","):
+        # `5` is a range of one trial.
         first, _, last = part.strip().partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             raise InputError(
@@ -178,17 +187,22 @@ def _numbers(text: str, known: list[int]) -> list[int]:
 
 
 @contextmanager
-def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[StudyRunner]:
-    """A study with the workspace's playbook; `kept`: one that was run there before."""
+def _opened(session: Session, study: Study, *, is_known: bool = False) -> Iterator[StudyRunner]:
+    """Open a study with the workspace's playbook.
+
+    Args:
+        is_known: whether it must have been run in the workspace before.
+    """
     from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
-    with opened(session, Scope(domain=study.scope), "read" if kept else "make") as playbook:
-        yield runner_of(study, root, playbook, session.progress, kept=kept)
+    with opened(session, Scope(domain=study.scope), "read" if is_known else "make") as playbook:
+        yield runner_of(study, root, playbook, session.progress, kept=is_known)
 
 
-def _found(session: Session, study: str) -> Study:
-    """The study of that file or name."""
+def _study_named(session: Session, study: str) -> Study:
+    """Return the study of that file or name."""
+    # Checked here, since the modules of studies import them at once.
     if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study

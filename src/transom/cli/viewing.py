@@ -24,19 +24,22 @@ PageFile = Annotated[
 
 
 @command(root, "view", example="transom view VER-02 -o page.html")
-async def view(session: Session, run: RunArgument, out: PageFile = Path("run.html")) -> int:
+async def view(session: Session, run: RunArgument, page_file: PageFile = Path("run.html")) -> int:
     """Write a run as one HTML file: its result, stages, calls and trace.
 
     The file loads nothing and runs no script.
     """
     if not find_spec("fastapi"):
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
+    # Imported here, since it needs an extra.
     from transom import server
 
     prices = Prices.load(session.settings.paths.prices)
-    async with found_run(session, run) as (store, found):
+    async with found_run(session, run) as (store, run_view):
         with opened(session) as playbook:
             site = server.Site(RunHistory(session.known_workspace, store), prices, playbook)
-            page = server.run_file(site, found.row.id)
-    path = write_file(session.cwd / out, page.encode("utf-8", "replace"))
-    return session.report({"run_id": found.row.id, "file": str(path)}, f"written: {path}")
+            page = server.run_file(site, run_view.row.id)
+    # A text of a run may hold half of a surrogate pair, which UTF-8 cannot encode.
+    path = write_file(session.cwd / page_file, page.encode("utf-8", "replace"))
+    document = {"run_id": run_view.row.id, "file": str(path)}
+    return session.show(document, f"written: {path}")

@@ -1,6 +1,4 @@
-"""`transom waiting` and `transom answer`: all open questions of all runs, and what a person says
-to them.
-"""
+"""`transom waiting` and `transom answer`: the open questions of all runs, and their answers."""
 
 from __future__ import annotations
 
@@ -13,12 +11,13 @@ import typer
 
 from transom.checklist.acceptance import is_accepted
 from transom.checklist.judging.audit import user_name
-from transom.cli.accepting import accept_caps, accept_unchecked
 from transom.cli.app import root
+from transom.cli.check.accepting import accept_caps, accept_unchecked
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import found_run, next_step, run_history
-from transom.cli.output import counted, gravest, print_text, say, style, typed
+from transom.cli.output import counted, gravest, print_text, say, style
 from transom.cli.session import Session
+from transom.cli.terminal import ask_on_terminal
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.runs import write_file
@@ -31,7 +30,7 @@ _HEAD = """\
 # Write your words, an option or its number behind `answer:`; an entry without an answer stays open.
 # Take it back with: transom answer --file {name}
 """
-Out = Annotated[
+NewSheet = Annotated[
     Path | None,
     typer.Option(
         "-o", "--out", metavar="FILE", help="Also write the questions to an answer sheet."
@@ -46,49 +45,61 @@ Sheet = Annotated[
 
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
-async def waiting(session: Session, out: Out = None) -> int:
+async def waiting(session: Session, new_sheet: NewSheet = None) -> int:
     """List what waits for a person or a model, and how to go on.
 
     Each question is listed once: its age, one sentence, and the command that answers it. Then come
     the runs that wait without a question: items that need a model or a review, paused stories.
     """
     views = await _waiting_views(session)
+    # Equal questions of several runs are one.
     questions = open_questions(views)
+    runs = waiting_runs(views, is_accepted)
     lines: list[str] = []
     for question in questions:
-        count = len(question.runs)
-        more = f"  (in {counted(count, 'run')})" if count > 1 else ""
-        lines.append(style(question.asks, "bold") + more)
-        lines.append(f"  since {question.since[:16].replace('T', ' ')} UTC")
-        if question.has_long_options:
-            lines += question.numbered
-        lines.append(f"  {question.command}")
-    runs = waiting_runs(views, is_accepted)
+        lines += _question_lines(question)
     for run in runs:
         lines += [
             style(f"{run.name}: {run.status}", "bold") + f"  {run.reason}",
-            f"  since {run.since[:16].replace('T', ' ')} UTC",
+            _since(run.since),
             f"  {run.command}",
         ]
     rows = [question.to_json() for question in questions]
-    if out and questions:
+    if new_sheet and questions:
+        # A person fills in the empty entries.
         sheet = [{**row, "answer": None, "by": None, "reason": None} for row in rows]
-        write_file(out, (_HEAD.format(name=out) + dump_yaml(sheet)).encode())
+        write_file(new_sheet, (_HEAD.format(name=new_sheet) + dump_yaml(sheet)).encode())
         lines.append(
-            f"{counted(len(questions), 'question')} written to {out}; give it back: transom answer"
-            f" --file {out}"
+            f"{counted(len(questions), 'question')} written to {new_sheet}; give it back: transom"
+            f" answer --file {new_sheet}"
         )
     document = {
         "schema": "transom.waiting/1",
         "questions": rows,
         "runs": [asdict(run) for run in runs],
     }
-    return session.report(document, *lines or ["nothing waits for a person"])
+    return session.show(document, *lines or ["nothing waits for a person"])
+
+
+def _question_lines(question: OpenQuestion) -> list[str]:
+    """Return the lines that show a question, and how to answer it."""
+    head = style(question.asks, "bold")
+    if len(question.runs) > 1:
+        head += f"  (in {counted(len(question.runs), 'run')})"
+    lines = [head, _since(question.since)]
+    if question.has_long_options:
+        lines += question.numbered
+    lines.append(f"  {question.command}")
+    return lines
+
+
+def _since(time: str) -> str:
+    return f"  since {time[:16].replace('T', ' ')} UTC"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person says to a run that waits."""
+    """The answer of a person to a run that waits."""
 
     words: Annotated[
         str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="Your answer.")
@@ -99,8 +110,8 @@ class Answer:
     choose: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Number of the option to choose.")
     ] = None
-    by: Annotated[
-        str, typer.Option(metavar="NAME", help="Your name, recorded with the answer.")
+    person: Annotated[
+        str, typer.Option("--by", metavar="NAME", help="Your name, recorded with the answer.")
     ] = ""
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Reason; a model whose call you refuse sees it.")
@@ -122,7 +133,7 @@ class Answer:
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
 async def answer(
-    session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None
+    session: Session, run: AnyRun = None, *, options: Answer, sheet: Sheet = None
 ) -> int:
     """Answer an open question.
 
@@ -134,20 +145,24 @@ async def answer(
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
     if run:
-        return await _answer(session, run, given)
-    answers = _read_sheet(sheet) if sheet else await _asked(session, given.by)
-    codes = []
-    for name, one in answers:
+        return await _answer(session, run, options)
+    if sheet:
+        answers = _read_sheet(sheet)
+    else:
+        answers = await _ask_all(session, options.person)
+    codes: list[int] = []
+    for name, run_answer in answers:
         try:
-            codes.append(await _answer(session, name, one))
-        except InputError as error:  # what does not fit is named, and costs the others nothing
+            codes.append(await _answer(session, name, run_answer))
+        except InputError as error:
+            # A wrong answer is reported, and the others are still recorded.
             say(f"transom: {error}")
             codes.append(error.exit_code)
     return gravest(codes)
 
 
-async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
-    """What a person says to each open question on the terminal; an empty line leaves it open."""
+async def _ask_all(session: Session, person: str) -> list[tuple[str, Answer]]:
+    """Ask every open question on the terminal; an empty line leaves it open."""
     if not sys.stdin.isatty():
         hint = "see `transom waiting`, and name a RUN, or give --file"
         raise InputError(
@@ -159,112 +174,106 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
     answers: list[tuple[str, Answer]] = []
     for question in questions:
         if text := ask_on_terminal(question):
-            answer = Answer(text, question.question or None, by=by)
+            answer = Answer(text, question.question or None, person=person)
+            # Several runs may ask the same.
             answers += [(run, answer) for run in question.runs]
     return answers
-
-
-def ask_on_terminal(question: OpenQuestion) -> str:
-    """Ask on the terminal, until an option or, where there are none, a text is typed; "" for
-    later.
-    """
-    print_text("", style(question.asks, "bold"), *question.numbered)
-    options = question.options
-    prompt = f"1 to {len(options)}" if options else "answer"
-    while True:
-        text = typed(f"{prompt} (empty: later): ")
-        if text.isdecimal() and 1 <= int(text) <= len(options):
-            return options[int(text) - 1]
-        if not text or not options or text in options:
-            return text
 
 
 async def _waiting_views(session: Session) -> list[RunView]:
     """Return the runs that wait, with their journals, the newest first."""
     async with run_history(session) as runs:
-        waiting = {run.id for run in runs.all_summaries() if run.waits}
-        return [
-            view(runs.workspace, runs.store, row)
-            for row in all_runs(runs.store)
-            if row.id in waiting
-        ]
+        # The summaries are small; a journal is read only if its run waits.
+        waiting_ids = {run.id for run in runs.all_summaries() if run.waits}
+        views: list[RunView] = []
+        for row in all_runs(runs.store):
+            if row.id in waiting_ids:
+                views.append(view(runs.workspace, runs.store, row))
+    return views
 
 
-async def _accept(session: Session, name: str, given: Answer) -> int:
+async def _accept(session: Session, name: str, answer: Answer) -> int:
     """Write an acceptance into the file of a run's item."""
-    if given.words or given.choose:
-        where = "--accept" if given.accept else "--until"
+    if answer.words or answer.choose:
+        option = "--accept" if answer.accept else "--until"
         raise InputError(
-            "an acceptance is no answer to a question", where=where, hint="leave one out"
+            "an acceptance is no answer to a question", where=option, hint="leave one out"
         )
-    if given.accept:
-        return await accept_caps(session, name, given.accept, given.by, given.until)
-    return await accept_unchecked(session, name, given.by, given.reason, given.until or "")
+    if answer.accept:
+        return await accept_caps(session, name, answer.accept, answer.person, answer.until)
+    return await accept_unchecked(session, name, answer.person, answer.reason, answer.until or "")
 
 
-async def _answer(session: Session, name: str, given: Answer) -> int:
-    """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
-    if given.accept or given.until is not None:
-        return await _accept(session, name, given)
-    said = GivenAnswer(
-        words=given.words or "",
-        question=given.question,
-        choose=given.choose,
-        person=given.by,
-        reason=given.reason,
+async def _answer(session: Session, name: str, answer: Answer) -> int:
+    """Record one answer in the journal of its run. It does not resume the run."""
+    if answer.accept or answer.until is not None:
+        return await _accept(session, name, answer)
+    recorded_answer = GivenAnswer(
+        words=answer.words or "",
+        question=answer.question,
+        choose=answer.choose,
+        person=answer.person,
+        reason=answer.reason,
         user=user_name() or "",
-        edits=given.edit,
-        resets=given.reset_iterations,
+        edits=answer.edit,
+        resets=answer.reset_iterations,
     )
-    async with found_run(session, name, writing=True) as (store, found):
-        recorded = await give_answer(session.workspace, store, found, said)
+    async with found_run(session, name, writing=True) as (store, run_view):
+        recorded = await give_answer(session.workspace, store, run_view, recorded_answer)
+    choice = recorded.choice
     document: dict[str, Any] = {
         "schema": "transom.answer/1",
-        "run_id": found.row.id,
-        "answer": given.words if recorded.answer is None else recorded.answer,
-        "stage": recorded.choice["stage"] if recorded.choice else None,
+        "run_id": run_view.row.id,
+        "answer": answer.words if recorded.answer is None else recorded.answer,
+        "stage": choice["stage"] if choice else None,
     }
-    if recorded.choice and "file" not in recorded.choice:
-        call = {name: recorded.choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+    # Without a file, the question was about a tool call.
+    if choice and "file" not in choice:
+        call = {}
+        for key in ("tool", "arguments", "fingerprint"):
+            call[key] = choice.get(key)
         document["call"] = call
-    return session.report(document, f"{_line_of(recorded)}; {_step_after(recorded, found)}")
+    return session.show(document, f"{_line_of(recorded)}; {_step_after(recorded, run_view)}")
 
 
 def _line_of(recorded: RecordedAnswer) -> str:
+    # Advice for a build that gave up answers no question.
     if recorded.choice is None:
         return f"taken: {', '.join(recorded.help_items)}"
-    asked = in_full(recorded.choice)
+    question = in_full(recorded.choice)
     if "prompt" in recorded.choice:
-        return f"{asked} {recorded.answer}"
-    return f"{recorded.answer} {asked}"
+        return f"{question} {recorded.answer}"
+    return f"{recorded.answer} {question}"
 
 
-def _step_after(recorded: RecordedAnswer, found: RunView) -> str:
+def _step_after(recorded: RecordedAnswer, run: RunView) -> str:
     """Return what else the run waits for, or how it goes on."""
     names: list[str] = []
     for choice in recorded.remaining:
+        # A file is named by its path; a question needs its short name.
         option = "" if "file" in choice else f" (--question {short_name(choice)})"
         names.append(in_full(choice) + option)
-    return f"waiting for an answer, too: {', '.join(names)}" if names else next_step(found)
+    if names:
+        return f"waiting for an answer, too: {', '.join(names)}"
+    return next_step(run)
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
-    """The answered entries of a sheet, one for each run."""
+    """Return the answers of a sheet, one for each run."""
     rows: Any = load_yaml(path).data
+    answers: list[tuple[str, Answer]] = []
     try:
-        given = [
-            (one, str(one["answer"]), one["question"] or None)
-            for one in rows
-            if one["answer"] not in (None, "")
-        ]
-        answers = [
-            (
-                str(run),
-                Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")),
+        for row in rows:
+            # An entry that was left empty stays open.
+            if row["answer"] in (None, ""):
+                continue
+            answer = Answer(
+                str(row["answer"]),
+                row["question"] or None,
+                person=str(row["by"] or ""),
+                reason=str(row["reason"] or ""),
             )
-            for one, words, question in given
-            for run in one["runs"]
-        ]
+            answers += [(str(run), answer) for run in row["runs"]]
     except (TypeError, KeyError) as error:
         hint = "write one with: transom waiting -o FILE"
         raise InputError("is no sheet of questions", where=str(path), hint=hint) from error

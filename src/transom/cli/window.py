@@ -1,6 +1,4 @@
-"""`transom window` and `transom trace`: what each model call saw, what was left out and why;
-what happened when.
-"""
+"""`transom window` and `transom trace`: the window of each model call, and the course of a run."""
 
 from __future__ import annotations
 
@@ -43,34 +41,38 @@ async def show_window(
 ) -> int:
     """Show what each model call of a run saw, what was left out, and why."""
     calls, savings, run_id = await _calls(session, run)
-    chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
+    chosen = calls if call is None else [_numbered(calls, call, "--call", run_id)]
     document = {
         "schema": "transom.window/1",
         "run_id": run_id,
-        "calls": [one.to_json() for one in chosen],
+        "calls": [chosen_call.to_json() for chosen_call in chosen],
     }
     if diff is not None:
         last = _numbered(calls, call or len(calls), "--diff", run_id)
-        told, lines = _changes(await _first(session, diff, calls, last, run_id), last)
-        return session.report(document | {"diff": told}, *lines)
-    lines = [line for one in chosen for line in [*_call_lines(one), ""]]
+        first = await _first(session, diff, calls, last, run_id)
+        difference, lines = _changes(first, last)
+        return session.show(document | {"diff": difference}, *lines)
+    lines = []
+    for chosen_call in chosen:
+        lines += [*_call_lines(chosen_call), ""]
     if call is not None:
-        return session.report(document, *lines, *chosen[0].text.split("\n"))
-    more = f"one call in full: transom window show {run_id} --call N"
-    return session.report(
-        document, *lines, *savings, more if calls else "no model was asked in this run"
-    )
+        return session.show(document, *lines, *chosen[0].text.split("\n"))
+    hint = "no model was asked in this run"
+    if calls:
+        hint = f"one call in full: transom window show {run_id} --call N"
+    return session.show(document, *lines, *savings, hint)
 
 
 async def _calls(session: Session, run: str) -> tuple[list[JournaledCall], list[str], str]:
-    async with found_run(session, run) as (store, found):
-        calls, saved = journaled_calls(store, found.records)
-    told = {by: one for by, one in saved.items() if one.reported_read or one.cost != 1 or one.below}
-    return (
-        calls,
-        [f"cache of {by}: {line}" for by, one in told.items() for line in one.text().splitlines()],
-        found.row.id,
-    )
+    """Return the calls of a run, lines about vendors' caches, and the run's id."""
+    async with found_run(session, run) as (store, run_view):
+        calls, savings = journaled_calls(store, run_view.records)
+    lines: list[str] = []
+    for provider, saving in savings.items():
+        # A cache that saved nothing, and could not, is not worth a line.
+        if saving.reported_read or saving.cost != 1 or saving.below:
+            lines += [f"cache of {provider}: {line}" for line in saving.text().splitlines()]
+    return calls, lines, run_view.row.id
 
 
 def _numbered(calls: list[JournaledCall], number: int, option: str, run_id: str) -> JournaledCall:
@@ -83,70 +85,79 @@ def _numbered(calls: list[JournaledCall], number: int, option: str, run_id: str)
 async def _first(
     session: Session, diff: str, calls: list[JournaledCall], last: JournaledCall, run_id: str
 ) -> JournaledCall:
-    """The call that another one is compared with: one of the same run, or of another run's the
-    first of that role.
+    """Return the call that another one is compared with.
+
+    It is one of the same run, or the first call of the same role in another run.
     """
+    # A number is a call, and any other text a run.
     if diff.isdecimal():
         return _numbered(calls, int(diff), "--diff", run_id)
-    others, _, run_id = await _calls(session, diff)
+    other_calls, _, run_id = await _calls(session, diff)
     role = last.reply["role"]
-    found = [one for one in others if one.reply["role"] == role]
-    if not found:
-        raise InputError(
-            f"run {run_id} has no call of {role}",
-            where="--diff",
-            hint="choose another with --call N",
-        )
-    return found[0]
+    for call in other_calls:
+        if call.reply["role"] == role:
+            return call
+    raise InputError(
+        f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N"
+    )
 
 
 def _call_lines(call: JournaledCall) -> list[str]:
-    one, window, usage = call.to_json(), call.request.window, call.to_json()["usage"]
-    head = f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']}"
-    if any(usage.values()):  # rules spend no tokens, and some servers report none
+    """Return the lines that show a call: its tokens, its blocks and turns, and its shares."""
+    document = call.to_json()
+    window, usage = call.request.window, document["usage"]
+    head = f"call {call.number}  {document['stage']}  {document['role']}"
+    head += f"  answered by {document['by']}"
+    # Rules spend no tokens, and some servers report none.
+    if any(usage.values()):
         head += (
             f"  {usage['input_tokens']} tokens in ({usage['cached_tokens']} cached),"
             f" {usage['output_tokens']} out"
         )
-    if one["status"] != "whole":
-        head += f", {one['status']}"
-    media = {}
-    for block in window.blocks:
-        if block.media is not None:
-            media[block.name] = block.media.text
-    rows = []
-    for block in one["blocks"]:
+    if document["status"] != "whole":
+        head += f", {document['status']}"
+    rows: list[tuple[Any, ...]] = []
+    for block in document["blocks"]:
         columns = [value for name, value in block.items() if name not in ("media", "tokens")]
         rows.append((*columns, f"{block['tokens']} tokens"))
-    turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
-    told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}
-    beside = {
+    media: dict[str, str] = {}
+    for window_block in window.blocks:
+        if window_block.media is not None:
+            media[window_block.name] = window_block.media.text
+    turns = zip(document["turns"], map(call.tokens, window.turns), strict=True)
+    figures: dict[str, Any] = {
         "tools": {tool.name: f"{call.tokens(tool)} tokens" for tool in call.request.tools},
         "images and files": media,
-        **told,
-        "left out": one["dropped"],
-        "used": {share["name"]: f"{share['used']} of {share['limit']}" for share in one["shares"]},
-        "cache": {key: value for key, value in one["cache"].items() if key != "prefix" and value},
     }
-    lines = [f"  {name}: {plain(value)}" for name, value in beside.items() if value]
+    for number, (turn, size) in enumerate(turns, 1):
+        figures[f"turn {number}"] = f"{_turn(turn)}, {size} tokens"
+    figures["left out"] = document["dropped"]
+    figures["used"] = {
+        share["name"]: f"{share['used']} of {share['limit']}" for share in document["shares"]
+    }
+    cache = dict(document["cache"])
+    # The prefix is a digest, which says nothing to a person.
+    cache.pop("prefix", None)
+    figures["cache"] = {key: value for key, value in cache.items() if value}
+    lines = [f"  {name}: {plain(value)}" for name, value in figures.items() if value]
     return [style(head, "bold"), *table(rows, indent="  "), *lines]
 
 
 def _turn(turn: dict[str, Any]) -> str:
-    """What one turn was, and which tools it names; its text stands in the call in full."""
-    tools = [
-        one["name"] for one in (*turn.get("parts", ()), *turn.get("results", ())) if "name" in one
-    ]
-    return f"{turn['kind'].replace('_', ' ')} {', '.join(tools)}".rstrip()
+    """Return the kind of a turn, and the tools it names; its text stands in the call in full."""
+    names: list[str] = []
+    for part in (*turn.get("parts", ()), *turn.get("results", ())):
+        if "name" in part:
+            names.append(part["name"])
+    return f"{turn['kind'].replace('_', ' ')} {', '.join(names)}".rstrip()
 
 
 def _changes(first: JournaledCall, last: JournaledCall) -> tuple[dict[str, Any], list[str]]:
-    """Where two windows part, as JSON and for people."""
+    """Return the differences between two windows, as JSON and for people."""
     changed = changes(first.request, last.request)
     names = (f"call {first.number}", f"call {last.number}")
-    lines = list(
-        difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm="")
-    )
+    old, new = first.text.splitlines(), last.text.splitlines()
+    lines = list(difflib.unified_diff(old, new, *names, lineterm=""))
     document = {"from": first.number, "to": last.number, "changes": changed, "lines": lines}
     return document, [*lines_of_changes(changed), *lines]
 
@@ -159,69 +170,70 @@ Trace = Annotated[
     ),
 ]
 Since = Annotated[
-    str | None, typer.Option(metavar="AGE", help="Only traces that began within: 30m, 12h, 7d, 2w.")
+    str | None,
+    typer.Option(metavar="AGE", help="Include only traces of this period: 30m, 12h, 7d, 2w."),
 ]
-By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="Group rows by this.")]
+GroupOption = Annotated[
+    Literal["provider", "tool", "role"], typer.Option("--by", help="Group of each row.")
+]
 
 
 @command(trace_app, "list", example="transom trace list")
 async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
-    found = list_traces(session.workspace_root / "traces", _tell)
-    runs = {trace_id(row.id): row.id for row in await _runs(session)}
-    rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in found)
-    cells = [
-        (r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open)
-        for r in rows
-    ]
-    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [
-        _no_traces(session)
-    ]
-    return session.report(TraceList(traces=rows), *lines)
+    run_ids = {trace_id(row.id): row.id for row in await _runs(session)}
+    rows = []
+    cells = []
+    for trace in list_traces(session.workspace_root / "traces", _warn):
+        row = trace.model_copy(update={"run_id": run_ids.get(trace.trace_id)})
+        rows.append(row)
+        started = f"{row.started_at[:19]}Z"
+        cells.append((row.trace_id, row.run_id or "-", started, row.spans, row.errors, row.open))
+    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN"))
+    return session.show(TraceList(traces=tuple(rows)), *lines or [_no_traces(session)])
 
 
 @command(trace_app, "show", example="transom trace show 20261121-0930")
 async def show_trace(session: Session, trace: Trace) -> int:
     """Show one trace: its failures, and a waterfall of its spans."""
     path = await _trace_file(session, trace)
-    spans = read_trace(path, _tell)
+    spans = read_trace(path, _warn)
     failed = [style(line, "red") for line in failures(spans)]
     lines = [style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans)]
-    return session.report(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
+    return session.show(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
 
 
 @command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
-async def stats(session: Session, since: Since = None, by: By = "provider") -> int:
+async def stats(session: Session, since: Since = None, group_by: GroupOption = "provider") -> int:
     """Sum up the workspace's traces: calls, time, errors, tokens, cost."""
-    oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
-    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _tell))
+    oldest = 0
+    if since:
+        oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9
+    # Read one after the other: a workspace may hold thousands.
+    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _warn))
     price = Prices.load(session.settings.paths.prices).of_tokens
-    found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
-    return session.report(
-        found, *(_stats_of(found) if found.traces else [_no_traces(session, since)])
-    )
+    figures = statistics(traces, by=group_by, price=price, since=since, oldest=oldest)
+    if not figures.traces:
+        return session.show(figures, _no_traces(session, since))
+    return session.show(figures, *_stats_lines(figures))
 
 
-def _stats_of(found: Stats) -> list[str]:
-    cells = [
-        (
-            *(
-                row.name,
-                row.calls,
-                f"{row.seconds.mean:.3f}",
-                f"{row.seconds.p95:.3f}",
-                plain(row.errors),
-                row.retries,
-            ),
-            *(row.input_tokens, row.cached_tokens, row.output_tokens),
-            "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
-        )
-        for row in found.rows
-    ]
-    beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
-    figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
+def _stats_lines(figures: Stats) -> list[str]:
+    """Return the statistics as a table with a row for each group, and the sums below it."""
+    cells = []
+    for row in figures.rows:
+        cost = "?"
+        if row.cost_usd is not None:
+            # The price of some calls of the row may be unknown.
+            mark = "+?" if row.unpriced else ""
+            cost = f"{row.cost_usd:.4f}{mark}"
+        mean = f"{row.seconds.mean:.3f}"
+        p95 = f"{row.seconds.p95:.3f}"
+        errors = plain(row.errors)
+        tokens = (row.input_tokens, row.cached_tokens, row.output_tokens)
+        cells.append((row.name, row.calls, mean, p95, errors, row.retries, *tokens, cost))
     head = (
-        found.by.upper(),
+        figures.by.upper(),
         "CALLS",
         "MEAN S",
         "P95 S",
@@ -232,17 +244,19 @@ def _stats_of(found: Stats) -> list[str]:
         "OUT",
         "USD",
     )
-    return [*table(cells, head=head), *table(figures)]
+    sums = figures.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
+    rows = [(name.replace("_", " "), plain(value)) for name, value in sums.items()]
+    return [*table(cells, head=head), *table(rows)]
 
 
-def _tell(odd: str) -> None:
-    """What was passed over, on stderr."""
-    say(f"transom: {odd}")
+def _warn(problem: str) -> None:
+    """Print which trace or line was skipped, on stderr."""
+    say(f"transom: {problem}")
 
 
 def _no_traces(session: Session, since: str | None = None) -> str:
-    lately = f" of the last {since}" if since else ""
-    return f"no traces{lately} in {session.workspace_root / 'traces'}"
+    period = f" of the last {since}" if since else ""
+    return f"no traces{period} in {session.workspace_root / 'traces'}"
 
 
 async def _runs(session: Session) -> list[RunRow]:
@@ -251,9 +265,17 @@ async def _runs(session: Session) -> list[RunRow]:
 
 
 async def _trace_file(session: Session, text: str) -> Path:
+    """Return the file of the trace that a person means by its id, or by its run."""
     folder = session.workspace_root / "traces"
     files = {path.stem for path in folder.glob("*.jsonl")}
-    rows = [row for row in await _runs(session) if trace_id(row.id) in files]
-    named = {trace: trace for trace in sorted(files)} | {row.id: trace_id(row.id) for row in rows}
-    called = [trace_id(row.id) for row in rows if row.name == text]
-    return folder / f"{pick('trace', text, named, called, str(folder))}.jsonl"
+    ids = {trace: trace for trace in sorted(files)}
+    with_name: list[str] = []
+    for row in await _runs(session):
+        trace = trace_id(row.id)
+        # Its trace may have been removed, or the run was never traced.
+        if trace not in files:
+            continue
+        ids[row.id] = trace
+        if row.name == text:
+            with_name.append(trace)
+    return folder / f"{pick('trace', text, ids, with_name, place=str(folder))}.jsonl"

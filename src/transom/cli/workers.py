@@ -25,9 +25,7 @@ _EVERY = ",".join(QUEUES)
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Number of jobs to do at once.")
 ]
-Queues = Annotated[
-    str, typer.Option(metavar="NAME,NAME", help=f"Queues whose jobs to do [{_EVERY}].")
-]
+Queues = Annotated[str, typer.Option(metavar="NAME,NAME", help="Queues whose jobs to do.")]
 Drain = Annotated[
     float,
     typer.Option(
@@ -46,7 +44,7 @@ async def worker(
     database. If one dies, the others take its jobs over.
     """
     names = _queues_in(queues)
-    # a file is refused here, with the command that moves it
+    # A workspace in a file is refused here, with the command that moves it.
     async with (
         open_jobs(session.workspace.store_location) as queue,
         session.open_store() as store,
@@ -68,6 +66,7 @@ async def worker(
             session.progress("the worker takes no further job, and ends those that it has")
             doer.stop()
 
+        # A service manager stops a worker with SIGTERM, a person with Ctrl-C.
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, drain_now)
         session.progress(
@@ -86,46 +85,47 @@ async def list_workers(session: Session) -> int:
         session.workspace.open_store_for_reading() as store,
     ):
         overview = await overview_of(queue, store)
-    return session.report(_document(overview), *_lines(overview))
+    return session.show(_document(overview), *_lines(overview))
 
 
 def _document(overview: WorkersOverview) -> dict[str, Any]:
+    jobs: list[dict[str, Any]] = []
+    for row in overview.waiting:
+        job = {
+            "queue": row.queue,
+            "group": row.group,
+            "waiting": row.waiting,
+            "running": row.running,
+            "unserved": overview.why_unserved(row.queue) or None,
+        }
+        jobs.append(job)
     return {
         "schema": "transom.workers/1",
         "workers": [worker.to_json() for worker in overview.workers],
-        "jobs": [
-            {
-                "queue": row.queue,
-                "group": row.group,
-                "waiting": row.waiting,
-                "running": row.running,
-                "unserved": overview.why_unserved(row.queue) or None,
-            }
-            for row in overview.waiting
-        ],
+        "jobs": jobs,
     }
 
 
 def _lines(overview: WorkersOverview) -> list[str]:
-    workers = [
-        (
-            worker.name,
-            worker.version,
-            ",".join(worker.queues),
-            f"{worker.running} of {worker.places}",
-            f"{worker.silent_seconds:.0f} s ago",
-        )
-        for worker in overview.workers
-    ]
-    head = ("WORKER", "VERSION", "QUEUES", "JOBS", "HEARD")
-    lines = [*table(workers, head=head)] or ["no worker lives; start one: transom worker"]
-    jobs = [
-        (row.queue, row.group.removeprefix(GROUPS), str(row.waiting), str(row.running))
-        for row in overview.waiting
-    ]
+    """Return the workers and the jobs as two tables, and why jobs are not served."""
+    workers: list[tuple[str, ...]] = []
+    for worker in overview.workers:
+        queues = ",".join(worker.queues)
+        load = f"{worker.running} of {worker.places}"
+        age = f"{worker.silent_seconds:.0f} s ago"
+        workers.append((worker.name, worker.version, queues, load, age))
+    lines = table(workers, head=("WORKER", "VERSION", "QUEUES", "JOBS", "HEARD"))
+    if not lines:
+        lines = ["no worker lives; start one: transom worker"]
+    jobs: list[tuple[str, ...]] = []
+    reasons: set[str] = set()
+    for row in overview.waiting:
+        group = row.group.removeprefix(GROUPS)
+        jobs.append((row.queue, group, str(row.waiting), str(row.running)))
+        if row.waiting:
+            reasons.add(overview.why_unserved(row.queue))
     if jobs:
         lines += ["", *table(jobs, head=("QUEUE", "JOBS OF", "WAITING", "RUNNING"))]
-    reasons = {overview.why_unserved(row.queue) for row in overview.waiting if row.waiting}
     return [*lines, *sorted(reasons - {""})]
 
 
@@ -138,6 +138,7 @@ def _queues_in(text: str) -> list[str]:
                 where="--queues",
                 hint=f"did you mean {nearest(name, QUEUES)}? there are {', '.join(QUEUES)}",
             )
+    # For example, `--queues ,` names none.
     if not names:
         raise InputError("no queue is named", where="--queues", hint=f"name {', '.join(QUEUES)}")
     return names

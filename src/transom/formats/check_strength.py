@@ -40,9 +40,11 @@ def is_weaker(old: Iterable[str], new: Iterable[str]) -> bool:
     """Whether checks say less than before, the strongest compared with the strongest."""
     before = sorted(map(strength, old), reverse=True)
     after = sorted(map(strength, new), reverse=True)
-    return any(was > now for was, now in zip(before, after, strict=False)) or len(after) < len(
-        before
-    )
+    # A check that is gone says less, however strong the others are.
+    if len(after) < len(before):
+        return True
+    pairs = zip(before, after, strict=False)
+    return any(old_strength > new_strength for old_strength, new_strength in pairs)
 
 
 def tolerance(checks: Iterable[str]) -> float:
@@ -102,8 +104,12 @@ def _of_call(node: ast.Call) -> int:
 def _allowed(node: ast.AST) -> float:
     """Return the difference that one expression allows."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE):
-        left, limit = node.left, node.comparators[0]
-        if isinstance(left, ast.Call) and ast.unparse(left.func) in ("abs", "math.fabs", "np.abs"):
+        difference, limit = node.left, node.comparators[0]
+        if isinstance(difference, ast.Call) and ast.unparse(difference.func) in (
+            "abs",
+            "math.fabs",
+            "np.abs",
+        ):
             return _number(limit) or 0.0
     if not isinstance(node, ast.Call):
         return 0.0
@@ -113,8 +119,11 @@ def _allowed(node: ast.AST) -> float:
     if stated:
         return max(stated)
     if name == "approx":
-        more = [value for argument in node.args[1:] if (value := _number(argument))]
-        return max(more, default=_APPROX)
+        tolerances: list[float] = []
+        for argument in node.args[1:]:
+            if value := _number(argument):
+                tolerances.append(value)
+        return max(tolerances, default=_APPROX)
     if name == "assertAlmostEqual":
         places = options.get("places") or (node.args[2] if len(node.args) > 2 else None)
         return 10.0 ** -(_PLACES if places is None else _number(places))

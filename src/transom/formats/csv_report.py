@@ -18,11 +18,11 @@ def csv_report(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     A text that a spreadsheet would take for a formula gets a leading apostrophe; None is an empty
     cell.
     """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
     writer.writerow(head)
     writer.writerows([_cell(value) for value in row] for row in rows)
-    return out.getvalue().encode("utf-8-sig", "backslashreplace")
+    return buffer.getvalue().encode("utf-8-sig", "backslashreplace")
 
 
 def _cell(value: object) -> str:

@@ -18,7 +18,7 @@ _TABLES = (".csv", ".tsv")
 _MOST_COLUMNS = 200
 
 
-def parse_data(text: str, where: str) -> Json:
+def parse_data(text: str, place: str) -> Json:
     """Return the value of a text: its content decides, and its suffix only between YAML, CSV and
     forms.
 
@@ -26,14 +26,14 @@ def parse_data(text: str, where: str) -> Json:
         InputError: the text is neither, or gives one key two values.
     """
     stripped = text.lstrip("\ufeff \t\r\n")
-    suffix = data_suffix(where)
+    suffix = data_suffix(place)
     if suffix in FORM_SUFFIXES and not stripped.startswith("{"):
-        return parse_form(text, where)
+        return parse_form(text, place)
     if stripped.startswith(("{", "[")) or suffix not in (*_YAML, *_TABLES):
-        return parse_json(text, where)
+        return parse_json(text, place)
     if suffix in _YAML:
-        return parse_yaml(text, Path(where)).data
-    return parse_table(text, where)
+        return parse_yaml(text, Path(place)).data
+    return parse_table(text, place)
 
 
 def data_suffix(name: str) -> str:
@@ -44,7 +44,7 @@ def data_suffix(name: str) -> str:
     return path.suffix.casefold()
 
 
-def parse_table(text: str, where: str) -> Json:
+def parse_table(text: str, place: str) -> Json:
     """Return the rows of a table in CSV as objects by the names of their columns.
 
     Raises:
@@ -58,7 +58,7 @@ def parse_table(text: str, where: str) -> Json:
     columns = [column.strip() for column in rows[0]] if rows else []
     if len(columns) > _MOST_COLUMNS or len(set(columns)) < len(columns):
         raise InputError(
-            "has no head with one name for each column", where=where, hint="write the table again"
+            "has no head with one name for each column", where=place, hint="write the table again"
         )
     table = list[Json]()
     for number, row in enumerate(rows[1:], 2):
@@ -66,7 +66,7 @@ def parse_table(text: str, where: str) -> Json:
             continue
         if len(row) > len(columns):
             raise InputError(
-                "has more cells than its head", where=f"{where}:{number}", hint="quote its commas"
+                "has more cells than its head", where=f"{place}:{number}", hint="quote its commas"
             )
         table.append({name: cell.strip() for name, cell in zip(columns, row, strict=False)})
     return table

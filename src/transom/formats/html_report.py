@@ -56,19 +56,19 @@ def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
 
 def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[Line, ...]]:
     """Return (file, line) -> the line with its neighbours; each file is read once."""
-    wanted: dict[str, set[int]] = {}
+    numbers_of_file: dict[str, set[int]] = {}
     for section in (section for part in page.parts for section in part.sections):
-        for one in section.entries[:SHOWN]:
-            if one.file and one.line and one.content:
-                wanted.setdefault(one.file, set()).add(one.line)
-    found: dict[tuple[str, int], tuple[Line, ...]] = {}
-    for name, numbers in wanted.items():
+        for entry in section.entries[:SHOWN]:
+            if entry.file and entry.line and entry.content:
+                numbers_of_file.setdefault(entry.file, set()).add(entry.line)
+    context: dict[tuple[str, int], tuple[Line, ...]] = {}
+    for name, numbers in numbers_of_file.items():
         path = next((folder / name for folder in folders if (folder / name).is_file()), None)
         if path:
-            found |= {
+            context |= {
                 (name, number): lines for number, lines in context_lines(path, numbers).items()
             }
-    return found
+    return context
 
 
 def _evidence(
@@ -81,8 +81,8 @@ def _evidence(
     if not first or not entry.line:
         return ()
     lines = context.get((entry.file or "", entry.line), ())
-    there = any(line.marked and first in line.text for line in lines)
-    return lines if there else (Line(entry.line, entry.content, marked=True),)
+    is_current = any(line.marked and first in line.text for line in lines)
+    return lines if is_current else (Line(entry.line, entry.content, marked=True),)
 
 
 def context_lines(
@@ -96,15 +96,20 @@ def context_lines(
         numbers: 1-based numbers of the lines of evidence.
         around: number of context lines before and after each.
     """
-    wanted = {near for one in numbers for near in range(one - around, one + around + 1) if near > 0}
-    if not wanted:
+    wanted_numbers = {
+        near
+        for evidence_line in numbers
+        for near in range(evidence_line - around, evidence_line + around + 1)
+        if near > 0
+    }
+    if not wanted_numbers:
         return {}
-    max_wanted = max(wanted)
+    max_wanted = max(wanted_numbers)
     texts: dict[int, str] = {}
     try:
         # One character more than is shown tells whether a line is cut.
         for number, text in enumerate(TextFile(path).lines(_WIDEST + 1), 1):
-            if number in wanted:
+            if number in wanted_numbers:
                 texts[number] = text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
             if number >= max_wanted:
                 break

@@ -103,7 +103,7 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def parse_json(text: str, where: str) -> Json:
+def parse_json(text: str, place: str) -> Json:
     """Parse JSON, or JSON lines as a list.
 
     Raises:
@@ -115,24 +115,24 @@ def parse_json(text: str, where: str) -> Json:
             text, parse_constant=lambda _: None, object_pairs_hook=_object_of_pairs
         )
     except json.JSONDecodeError as error:
-        rows = _json_lines(text, where)
+        rows = _json_lines(text, place)
         if rows is not None:
             return rows
-        what = f"is not JSON: {error.msg}"
+        problem = f"is not JSON: {error.msg}"
         raise InputError(
-            what, where=f"{where}:{error.lineno}", hint="write the report again"
+            problem, where=f"{place}:{error.lineno}", hint="write the report again"
         ) from error
     except RecursionError as error:
         raise InputError(
-            "is nested too deeply", where=where, hint="write the report again"
+            "is nested too deeply", where=place, hint="write the report again"
         ) from error
     except _TwoValuesError as error:
-        what = f"gives the key {error.key!r} two values in one object"
-        raise InputError(what, where=where, hint="write the report again") from error
+        problem = f"gives the key {error.key!r} two values in one object"
+        raise InputError(problem, where=place, hint="write the report again") from error
     if _depth(value) > _MAX_DEPTH:
         raise InputError(
             f"is nested more than {_MAX_DEPTH} levels deep",
-            where=where,
+            where=place,
             hint="write the report again",
         )
     return value
@@ -156,17 +156,17 @@ def _object_of_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return members
 
 
-def _json_lines(text: str, where: str) -> list[Json] | None:
+def _json_lines(text: str, place: str) -> list[Json] | None:
     """Return the values of JSON lines; None if the text is something else."""
     lines = [line for line in text.splitlines() if line.strip()]
-    is_named = PurePosixPath(where).suffix in (".jsonl", ".ndjson")
+    is_named = PurePosixPath(place).suffix in (".jsonl", ".ndjson")
     if not lines or (not is_named and not (len(lines) > 1 and _are_objects(lines))):
         return None
     rows = list[Json]()
     for number, line in enumerate(lines, 1):
         if len(lines) == 1 and line.strip() == text.strip():
             return None
-        rows.append(parse_json(line, f"{where}:{number}"))
+        rows.append(parse_json(line, f"{place}:{number}"))
     return rows
 
 

@@ -46,28 +46,28 @@ def junit_report(
     """
     from junitparser import JUnitXml, TestSuite  # noqa: PLC0415  only reports need it
 
-    made = TestSuite(_text(suite))
+    test_suite = TestSuite(_text(suite))
     for key, value in (properties or {}).items():
-        made.add_property(_text(key), _text(value))
-    made.add_testcases([_case(one) for one in cases])
-    whole = JUnitXml(_text(suite))
-    whole.add_testsuite(made)
-    whole.update_statistics()  # type: ignore[no-untyped-call]  # junitparser is typed in part
-    written: bytes = whole.tostring()  # type: ignore[no-untyped-call]  # as above
+        test_suite.add_property(_text(key), _text(value))
+    test_suite.add_testcases([_case(case) for case in cases])
+    document = JUnitXml(_text(suite))
+    document.add_testsuite(test_suite)
+    document.update_statistics()  # type: ignore[no-untyped-call]  # junitparser is typed in part
+    written: bytes = document.tostring()  # type: ignore[no-untyped-call]  # as above
     return written if written.endswith(b"\n") else written + b"\n"
 
 
-def _case(one: JUnitCase) -> TestCase:
+def _case(row: JUnitCase) -> TestCase:
     from junitparser import Error, Failure, Skipped, TestCase  # noqa: PLC0415  only reports need it
 
-    case = TestCase(_text(one.name), _text(one.group), round(one.seconds, 3))
+    case = TestCase(_text(row.name), _text(row.group), round(row.seconds, 3))
     kinds = {"failed": Failure, "error": Error, "skipped": Skipped}
-    if one.result in kinds:
-        ended = kinds[one.result](_text(one.message))
-        ended.text = _text(one.details)
+    if row.result in kinds:
+        ended = kinds[row.result](_text(row.message))
+        ended.text = _text(row.details)
         case.result = [ended]
-    if one.output:
-        case.system_out = _text(one.output)
+    if row.output:
+        case.system_out = _text(row.output)
     return case
 
 

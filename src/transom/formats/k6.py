@@ -48,13 +48,13 @@ def read_k6(data: Any) -> LoadSummary | None:
             pass
         case _:
             return None
-    duration, at = _values(metrics, "http_req_duration")
+    duration, pointer = _values(metrics, "http_req_duration")
     durations = {
-        name: (float(value), f"{at}/{name}")
+        name: (float(value), f"{pointer}/{name}")
         for name, value in duration.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    failed, at = _values(metrics, "http_req_failed")
+    failed, pointer = _values(metrics, "http_req_failed")
     key = next(
         (name for name in ("rate", "value") if isinstance(failed.get(name), int | float)), ""
     )
@@ -64,7 +64,7 @@ def read_k6(data: Any) -> LoadSummary | None:
         if isinstance(failed.get(name), int)
     )
     requests = _values(metrics, "http_reqs")[0].get("count", count)
-    share = (float(failed[key]), f"{at}/{key}") if key else None
+    share = (float(failed[key]), f"{pointer}/{key}") if key else None
     return LoadSummary(
         durations, share, int(requests), list(_thresholds(metrics)), _checks(metrics)
     )
@@ -83,19 +83,18 @@ def _checks(metrics: dict[str, Any]) -> tuple[float, str] | None:
 
 
 def _values(metrics: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
-    found = metrics.get(name)
-    if not isinstance(found, dict):
+    metric = metrics.get(name)
+    if not isinstance(metric, dict):
         return {}, ""
-    inner = found.get("values")
-    return (
-        (inner, f"/metrics/{name}/values")
-        if isinstance(inner, dict)
-        else (found, f"/metrics/{name}")
-    )
+    inner = metric.get("values")
+    # `handleSummary` nests the values of a metric, and `--summary-export` does not.
+    if isinstance(inner, dict):
+        return inner, f"/metrics/{name}/values"
+    return metric, f"/metrics/{name}"
 
 
 def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
-    found = []
+    thresholds = []
     for name, metric in metrics.items():
         declared = metric.get("thresholds") if isinstance(metric, dict) else None
         for expression, state in (declared if isinstance(declared, dict) else {}).items():
@@ -103,5 +102,5 @@ def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
             pointer = (
                 f"/metrics/{name}/thresholds/{expression.replace('~', '~0').replace('/', '~1')}"
             )
-            found.append(LoadThreshold(name, expression, crossed, pointer))
-    return found
+            thresholds.append(LoadThreshold(name, expression, crossed, pointer))
+    return thresholds

@@ -53,27 +53,27 @@ def labels(parts: Sequence[Part]) -> list[Label]:
     """Return every labelled value in reading order: headings, paragraphs, and list items at any
     depth.
     """
-    found: list[Label] = []
+    result: list[Label] = []
     for part in parts:
         if part.level:
-            found.append(Label(part.title, Text("", (), part.line), part.blocks))
-        found.extend(_labels(part.blocks))
-    return found
+            result.append(Label(part.title, Text("", (), part.line), part.blocks))
+        result.extend(_labels(part.blocks))
+    return result
 
 
-def find(found: Sequence[Label], *names: str) -> Label | None:
+def find(choices: Sequence[Label], *names: str) -> Label | None:
     """Return the first label with one of the names, earlier names first; else one that begins with
     a name; or None.
 
     Case, punctuation and text in parentheses are ignored.
     """
-    wanted = [normal(name) for name in names]
-    for name in wanted:
-        for label in found:
+    normal_names = [normal(name) for name in names]
+    for name in normal_names:
+        for label in choices:
             if normal(label.name) == name:
                 return label
-    for name in wanted:
-        for label in found:
+    for name in normal_names:
+        for label in choices:
             if normal(label.name).startswith(name + " "):
                 return label
     return None
@@ -90,11 +90,11 @@ def normal(name: str) -> str:
 def _split(line: Text) -> tuple[str, Text] | None:
     """Return the label's name and the rest of the line, or None if the line has no label."""
     if line.lead:
-        rest = line.text[len(line.lead) :].lstrip()
+        body = line.text[len(line.lead) :].lstrip()
         if line.lead.endswith(":"):
-            return line.lead[:-1], replace(line, text=rest, lead="")
-        if rest.startswith(":") or not rest:
-            return line.lead, replace(line, text=rest[1:].lstrip(), lead="")
+            return line.lead[:-1], replace(line, text=body, lead="")
+        if body.startswith(":") or not body:
+            return line.lead, replace(line, text=body[1:].lstrip(), lead="")
         return None
     match = _PLAIN_LABEL.match(line.text)
     if match is None or len(match[1].split()) > _LABEL_WORDS:
@@ -103,18 +103,18 @@ def _split(line: Text) -> tuple[str, Text] | None:
 
 
 def _labels(blocks: Sequence[Node]) -> list[Label]:
-    found: list[Label] = []
+    result: list[Label] = []
     open_: Label | None = None
     for block in blocks:
-        made = _labels_of_lines(block.lines) if isinstance(block, Paragraph) else []
-        if made:
-            found += [*_closed(open_), *made[:-1]]
-            open_ = made[-1]
+        line_labels = _labels_of_lines(block.lines) if isinstance(block, Paragraph) else []
+        if line_labels:
+            result += [*_closed(open_), *line_labels[:-1]]
+            open_ = line_labels[-1]
         elif open_:
             open_ = replace(open_, body=(*open_.body, block))
         else:
-            found += _nested(block)
-    return found + _closed(open_)
+            result += _nested(block)
+    return result + _closed(open_)
 
 
 def _closed(label: Label | None) -> list[Label]:
@@ -127,25 +127,25 @@ def _closed(label: Label | None) -> list[Label]:
 def _nested(block: Node) -> list[Label]:
     if not isinstance(block, Bullets):
         return []
-    found: list[Label] = []
+    result: list[Label] = []
     for item in block.items:
-        made = _labels_of_lines(item.lines)
-        if made:
-            made[-1] = replace(made[-1], body=(*made[-1].body, *item.blocks))
-            found += [*made[:-1], *_closed(made[-1])]
+        line_labels = _labels_of_lines(item.lines)
+        if line_labels:
+            line_labels[-1] = replace(line_labels[-1], body=(*line_labels[-1].body, *item.blocks))
+            result += [*line_labels[:-1], *_closed(line_labels[-1])]
         else:
-            found += _labels(item.blocks)
-    return found
+            result += _labels(item.blocks)
+    return result
 
 
 def _labels_of_lines(lines: Sequence[Text]) -> list[Label]:
     """Return the labels of a paragraph; a line without one continues the label before it."""
-    found: list[Label] = []
+    result: list[Label] = []
     for line in lines:
         split = _split(line)
         if split is not None:
-            found.append(Label(*split))
-        elif found:
-            last = found[-1]
-            found[-1] = replace(last, body=(*last.body, Paragraph((line,), line.line)))
-    return found
+            result.append(Label(*split))
+        elif result:
+            last = result[-1]
+            result[-1] = replace(last, body=(*last.body, Paragraph((line,), line.line)))
+    return result

@@ -217,8 +217,8 @@ def _block(node: SyntaxTreeNode) -> list[Node]:
         case "paragraph":
             return [Paragraph(_inline(node.children[0]), line), *_comments(node)]
         case "bullet_list" | "ordered_list":
-            found = tuple(_item(child) for child in node.children)
-            return [Bullets(found, line, node.type == "ordered_list")]
+            items = tuple(_item(child) for child in node.children)
+            return [Bullets(items, line, node.type == "ordered_list")]
         case "fence":
             return [Fence(node.info.strip().split(" ")[0].lower(), node.content, line + 1)]
         case "code_block":
@@ -268,12 +268,12 @@ def _inline(node: SyntaxTreeNode) -> tuple[Text, ...]:
     rows: list[tuple[list[str], list[str], list[str]]] = [([], [], [])]
     _collect(node, rows, bold=False)
     first = _line(node)
-    found = []
+    parts = []
     for offset, (texts, codes, leads) in enumerate(rows):
         text = "".join(texts).strip()
         if text:
-            found.append(Text(text, tuple(codes), first + offset, "".join(leads).strip()))
-    return tuple(found) or (Text("", (), first),)
+            parts.append(Text(text, tuple(codes), first + offset, "".join(leads).strip()))
+    return tuple(parts) or (Text("", (), first),)
 
 
 def _collect(

@@ -38,12 +38,12 @@ def without(
         ends: whether a heading ends the region before it at any level; see `region`.
     """
     parts = parse(text)
-    kept: list[str] = []
+    lines_kept: list[str] = []
     index = 0
     while index < len(parts):
         if parts[index].level and drops(parts[index]):
             index += len(region(parts, index, ends))
             continue
-        kept.append(source(text, parts, [parts[index]]))
+        lines_kept.append(source(text, parts, [parts[index]]))
         index += 1
-    return "\n".join(piece for piece in kept if piece.strip())
+    return "\n".join(piece for piece in lines_kept if piece.strip())

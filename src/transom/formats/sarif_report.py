@@ -76,37 +76,37 @@ def sarif_report(
         "tool": {"driver": {"name": "Transom", "version": version, "rules": described}},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, places) for one in results],
+        "results": [_result(result, places) for result in results],
     }
     return pretty_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}).encode(
         "utf-8", "backslashreplace"
     )
 
 
-def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
+def _result(row: SarifResult, places: dict[str, int]) -> dict[str, Any]:
     # Line numbers change; rule, file and text identify a result.
-    stable = digest([one.rule, one.file or "", one.message, one.snippet])
-    made: dict[str, Any] = {
-        "ruleId": _NO_ID.sub("-", one.rule),
-        "ruleIndex": places[one.rule],
-        "kind": one.kind,
+    stable = digest([row.rule, row.file or "", row.message, row.snippet])
+    document: dict[str, Any] = {
+        "ruleId": _NO_ID.sub("-", row.rule),
+        "ruleIndex": places[row.rule],
+        "kind": row.kind,
         # The standard requires the level `none` for every kind but `fail`.
-        "level": "error" if one.kind == "fail" else "none",
-        "message": {"text": one.message or one.rule},
+        "level": "error" if row.kind == "fail" else "none",
+        "message": {"text": row.message or row.rule},
         "partialFingerprints": {"transom/v1": stable},
     }
-    if one.file:
+    if row.file:
         place: dict[str, Any] = {
-            "artifactLocation": {"uri": quote(one.file.replace("\\", "/"), safe="/")}
+            "artifactLocation": {"uri": quote(row.file.replace("\\", "/"), safe="/")}
         }
-        if one.line:
-            snippet = {"snippet": {"text": one.snippet}} if one.snippet else {}
-            place["region"] = {"startLine": one.line, **snippet}
-        made["locations"] = [{"physicalLocation": place}]
-    if one.state:
-        made["baselineState"] = one.state
-    if one.suppressed is not None:
-        made["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": one.suppressed}
+        if row.line:
+            snippet = {"snippet": {"text": row.snippet}} if row.snippet else {}
+            place["region"] = {"startLine": row.line, **snippet}
+        document["locations"] = [{"physicalLocation": place}]
+    if row.state:
+        document["baselineState"] = row.state
+    if row.suppressed is not None:
+        document["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": row.suppressed}
         ]
-    return made
+    return document

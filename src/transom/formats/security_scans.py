@@ -114,14 +114,14 @@ def read_sarif(data: Json) -> list[ScanFinding] | None:
         or "version" not in data
     ):
         return None
-    found: list[ScanFinding] = []
+    findings: list[ScanFinding] = []
     for number, run in enumerate(_dicts(data["runs"])):
         rules = _rules(run)
-        for at, result in enumerate(_dicts(run.get("results"))):
+        for index, result in enumerate(_dicts(run.get("results"))):
             if result.get("kind", "fail") not in ("fail", "review", "open"):
                 continue
-            found.append(_sarif_finding(result, rules, f"/runs/{number}/results/{at}"))
-    return found
+            findings.append(_sarif_finding(result, rules, f"/runs/{number}/results/{index}"))
+    return findings
 
 
 def _sarif_finding(
@@ -181,7 +181,7 @@ def _suppressed(result: dict[str, Any]) -> str:
     if result.get("baselineState") == "absent":
         return "absent since the baseline"
     listed = _dicts(result.get("suppressions"))
-    states = [str(one.get("status", "accepted")) for one in listed]
+    states = [str(suppression.get("status", "accepted")) for suppression in listed]
     if "accepted" not in states:
         return ""
     return f"suppressed {listed[0].get('kind', 'externally')}"
@@ -569,12 +569,12 @@ _READERS: tuple[Callable[[Any], ScanReport | None], ...] = (
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _inner(value: dict[str, Any], key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
+    inner = value.get(key)
+    return inner if isinstance(inner, dict) else {}
 
 
 def open_by_severity(findings: Iterable[ScanFinding]) -> Iterator[tuple[str, list[ScanFinding]]]:

@@ -209,7 +209,11 @@ def changed_functions(path: str, old: str | None, new: str) -> tuple[SourceFunct
     functions = _functions(path, new)
     touched: dict[SourceFunction, list[int]] = {}
     for line in changed:
-        around = [one for one in functions if one.first_line <= line <= one.last_line]
+        around = [
+            candidate
+            for candidate in functions
+            if candidate.first_line <= line <= candidate.last_line
+        ]
         if around:
             inner = max(around, key=lambda function: (function.first_line, -function.last_line))
             touched.setdefault(inner, []).append(line)
@@ -280,7 +284,11 @@ def _functions(path: str, text: str) -> list[SourceFunction]:
         return functions
     # Unit tests of Rust lie in the file that they test.
     tests = _rust_tests(language, text)
-    return [one for one in functions if not any(one.first_line in lines for lines in tests)]
+    return [
+        function
+        for function in functions
+        if not any(function.first_line in lines for lines in tests)
+    ]
 
 
 def has_rust_tests(path: str, text: str) -> bool:
@@ -302,12 +310,12 @@ def _rust_tests(language: _BraceLanguage, text: str) -> list[range]:
     """Return the lines of test modules, and of functions that are tests."""
     plain = language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     closing = dict(_pairs(plain))
-    found = []
+    tests = []
     for match in _RUST_TESTS.finditer(plain):
         first = plain.count("\n", 0, match.start()) + 1
         end = closing.get(match.end() - 1, len(plain))
-        found.append(range(first, plain.count("\n", 0, end) + 2))
-    return found
+        tests.append(range(first, plain.count("\n", 0, end) + 2))
+    return tests
 
 
 # -- Python ----------------------------------------------------------------------------------------

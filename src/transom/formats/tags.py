@@ -61,14 +61,14 @@ def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = Non
             the reply was cut off.
     """
     text = reply.replace("\r\n", "\n").replace("\r", "\n")
-    found = _tags(text, tag)
-    if not found:
+    matches = _tags(text, tag)
+    if not matches:
         return _untagged(text, tag, accept)
     masked = _mask_code(text)
-    outside = [t for t in found if masked[t.start] == "<"]
+    outside = [t for t in matches if masked[t.start] == "<"]
     pairs, warnings = _match(text, outside)
-    if not pairs.inner and len(outside) < len(found):
-        pairs, warnings = _match(text, found)
+    if not pairs.inner and len(outside) < len(matches):
+        pairs, warnings = _match(text, matches)
     if pairs.unended:
         raise ReplyError(
             f"the reply has <{tag}> without </{tag}>: it was cut off",
@@ -76,10 +76,10 @@ def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = Non
         )
     full = [inner.strip() for inner in pairs.inner if inner.strip()]
     if not full:
-        what = (
+        problem = (
             f"nothing between <{tag}> and </{tag}>" if pairs.inner else f"</{tag}> without <{tag}>"
         )
-        raise ReplyError(f"the reply has {what}", hint=f"answer between <{tag}> and </{tag}>")
+        raise ReplyError(f"the reply has {problem}", hint=f"answer between <{tag}> and </{tag}>")
     if len(full) > 1:
         warnings = (*warnings, f"{len(full)} <{tag}> pairs; the last one counts")
     return _unwrapped(full[-1], warnings)
@@ -124,14 +124,14 @@ def _match(text: str, tags: Sequence[_Tag]) -> tuple[_Pairs, tuple[str, ...]]:
     if not spoken:
         return pairs, ()
     # Start tags before the mention are ignored: a pair before it may be an abandoned first attempt.
-    rest = _pair(
+    tail = _pair(
         text, [t for t in tags if t not in spoken and (t.start > spoken[-1].start or not t.opens)]
     )
-    if not rest.inner or not all(
+    if not tail.inner or not all(
         _begins_line(text, t) for t in tags if t.opens and t not in spoken
     ):
         return pairs, ()
-    return rest, ("a tag that the prose mentions was passed over",)
+    return tail, ("a tag that the prose mentions was passed over",)
 
 
 def _pair(text: str, tags: Sequence[_Tag]) -> _Pairs:

@@ -49,17 +49,19 @@ def fewer_by_lines(old: str, new: str | None) -> list[str]:
     """
     if new is None:
         return ["is gone"]
-    found = []
+    losses = []
     forms = (
         ("checks", _CHECKS, 1),
         ("exact checks", _EXACT, 1),
         ("cases", _CASES, 1),
         ("skips", _SKIPS, -1),
     )
-    for what, form, sign in forms:
+    for noun, form, sign in forms:
         had, has = len(form.findall(old)), len(form.findall(new))
-        found += [f"has {has} {what}, and had {had}"] if (had - has) * sign > 0 else []
-    return found
+        # More skips are a loss, and more of the others are none.
+        if (had - has) * sign > 0:
+            losses.append(f"has {has} {noun}, and had {had}")
+    return losses
 
 
 def shadowed_tests(path: str, text: str) -> list[str]:
@@ -72,14 +74,14 @@ def shadowed_tests(path: str, text: str) -> list[str]:
     scopes = [("", body)]
     while scopes:
         prefix, statements = scopes.pop()
-        seen: set[str] = set()
+        names: set[str] = set()
         for node in statements:
             if isinstance(node, ast.ClassDef):
                 scopes.append((f"{prefix}{node.name}.", node.body))
-            hidden += [f"{prefix}{name}" for name in _bound(node) if name in seen]
+            hidden += [f"{prefix}{name}" for name in _bound(node) if name in names]
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 is_test = node.name.lower().startswith("test")
-                seen |= {node.name} if is_test and not _is_variant(node) else set()
+                names |= {node.name} if is_test and not _is_variant(node) else set()
     return hidden
 
 
@@ -105,31 +107,34 @@ def _is_variant(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
 
 
 def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, Counter[str]]:
-    found: dict[str, Counter[str]] = {}
+    checks: dict[str, Counter[str]] = {}
     for node in body:
         marked = skipped or any(map(_is_skip, getattr(node, "decorator_list", ())))
         if isinstance(node, ast.ClassDef):
-            found |= _tests(node.body, f"{prefix}{node.name}.", skipped=marked)
+            checks |= _tests(node.body, f"{prefix}{node.name}.", skipped=marked)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
             "test"
         ):
             reached = _reached(node.body)
-            none = marked or any(_is_skip(one) for one in reached if isinstance(one, ast.Expr))
-            found[f"{prefix}{node.name}"] = (
-                Counter() if none else Counter(one for row in reached for one in _checks(row))
-            )
-    return found
+            name = f"{prefix}{node.name}"
+            checks[name] = Counter()
+            # A test that is skipped checks nothing.
+            expressions = [item for item in reached if isinstance(item, ast.Expr)]
+            if not marked and not any(map(_is_skip, expressions)):
+                for statement in reached:
+                    checks[name].update(_checks(statement))
+    return checks
 
 
 def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return the statements that count: not behind a return, under `if False`, or with their
     failure caught.
     """
-    found: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Return | ast.Raise):
             break
-        found.append(node)
+        statements.append(node)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         caught = isinstance(node, ast.Try) and node.handlers
@@ -137,21 +142,20 @@ def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
             isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
         )
         for name in ("orelse", "finalbody") if caught or dead else ("body", "orelse", "finalbody"):
-            found += _reached(getattr(node, name, ()))
-    return found
+            statements += _reached(getattr(node, name, ()))
+    return statements
 
 
 def _checks(node: ast.stmt) -> list[str]:
     """Return the checks of a statement."""
     if isinstance(node, ast.Assert):
         return [] if _constant(node.test) else [ast.unparse(node.test)]
-    asked = (
-        [one.context_expr for one in node.items]
-        if isinstance(node, ast.With | ast.AsyncWith)
-        else []
-    )
-    asked += [node.value] if isinstance(node, ast.Expr) else []
-    return [ast.unparse(one) for one in asked if _is_check(one)]
+    expressions: list[ast.expr] = []
+    if isinstance(node, ast.With | ast.AsyncWith):
+        expressions += [item.context_expr for item in node.items]
+    if isinstance(node, ast.Expr):
+        expressions.append(node.value)
+    return [ast.unparse(expression) for expression in expressions if _is_check(expression)]
 
 
 def _is_check(node: ast.expr) -> bool:
@@ -178,6 +182,5 @@ def _is_skip(node: ast.stmt | ast.expr) -> bool:
 
 def _constant(node: ast.expr) -> bool:
     """Whether an expression is constant."""
-    return not any(
-        isinstance(one, ast.Name | ast.Attribute | ast.Call | ast.Await) for one in ast.walk(node)
-    )
+    variable = ast.Name | ast.Attribute | ast.Call | ast.Await
+    return not any(isinstance(inner, variable) for inner in ast.walk(node))

@@ -54,7 +54,7 @@ _PLAIN_HEADS = frozenset(_PLAIN_WORDS.split())
 _VALUE_HEADS = _PLAIN_HEADS - {"name", "item", "entry"}
 
 
-def parse_form(text: str, where: str) -> dict[str, Json]:
+def parse_form(text: str, place: str) -> dict[str, Json]:
     """Return what a form in Markdown says, as data.
 
     Raises:
@@ -63,7 +63,7 @@ def parse_form(text: str, where: str) -> dict[str, Json]:
     form = dict[str, Any]()
     front = _FRONT.match(text)
     if front is not None:
-        data = parse_yaml(front[1] + "\n", Path(where)).data
+        data = parse_yaml(front[1] + "\n", Path(place)).data
         if isinstance(data, dict):
             form |= data
         # Blank lines keep the numbers of the lines that follow.
@@ -143,9 +143,9 @@ def _add_line(target: dict[str, Any], text: str, lead: str = "") -> None:
             assert match is not None
             _add(target, match["label"].strip(), _value(match["value"]))
         return
-    whole = _LABEL.fullmatch(text)
-    if _is_label(whole) and whole is not None:
-        _add(target, whole["label"].strip(), _value(whole["value"]))
+    full_match = _LABEL.fullmatch(text)
+    if _is_label(full_match) and full_match is not None:
+        _add(target, full_match["label"].strip(), _value(full_match["value"]))
     elif lead and lead != text and len(text.split()) <= _MOST_LABEL_WORDS:
         # `**Decision** Approved`
         _add(target, lead.strip(" :"), text[len(lead) :].strip(" :–—-"))
@@ -268,20 +268,24 @@ def _plain(value: Any) -> Any:
         return value
     plain = dict[str, Any]()
     for key, inner in value.items():
-        made = _plain(inner)
+        inner_value = _plain(inner)
         is_empty = isinstance(inner, dict) and not inner
         if is_empty:
             continue
-        if isinstance(made, dict) and len(made) == 1 and set(made) <= {"items", "rows"}:
-            made = next(iter(made.values()))
-        plain[key] = made
+        if (
+            isinstance(inner_value, dict)
+            and len(inner_value) == 1
+            and set(inner_value) <= {"items", "rows"}
+        ):
+            inner_value = next(iter(inner_value.values()))
+        plain[key] = inner_value
     return plain
 
 
-def read_form(text: str, where: str) -> dict[str, Json] | None:
+def read_form(text: str, place: str) -> dict[str, Json] | None:
     """Return what a form says, or None if it has no label, table or list."""
     try:
-        form = parse_form(text, where)
+        form = parse_form(text, place)
     except InputError:
         return None
     if set(form) <= {"title", "text"}:

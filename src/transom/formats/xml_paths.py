@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 from transom.errors import InputError
 
 
-def read_xml(text: str, where: str) -> Element:
+def read_xml(text: str, place: str) -> Element:
     """Return the root element.
 
     Raises:
@@ -16,14 +16,14 @@ def read_xml(text: str, where: str) -> Element:
     """
     if "<!ENTITY" in text:
         raise InputError(
-            "declares XML entities", where=where, hint="write the report without entities"
+            "declares XML entities", where=place, hint="write the report without entities"
         )
     try:
         return ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         line, _ = error.position
-        what = f"is not XML: {str(error).partition(':')[0]}"
-        raise InputError(what, where=f"{where}:{line}", hint="write the report again") from error
+        problem = f"is not XML: {str(error).partition(':')[0]}"
+        raise InputError(problem, where=f"{place}:{line}", hint="write the report again") from error
 
 
 def tag_of(element: Element) -> str:
@@ -33,8 +33,13 @@ def tag_of(element: Element) -> str:
 
 def child_path(path: str, parent: Element, child: Element) -> str:
     """Return the path of a child, counted among those with its tag: `/testsuites/testsuite[2]`."""
-    same = [one for one in parent if tag_of(one) == tag_of(child)]
-    return f"{path}/{tag_of(child)}[{next(n for n, one in enumerate(same, 1) if one is child)}]"
+    tag = tag_of(child)
+    siblings = [element for element in parent if tag_of(element) == tag]
+    for number, sibling in enumerate(siblings, 1):
+        # Equal elements may stand several times, so identity counts.
+        if sibling is child:
+            return f"{path}/{tag}[{number}]"
+    raise ValueError("the element is no child of the parent")
 
 
 def value_at(root: Element, path: str) -> str | None:
@@ -49,10 +54,10 @@ def value_at(root: Element, path: str) -> str | None:
         if step.startswith("@"):
             return element.get(step[1:])
         name, _, number = step.rstrip("]").partition("[")
-        same = [one for one in element if tag_of(one) == name]
+        siblings = [sibling for sibling in element if tag_of(sibling) == name]
         place = int(number or 1) - 1 if (number or "1").isdigit() else -1
-        if not 0 <= place < len(same):
+        if not 0 <= place < len(siblings):
             return None
-        element = same[place]
+        element = siblings[place]
     attributes = " ".join(f'{name}="{value}"' for name, value in element.attrib.items())
     return f"{tag_of(element)} {attributes} {(element.text or '').strip()}".strip()

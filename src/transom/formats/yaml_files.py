@@ -30,24 +30,24 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     Raises:
         InputError: missing, a folder, not a regular file, unreadable, larger than `limit` bytes.
     """
-    where = str(path)
+    place = str(path)
     try:
         if path.is_dir():
-            raise InputError("is a folder, not a file", where=where, hint="name the file in it")
+            raise InputError("is a folder, not a file", where=place, hint="name the file in it")
         if not path.exists():
-            raise InputError("no such file", where=where, hint="check the path")
+            raise InputError("no such file", where=place, hint="check the path")
         if not path.is_file():
-            raise InputError("is not a regular file", where=where, hint="name a file on disk")
+            raise InputError("is not a regular file", where=place, hint="name a file on disk")
         size = path.stat().st_size
         if size > limit:
             raise InputError(
-                f"is {size} bytes long, the limit is {limit}", where=where, hint="split it"
+                f"is {size} bytes long, the limit is {limit}", where=place, hint="split it"
             )
         return path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"cannot be read: {reason}", where=where, hint="check the path and its permissions"
+            f"cannot be read: {reason}", where=place, hint="check the path and its permissions"
         ) from error
 
 
@@ -96,10 +96,10 @@ def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
     added = f"{above}{dump_yaml({key: value})}".replace("\n", end)
     text = file.text + ("" if file.text.endswith("\n") else end) + added
     try:
-        now = parse_yaml(text, file.path).data
+        data = parse_yaml(text, file.path).data
     except InputError:
-        now = None
-    if not isinstance(file.data, dict) or now != {**file.data, key: value}:
+        data = None
+    if not isinstance(file.data, dict) or data != {**file.data, key: value}:
         raise InputError(
             f"{key} cannot be added",
             where=str(file.path),
@@ -134,10 +134,10 @@ def add_entry(file: YamlFile, key: str, value: Json) -> str:
     new_lines = dump_yaml([value]).rstrip("\n").split("\n")
     text = end.join([*lines[:position], *new_lines, *lines[position:]])
     try:
-        now = parse_yaml(text, file.path).data
+        data = parse_yaml(text, file.path).data
     except InputError:
-        now = None
-    if not isinstance(entries, list) or now != {**file.data, key: [*entries, value]}:
+        data = None
+    if not isinstance(entries, list) or data != {**file.data, key: [*entries, value]}:
         raise InputError(
             f"{key} cannot take one more entry",
             where=file.place_of(key),

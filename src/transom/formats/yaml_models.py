@@ -14,10 +14,12 @@ from transom.formats.yaml_files import Key, YamlFile
 M = TypeVar("M", bound=BaseModel)
 
 
-def nearest_key(word: str, known: Mapping[str, object] | tuple[str, ...] | list[str]) -> str | None:
+def nearest_key(
+    word: str, choices: Mapping[str, object] | tuple[str, ...] | list[str]
+) -> str | None:
     """Return the known word that is nearest to an unknown one, or None."""
-    found = process.extractOne(word.lower(), list(known), scorer=fuzz.ratio, score_cutoff=60)
-    return found[0] if found else None
+    match = process.extractOne(word.lower(), list(choices), scorer=fuzz.ratio, score_cutoff=60)
+    return match[0] if match else None
 
 
 def validate_yaml(model: type[M], file: YamlFile) -> M:
@@ -32,31 +34,33 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
         # A misspelled key also leaves the right one missing; the misspelling is the more useful
         # error.
         first = min(
-            error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
+            error.errors(include_url=False),
+            key=lambda problem: problem["type"] != "extra_forbidden",
         )
-        at = _location(file, first["loc"])
-        name = ".".join(str(part) for part in at) or "the document"
+        location = _location(file, first["loc"])
+        name = ".".join(str(part) for part in location) or "the document"
         if first["type"] == "extra_forbidden":
             word = str(first["loc"][-1])
             near = nearest_key(word, _known_keys(model))
             hint = f"did you mean {near}?" if near else "remove it"
-            raise InputError(f"unknown key {name}", where=file.place_of(*at), hint=hint) from error
+            raise InputError(
+                f"unknown key {name}", where=file.place_of(*location), hint=hint
+            ) from error
         message = first["msg"][:1].lower() + first["msg"][1:]
-        raise InputError(f"{name}: {message}", where=file.place_of(*at)) from error
+        raise InputError(f"{name}: {message}", where=file.place_of(*location)) from error
 
 
 def _location(file: YamlFile, loc: tuple[int | str, ...]) -> tuple[Key, ...]:
     """Return pydantic's location without its union tags."""
-    at: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
     for part in loc:
-        if (*at, part) in file.lines:
-            at = (*at, part)
+        if (*keys, part) in file.lines:
+            keys = (*keys, part)
     missing = loc[-1] if loc else ""
-    return (
-        at
-        if not isinstance(missing, str) or at[-1:] == (missing,) or not missing.isidentifier()
-        else (*at, missing)
-    )
+    # The last part may name a key that is missing, or a tag of a union, which is no identifier.
+    if not isinstance(missing, str) or keys[-1:] == (missing,) or not missing.isidentifier():
+        return keys
+    return (*keys, missing)
 
 
 def _known_keys(model: type[BaseModel]) -> list[str]:

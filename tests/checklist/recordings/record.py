@@ -21,9 +21,10 @@ from typing import Any
 from tests.llm.recording import write_recording
 from transom.checklist.judging import Verdict
 from transom.cli import session
-from transom.cli.answers import Answer
-from transom.cli.checking import answer_of
-from transom.cli.options import Options
+from transom.cli.check.answers import Answer
+from transom.cli.check.options import CheckOptions
+from transom.cli.check.steps import answer_of
+from transom.cli.common_options import CommonOptions
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
 from transom.store import Store
@@ -67,7 +68,7 @@ class Written(session.Session):
     @staticmethod
     def by(author: Author, workspace: Path) -> Written:
         started = session.Session.start(
-            session.Options(format="json", workspace=workspace), cwd=workspace, environ={}
+            CommonOptions(format="json", workspace=workspace), cwd=workspace, environ={}
         )
         written = Written(**{each.name: getattr(started, each.name) for each in fields(started)})
         object.__setattr__(written, "author", author)
@@ -85,7 +86,9 @@ async def play(folder: Path, workspace: Path) -> tuple[Answer, Author]:
     """
     author = Author(folder)
     written = Written.by(author, workspace)
-    options = Options(folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), out=workspace / "out")
+    options = CheckOptions(
+        folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), results=workspace / "out"
+    )
     async with written.open_store() as store:
         return await answer_of(written, store, options), author
 

@@ -1,12 +1,12 @@
-"""The answers of `transom check`, printed; and what a description means that the rules do not
-understand, asked.
+"""The answers of `transom check`: printed, turned into verdicts, and asked of a person.
+
+A person is asked what a description means if the rules do not understand it.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,86 +16,106 @@ from transom.checklist.interpreting import interpret, load_understood
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.judging.report import next_words, reading_lines
-from transom.checklist.judging.verdict import MadeBy, Note, Status, Verdicts
+from transom.checklist.judging.verdict import MadeBy, Note, Status
 from transom.checklist.pipeline import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
-from transom.cli.output import counted, toned
+from transom.cli.output import ReportFile, counted, toned
 from transom.cli.session import Session
-from transom.cli.waiting import ask_on_terminal
+from transom.cli.terminal import ask_on_terminal, on_terminal
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.open_questions import OpenQuestion
 
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
-_WAITS = 3  # the exit code where a person or a model is needed
+_WAITING_CODE = 3  # the exit code if a person or a model is needed
 
 Answer: TypeAlias = SpecResult | BuildResult | Verdict
-Writer: TypeAlias = Callable[[Verdict | Verdicts], None]
-"""Writes the reports that were asked for."""
 
 
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer) -> int:
-    """Print the verdicts, then write the reports, so that a report that fails costs no verdict.
+def print_verdicts(
+    session: Session, verdicts: Sequence[Verdict], reports: tuple[ReportFile, ...]
+) -> int:
+    """Print the verdicts, and write the reports.
 
-    Those of several items stand in one document, which has every item whatever came of it.
+    Several verdicts stand in one document, which has every item, judged or not.
     """
     document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
+    # Good entries are folded, unless -v is given.
     folded = session.verbosity < 1
     if isinstance(document, Verdict):
         text = text_report(document, toned, folded=folded)
     else:
         text = text_reports(document, toned, folded=folded)
-    session.report(document, *text.rstrip("\n").split("\n"))
-    write(document)
-    return document.exit_code
+    lines = text.rstrip("\n").split("\n")
+    return session.show(document, *lines, code=document.exit_code, reports=reports)
 
 
 def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdict:
-    """What came of an item as a verdict: where it was not judged, one that says why, and what a
-    person can do.
+    """Return the outcome of an item as a verdict.
+
+    If the item was not judged, the verdict says why, and what a person can do.
+
+    Args:
+        target: the item or checker.
+        outcome: the answer of the last step that ran, or the error that ended it.
+        day: the day by which waivers and acceptances expire, ISO.
     """
     if isinstance(outcome, Verdict):
         return _with_needless_acceptance(target, outcome)
     words: tuple[WordsRow, ...] = ()
     readings: tuple[ReadingRow, ...] | None = None
+    choose: str | None = None
     if isinstance(outcome, TransomError):
-        status: Status = "NEEDS_REVIEW" if outcome.exit_code == _WAITS else "ERROR"
-        rows = [Note(source_file=None, message=str(outcome))]
+        status: Status = "NEEDS_REVIEW" if outcome.exit_code == _WAITING_CODE else "ERROR"
+        notes = [Note(source_file=None, message=str(outcome))]
     else:
-        status, words = _STATUS.get(outcome.status, "NEEDS_REVIEW"), outcome.needs_model
-        rows = [
-            Note(source_file=r.artifact, line_number=r.line, message=r.message)
-            for r in outcome.findings
-        ]
+        status = _STATUS.get(outcome.status, "NEEDS_REVIEW")
+        words = outcome.needs_model
+        notes = _notes_of(outcome)
         if isinstance(outcome, SpecResult) and words:
             readings = outcome.readings
+        if isinstance(outcome, SpecResult) and readings:
+            choose = outcome.choose
         if status == "NEEDS_REVIEW":
-            rows = [Note(source_file=None, message=next_of(outcome)), *rows]
+            notes.insert(0, Note(source_file=None, message=next_of(outcome)))
+    is_error = status == "ERROR"
     item = _item_of(target)
     verdict = Verdict(
         item_id=item.item_id if item else getattr(outcome, "item_id", target.stem),
         status=status,
         checker_type=None,
         capability_type=None,
-        errors=tuple(rows) if status == "ERROR" else (),
-        warnings=() if status == "ERROR" else tuple(rows),
+        errors=tuple(notes) if is_error else (),
+        warnings=() if is_error else tuple(notes),
         needs_model=words,
         readings=readings,
-        choose=outcome.choose if isinstance(outcome, SpecResult) and readings else None,
+        choose=choose,
         made_by=MadeBy(transom=__version__, item_sha256=item.sha256 if item else None),
         sandbox_level=None,
         as_of=day,
         run_id=getattr(outcome, "run_id", None),
     )
-    if item and item.accept and status != "ERROR":
+    # An error is no state that a person can accept: the check could not even be made.
+    if item and item.accept and not is_error:
         return verdict.model_copy(update={"acceptance": acceptance_on(item.accept, day)})
     return verdict
+
+
+def _notes_of(outcome: SpecResult | BuildResult) -> list[Note]:
+    """Return the findings of a step as notes of a verdict."""
+    notes: list[Note] = []
+    for finding in outcome.findings:
+        note = Note(source_file=finding.artifact, line_number=finding.line, message=finding.message)
+        notes.append(note)
+    return notes
 
 
 def _item_of(target: Path) -> Item | None:
     """Return the item of a target; None if it cannot be read."""
     try:
-        return load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  never raises
+        if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
+            return load_checker(target).item
+        return load_item(target)
     except InputError:
         return None
 
@@ -110,22 +130,17 @@ def _with_needless_acceptance(target: Path, verdict: Verdict) -> Verdict:
 
 
 def next_of(answer: SpecResult | BuildResult) -> str:
-    """What a person can do where a step stopped."""
+    """Return what a person can do after a step that stopped."""
     if isinstance(answer, SpecResult):
-        mend = (
-            f"mend {answer.itemspec_path}, then run: transom check build {answer.itemspec_path}"
-            " --item ITEM.yaml"
-        )
-        return (
-            f"{mend}; or take it as it is with: {answer.choose.replace(' N ', ' 1 ')}"
-            if answer.choose
-            else mend
-        )
+        path = answer.itemspec_path
+        advice = f"mend {path}, then run: transom check build {path} --item ITEM.yaml"
+        if not answer.choose:
+            return advice
+        return f"{advice}; or accept it unchanged with: {answer.choose.replace(' N ', ' 1 ')}"
     if answer.status == "needs_review" and (path := answer.checker_path):
-        correct = "correct atoms.py or checker.yaml there, and build again"
         return (
-            f"{correct}; see what it finds: transom check run {path}; or transom check approve"
-            f" {path} --by NAME"
+            "correct atoms.py or checker.yaml there, and build again; see what it finds: transom"
+            f" check run {path}; or transom check approve {path} --by NAME"
         )
     return answer.waits_for or f"see: transom runs show {answer.run_id}"
 
@@ -137,7 +152,7 @@ def waits_for(answer: Answer, checker: Path | None = None) -> str:
         checker: the folder of the checker that came to a verdict.
     """
     if isinstance(answer, Verdict):
-        if answer.exit_code != _WAITS:
+        if answer.exit_code != _WAITING_CODE:
             return ""
         if answer.doubted and checker:
             approve = f"transom check approve {checker} --by NAME"
@@ -146,43 +161,56 @@ def waits_for(answer: Answer, checker: Path | None = None) -> str:
     if answer.needs_model:
         words = ", ".join(f'"{row.text}"' for row in answer.needs_model)
         return f"not understood: {words}; {next_words(answer.needs_model)}"
-    stopped = answer.exit_code == _WAITS or answer.status == "NEEDS_REVIEW"
-    return next_of(answer) if stopped else ""
+    if answer.exit_code == _WAITING_CODE or answer.status == "NEEDS_REVIEW":
+        return next_of(answer)
+    return ""
 
 
 def print_step(session: Session, result: SpecResult | BuildResult) -> int:
     """Print the answer of `check spec` or `check build`."""
-    lines = [f'not understood: "{one.text}" in {one.where}' for one in result.needs_model]
-    lines += [next_words(result.needs_model)] if lines else []
+    lines = [f'not understood: "{words.text}" in {words.where}' for words in result.needs_model]
+    if lines:
+        lines.append(next_words(result.needs_model))
     if isinstance(result, SpecResult):
         path = result.itemspec_path
-        lines += [*map(str, result.findings)]
-        if result.readings:
-            lines.append("it may mean:")
-        if result.readings or result.needs_model:
-            lines += reading_lines(result.readings, result.choose)
+        lines += _spec_lines(result)
     else:
         path = result.checker_path
-        if result.status in ("needs_review", "human_required"):
-            lines.append(f"waits for a person: {next_of(result)}")
-        lines += [
-            f"{'remark' if gate.passed else 'FAILED'}  {one}"
-            for gate in result.gates
-            for one in gate.findings
-        ]
-        lines += (
-            [f"{counted(passed, 'gate')} passed"]
-            if (passed := sum(gate.passed for gate in result.gates))
-            else []
-        )
-    head = f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
-    told = (f"  {line}" for line in [*lines, f"run {result.run_id}"])
-    return session.report(result, head, *told, code=result.exit_code)
+        lines += _build_lines(result)
+    head = f"{result.status}  {result.item_id}"
+    if path:
+        head += f"  {path}"
+    lines.append(f"run {result.run_id}")
+    return session.show(result, head, *(f"  {line}" for line in lines), code=result.exit_code)
+
+
+def _spec_lines(result: SpecResult) -> list[str]:
+    lines = [*map(str, result.findings)]
+    # Interpretations of the description, one of which a person can choose.
+    if result.readings:
+        lines.append("it may mean:")
+    if result.readings or result.needs_model:
+        lines += reading_lines(result.readings, result.choose)
+    return lines
+
+
+def _build_lines(result: BuildResult) -> list[str]:
+    lines: list[str] = []
+    if result.status in ("needs_review", "human_required"):
+        lines.append(f"waits for a person: {next_of(result)}")
+    for gate in result.gates:
+        # A gate may pass, and still have something to say.
+        head = "remark" if gate.passed else "FAILED"
+        lines += [f"{head}  {finding}" for finding in gate.findings]
+    if passed := sum(gate.passed for gate in result.gates):
+        lines.append(f"{counted(passed, 'gate')} passed")
+    return lines
 
 
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
     """Read an item, and check its `reads_as` against the knowledge of the settings."""
     item = load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
+    # The other warnings stand in the verdict. A secret must be seen before anything is sent.
     for notice in item.warnings:
         if notice.is_secret:
             session.progress(f"{item.where(notice.line)}: {notice.message}")
@@ -198,6 +226,7 @@ async def with_interpretations(
         The result, or None if the person chose an interpretation: the run can go on.
     """
     folders = session.settings.paths.knowledge_dirs
+    # Without a terminal, the question stays open in the run.
     ask_now = _ask_on_terminal if on_terminal(session) else None
     return await interpret(run, item, places, result, folders, ask_now)
 
@@ -205,13 +234,3 @@ async def with_interpretations(
 def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:
     option = ask_on_terminal(OpenQuestion((), "", "", question, tuple(options)))
     return option, os.environ.get("USER", "")
-
-
-def on_terminal(session: Session) -> bool:
-    """Whether a person can be asked."""
-    return (
-        session.verbosity >= 0
-        and session.format == "text"
-        and sys.stdin.isatty()
-        and sys.stdout.isatty()
-    )

@@ -1,5 +1,6 @@
-"""`transom answer RUN --accept N` and `--until DATE`: a person accepts what holds a PASS back, or
-that an item stays unchecked.
+"""`transom answer RUN --accept N` and `--until DATE`: acceptances, written into an item's file.
+
+A person accepts what holds a PASS back, or that an item stays unchecked.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from transom.cli.session import Session
 from transom.errors import InputError
 
 
-async def accept_unchecked(session: Session, name: str, by: str, reason: str, until: str) -> int:
+async def accept_unchecked(
+    session: Session, name: str, person: str, reason: str, until: str
+) -> int:
     """Write the acceptance into the file of the item that a run checks.
 
     Raises:
@@ -31,24 +34,25 @@ async def accept_unchecked(session: Session, name: str, by: str, reason: str, un
     """
     async with found_run(session, name) as (_, run):
         row, status = run.row, run.status
-    entry = new_acceptance(by, reason, until, row.id)
+    entry = new_acceptance(person, reason, until, row.id)
+    # An item that was judged has a verdict, which an acceptance would hide.
     require_unjudged(row.kind, status, row.id)
     item = load_item(Path(str(row.inputs["item"])))
     write_acceptance(item, entry)
     document = {"schema": "transom.answer/1", "run_id": row.id, "answer": None, "stage": None}
     line = f"{item.item_id} may stay unchecked until {entry['until']}: {item.path} says so"
-    return session.report({**document, KEY: entry, "item": str(item.path)}, line)
+    return session.show({**document, KEY: entry, "item": str(item.path)}, line)
 
 
 async def accept_caps(
-    session: Session, name: str, numbers: Sequence[int], by: str, until: str | None
+    session: Session, name: str, numbers: Sequence[int], person: str, until: str | None
 ) -> int:
     """Write the acceptance of caps of a run's verdict into the file of its item.
 
     Args:
         name: the run.
         numbers: the caps, counted from 1 as the verdict lists them.
-        by: who accepts them.
+        person: who accepts them.
         until: the last day on which it counts, or None for no end.
 
     Raises:
@@ -56,11 +60,13 @@ async def accept_caps(
     """
     async with found_run(session, name) as (_, run):
         row = run.row
+    # The numbers are those of this run's verdict, as `runs show` lists them.
     path = session.known_workspace.run_folder(row.name, row.id) / "run" / "verdict" / VERDICT_FILE
     if row.kind != "check" or not path.is_file():
         hint = "name the run of an item: transom runs list"
         raise InputError("there is no verdict in this run", where=row.id, hint=hint)
     caps = Verdict.model_validate_json(path.read_bytes()).capped_by
+    # Nothing is written if one of the numbers is wrong.
     unknown = [number for number in numbers if number > len(caps)]
     if unknown:
         problem = (
@@ -68,9 +74,10 @@ async def accept_caps(
         )
         raise InputError(problem, where=row.id, hint=f"see: transom runs show {row.id}")
     item = load_item(Path(str(row.inputs["item"])))
+    # A number that is given twice counts once.
     texts = [caps[number - 1].text for number in dict.fromkeys(numbers)]
-    entries = write_cap_acceptances(item, texts, by, until)
+    entries = write_cap_acceptances(item, texts, person, until)
     document = {"schema": "transom.answer/1", "run_id": row.id, "answer": None, "stage": None}
     lines = [f"accepted by {entry['by']}: {entry['text']}" for entry in entries]
     lines.append(f"check the item again: transom check all {item.path}")
-    return session.report({**document, KEY: entries, "item": str(item.path)}, *lines)
+    return session.show({**document, KEY: entries, "item": str(item.path)}, *lines)

@@ -1,4 +1,4 @@
-"""`transom check spec|build|run|all`: open the run, walk the pipeline, print the answer."""
+"""`transom check spec|build|run|all`: opens a run, walks the pipeline, prints the answer."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, printed
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.write import WrittenSpec
-from transom.cli import answers, registry
-from transom.cli.command import command
-from transom.cli.learn import Scope, learning, remembered
-from transom.cli.options import (
+from transom.cli.check import answers, registry
+from transom.cli.check.options import (
     BUILDING,
     JUDGING,
     WHERE,
-    Options,
+    CheckOptions,
     check_app,
-    compared_by,
+    comparison_of,
     manner_of,
     places_of,
-    writer_of,
+    reports_of,
 )
+from transom.cli.check.registry import place
+from transom.cli.command import command
+from transom.cli.learn import Scope, learning, opened_memory
 from transom.cli.output import counted, say
-from transom.cli.registry import place
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
@@ -45,7 +45,7 @@ from transom.runs.walk import give_help, rewind
 from transom.store import Store
 
 LEARNED = Scope(domain=DOMAIN)
-"""Whose insights the checklist uses."""
+"""The insights that the checklist uses."""
 
 VAR = "--var CHECKLIST_ROOT=examples/checks/data"
 ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to check.")]
@@ -55,7 +55,9 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to
     check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True
 )
 async def spec(
-    session: Session, item: ItemArgument, options: Annotated[Options, ("out", "debug", "strict")]
+    session: Session,
+    item: ItemArgument,
+    options: Annotated[CheckOptions, ("results", "debug", "strict")],
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
@@ -64,13 +66,14 @@ async def spec(
     loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
     result: SpecResult | None = None
-    while result is None:  # once more where a person has said what is meant
+    # Written once more if a person says on the terminal what the description means.
+    while result is None:
         async with session.open_store() as store, _run_of(session, store, loaded) as run:
-            async with remembered(session) as memory:
+            async with opened_memory(session) as memory:
                 manner = manner_of(session, options, needs_sandbox=False, memory=memory)
                 written = await pipeline.spec_of(run, loaded, places, manner)
             if isinstance(written, WrittenSpec):
-                await registry.keep_spec(store, loaded, written.document.value)
+                await registry.record_spec(store, loaded, written.document.value)
                 result = written.result
             else:
                 result = await answers.with_interpretations(session, run, loaded, places, written)
@@ -92,7 +95,7 @@ async def build(
     itemspec: Annotated[
         Path, typer.Argument(metavar="ITEMSPEC.md", help="ItemSpec to build a checker from.")
     ],
-    options: Annotated[Options, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
+    options: Annotated[CheckOptions, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, and run its gates.
 
@@ -103,17 +106,21 @@ async def build(
         itemspec, item, allow_needs_review=options.allow_needs_review
     )
     places = places_of(session, options, session.settings.paths.output_dir)
-    places = places if item else replace(places, base=itemspec.absolute().parent)
+    if item is None:
+        # Relative input files are meant from the folder of the item, or else of the ItemSpec.
+        places = replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {
         "itemspec": place(itemspec),
         "item": place(item.path) if item else None,
     }
+    # Without its item, the ItemSpec's title names the checker.
     name = item.item_id if item else item_id
-    # resumed, it goes back and begins anew no second time
-    session.settle(checkpoint=None, reset_iterations=False)
+    # A resumed run neither goes back nor begins anew a second time.
+    session.record_arguments(checkpoint=None, reset_iterations=False)
     async with session.open_store() as store:
         if item:
             await registry.claim(store, item)
+        # A typing error must not begin a new build in silence.
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError(
                 "there is no build to go on with", where=str(itemspec), hint="leave out --resume"
@@ -122,9 +129,9 @@ async def build(
             if options.reset_iterations:
                 await give_help(run, reset=True)
             if options.checkpoint:
-                again = rewind(run, options.checkpoint)
+                stages = rewind(run, options.checkpoint)
                 run.progress(
-                    f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again"
+                    f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again"
                 )
             target = places.out / pipeline.checker_folder(name) if places.out else None
             async with learning(session, LEARNED) as (playbook, memory):
@@ -133,7 +140,7 @@ async def build(
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
-                await registry.keep_checker(store, item, built.folder, text)
+                await registry.record_checker(store, item, built.folder, text)
             await _finish(run, result)
     return answers.print_step(session, result)
 
@@ -148,18 +155,20 @@ async def run(
         ),
     ],
     options: Annotated[
-        Options, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+        CheckOptions, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
     ],
 ) -> int:
     """Run checkers on the current files.
 
     With -o, it also writes ID_verdict.json.
     """
-    taken: set[str] = set()
+    copied_items: set[str] = set()
     async with session.open_store() as store:
-        return await _judge(
-            session, targets, options, lambda one: run_one(session, store, one, options, taken)
-        )
+
+        async def work(target: Path) -> answers.Answer:
+            return await run_one(session, store, target, options, copied_items)
+
+        return await _judge(session, targets, options, work)
 
 
 @command(
@@ -168,74 +177,75 @@ async def run(
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
-    options: Annotated[Options, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
+    options: Annotated[CheckOptions, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
     """Run spec, build and run in one go. A checker that is not stale is reused.
 
     With -o, it also writes ID_verdict.json, ID_ItemSpec.md and ID_checker/.
     """
     async with session.open_store() as store:
-        return await _judge(
-            session,
-            items,
-            options,
-            lambda one: answer_of(session, store, replace(options, item=one)),
-        )
+
+        async def work(item: Path) -> answers.Answer:
+            return await answer_of(session, store, replace(options, item=item))
+
+        return await _judge(session, items, options, work)
 
 
 async def _judge(
     session: Session,
     targets: Sequence[Path],
-    options: Options,
+    options: CheckOptions,
     work: Callable[[Path], Awaitable[answers.Answer]],
 ) -> int:
-    """Print one verdict for every target, in their order; an error is said at once, and costs
-    the others nothing.
+    """Print one verdict for every target, in their order.
+
+    An error is printed at once, and ends the work on no other target.
     """
-    day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
-    outcomes: list[answers.Answer | TransomError] = []
+    day = options.day
+    # A wrong option is an error before any target is judged.
+    reports = reports_of(session, options, targets)
+    compared = comparison_of(options)
+    verdicts: list[Verdict] = []
     for target in targets:
+        outcome: answers.Answer | TransomError
         try:
-            outcomes.append(await work(target))
+            outcome = await work(target)
         except TransomError as error:
             if len(targets) == 1:
                 raise
             say(f"transom: {error}")
-            outcomes.append(error)
-    verdicts = [
-        compared(answers.verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)
-    ]
-    return answers.print_verdicts(session, verdicts, write)
+            outcome = error
+        verdicts.append(compared(answers.verdict_for(target, outcome, day)))
+    return answers.print_verdicts(session, verdicts, reports)
 
 
-async def answer_of(session: Session, store: Store, options: Options) -> answers.Answer:
-    """Spec, build and run of one item; where one of them stops, its own answer."""
+async def answer_of(session: Session, store: Store, options: CheckOptions) -> answers.Answer:
+    """Return the verdict on one item after spec, build and run; if a step stops, its own answer."""
     started = time.monotonic()
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
-    # an undefined variable is said before a run opens
+    # An undefined variable is an error before a run opens.
     pipeline.own_files(item, places.roots(item, item.path.parent))
-    session.settle(as_of=options.day)
+    session.record_arguments(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with learning(session, LEARNED) as (playbook, memory):
             manner = manner_of(session, options, playbook=playbook, memory=memory)
             result = await pipeline.check_all(run, item, places, manner)
+        checker: Path | None = None
+        answer: answers.Answer | None
         if isinstance(result, pipeline.Judged):
-            await registry.keep_checker(
-                store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8")
-            )
-            answer: answers.Answer | None = printed(
-                result.verdict, run_id=run.id, seconds=time.monotonic() - started
-            )
+            checker = result.checker
+            spec_text = (checker / SPEC_FILE).read_text("utf-8")
+            await registry.record_checker(store, item, checker, spec_text)
+            answer = printed(result.verdict, run_id=run.id, seconds=time.monotonic() - started)
         elif isinstance(result, SpecResult):
             answer = await answers.with_interpretations(session, run, item, places, result)
         else:
             answer = result
         if answer:
             _say_inputs(item, places, run.folder, answer)
-            checker = result.checker if isinstance(result, pipeline.Judged) else None
             await _finish(run, answer, checker)
-    # once more: the files corrected Section 4, or a person has said what is meant
+    # Once more: the files corrected Section 4, or a person said on the terminal what is meant.
     if answer is None:
         return await answer_of(session, store, options)
     if isinstance(result, pipeline.Judged) and result.verdict.doubted:
@@ -247,39 +257,45 @@ async def answer_of(session: Session, store: Store, options: Options) -> answers
 
 
 async def run_one(
-    session: Session, store: Store, target: Path, options: Options, taken: set[str]
+    session: Session, store: Store, target: Path, options: CheckOptions, copied_items: set[str]
 ) -> Verdict:
-    """Judge one target. `taken`: the items of this command whose verdicts were copied to `-o`."""
+    """Judge one target.
+
+    Args:
+        copied_items: ids of the items whose verdicts this command copied to `-o`.
+    """
     started = time.monotonic()
-    item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
-    checker = load_checker(
-        registry.newest_checker(store, item) if item else target, strict=options.strict
-    )
+    if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
+        item = None
+        folder = target
+    else:
+        item = load_item(target, strict=options.strict)
+        folder = registry.newest_checker(store, item)
+    checker = load_checker(folder, strict=options.strict)
     if options.approved_only and not checker.approved.by:
-        hint = f"approve it with: transom check approve {checker.folder} --by NAME"
         raise InputError(
-            f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint
+            f"not approved: {checker.approved.why_not}",
+            where=str(checker.folder),
+            hint=f"approve it with: transom check approve {checker.folder} --by NAME",
         )
     inputs: dict[str, Json] = {
         "checker": place(checker.folder),
         "item": place(item.path) if item else None,
     }
     name = checker.config.item_id
-    session.settle(as_of=options.day)
-    places = replace(
-        places_of(session, options, None),
-        base=None if item else registry.home(store, checker.folder),
-    )
+    session.record_arguments(as_of=options.day)
+    base = None if item else registry.home(store, checker.folder)
+    places = replace(places_of(session, options, None), base=base)
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
-        if places.out and name in taken:
-            what = (
-                f"another target of this command is for {name}, too; its verdict lies in"
-                f" {places.out}"
-            )
+        # The second verdict would overwrite the first one.
+        if places.out and name in copied_items:
             raise InputError(
-                what, where=str(target), hint="run it by itself, with an -o of its own"
+                f"another target of this command is for {name}, too; its verdict lies in"
+                f" {places.out}",
+                where=str(target),
+                hint="run it by itself, with an -o of its own",
             )
-        taken.add(name)
+        copied_items.add(name)
         verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options))
         await _finish(run, verdict, checker.folder)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
@@ -288,7 +304,7 @@ async def run_one(
 
 @asynccontextmanager
 async def _run_of(session: Session, store: Store, item: Item) -> AsyncIterator[Run]:
-    """The one run of an item, in which `check spec` and `check all` both work."""
+    """Open the run of an item, in which `check spec` and `check all` both work."""
     await registry.claim(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
     async with session.open_run("check", inputs, name=item.item_id, store=store) as run:
@@ -296,8 +312,10 @@ async def _run_of(session: Session, store: Store, item: Item) -> AsyncIterator[R
 
 
 async def _finish(run: Run, result: answers.Answer | None, checker: Path | None = None) -> None:
-    """Close the run; one that waits for a person's answer stays open, and one that was answered
-    goes on. `checker` is the folder of the checker that came to a verdict.
+    """Close the run, unless it waits for a person's answer or goes on after one.
+
+    Args:
+        checker: the folder of the checker that came to a verdict.
     """
     if result is None or (isinstance(result, SpecResult) and result.choose):
         return
@@ -306,22 +324,20 @@ async def _finish(run: Run, result: answers.Answer | None, checker: Path | None 
 
 
 def _say_inputs(
-    item: Item | None, places: pipeline.Places, otherwise: Path, result: answers.Answer
+    item: Item | None, places: pipeline.Places, fallback: Path, result: answers.Answer
 ) -> None:
-    for line in pipeline.input_problems(item, places, otherwise, result):
+    """Print what is wrong with the input files of an item."""
+    for line in pipeline.input_problems(item, places, fallback, result):
         say(f"transom: {line}")
 
 
-async def _copy_rounds(run: Run, out: Path, item: Item, result: SpecResult) -> None:
-    """Every round's prompt and reply, the item and who answered what, under names that a person
-    knows.
-    """
-    copies = {
-        file.name: file.read_bytes() for file in sorted((run.folder / "spec").glob("round*/*.md"))
-    }
-    copies |= {
-        "config.yaml": item.text.encode("utf-8"),
-        "meta.json": pretty_json(result).encode("utf-8"),
-    }
+async def _copy_rounds(run: Run, folder: Path, item: Item, result: SpecResult) -> None:
+    """Copy every round's prompt and reply, the item, and who answered, under known names."""
+    copies: dict[str, bytes] = {}
+    for file in sorted((run.folder / "spec").glob("round*/*.md")):
+        copies[file.name] = file.read_bytes()
+    copies["config.yaml"] = item.text.encode("utf-8")
+    copies["meta.json"] = pretty_json(result).encode("utf-8")
     for name, data in copies.items():
-        await export(run.store, out / f"{item.item_id}_debug" / name, data, progress=run.progress)
+        target = folder / f"{item.item_id}_debug" / name
+        await export(run.store, target, data, progress=run.progress)

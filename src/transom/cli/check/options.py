@@ -1,4 +1,4 @@
-"""The options of `transom check`, and what follows from them."""
+"""The options of `transom check`, and the places, reports and settings that follow from them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ from transom.checklist.judging import REPORTS, Occasion, Verdict, Verdicts, load
 from transom.checklist.judging.baseline import Baseline
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.writing.rounds import ROUNDS
-from transom.cli.answers import Writer
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs
-from transom.cli.output import day_of, reports_in, say
+from transom.cli.output import ReportFile, day_of, report_files, say
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Playbook
 from transom.llm import CallSettings
 from transom.memory import Memory
-from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
 
 check_app = group("check")
 
-WHERE = ("variables", "roots", "out")
+WHERE = ("variables", "roots", "results")
 BUILDING = ("allow_needs_review", "resume", "checkpoint", "reset_iterations")
 JUDGING = ("as_of", "strict", "fail_on_unused")
 
@@ -45,13 +43,14 @@ UNSAFE_RISK = (
     "also because a log told it to; every verdict is marked"
 )
 UNSAFE_OPTION = "--unsafe-no-sandbox"
-MARKS = ("good", "bad", "limit", "beside", "end")
+MARKS = ("good", "bad", "limit", "ignore", "end")
+"""The options that mark lines of a log."""
 Several: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Options:
-    """What the commands of `check` take beside the common options."""
+class CheckOptions:
+    """The options of the commands of `check`, besides the common ones."""
 
     item: Annotated[
         Path | None, typer.Option(metavar="ITEM.yaml", help="Item that the ItemSpec belongs to.")
@@ -65,7 +64,7 @@ class Options:
             "--root", metavar="DIR", help="Also search this folder for files and files they name."
         ),
     ] = ()
-    out: Annotated[
+    results: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Also write the results to this folder."),
     ] = None
@@ -87,17 +86,19 @@ class Options:
             "--tests", help="Run the checker with each combination of requirements and waivers."
         ),
     ] = False
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the build of this ItemSpec.")
-    ] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the build of this ItemSpec.")] = (
+        False
+    )
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Restart from this checkpoint (see `runs show`)."),
+        typer.Option(metavar="ID", help="Resume from this checkpoint (see `runs show`)."),
     ] = None
     reset_iterations: MoreRepairs = False
     approved_only: Annotated[
         bool,
-        typer.Option("--approved-only", help="Refuse checkers that nobody approved unchanged."),
+        typer.Option(
+            "--approved-only", help="Refuse checkers that are not approved in their current form."
+        ),
     ] = False
     debug: Annotated[
         bool, typer.Option("--debug", help="Also copy the prompt and reply of every round.")
@@ -125,10 +126,12 @@ class Options:
         ),
     ] = False
     good: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="Good line; repeat the option for several.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Mark a good line; repeat the option for several."),
     ] = ()
     bad: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="Bad line; repeat the option for several.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Mark a bad line; repeat the option for several."),
     ] = ()
     limit: Annotated[
         Several,
@@ -137,12 +140,18 @@ class Options:
             help="Limit for the number in a line, such as 'cov.log:12 >= 98'.",
         ),
     ] = ()
-    beside: Annotated[
+    ignore: Annotated[
         Several,
-        typer.Option(metavar="FILE:LINE", help="Line to ignore; repeat the option for several."),
+        typer.Option(
+            "--ignore",
+            "--beside",
+            metavar="FILE:LINE",
+            help="Ignore a line; repeat the option for several.",
+        ),
     ] = ()
     end: Annotated[
-        Several, typer.Option(metavar="FILE:LINE", help="Last line of a complete log, or `none`.")
+        Several,
+        typer.Option(metavar="FILE:LINE", help="Mark the last line of a complete log, or `none`."),
     ] = ()
 
     @property
@@ -150,55 +159,80 @@ class Options:
         """The day by which waivers expire, ISO."""
         return day_of(self.as_of).isoformat()
 
+    @property
+    def marks(self) -> list[tuple[str, str]]:
+        """The marked lines of a log: each a mark, and FILE:LINE."""
+        lines_of_mark = {
+            "good": self.good,
+            "bad": self.bad,
+            "limit": self.limit,
+            "beside": self.ignore,
+            "end": self.end,
+        }
+        marks: list[tuple[str, str]] = []
+        for mark, lines in lines_of_mark.items():
+            marks += [(mark, line) for line in lines]
+        return marks
 
-def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
-    """The folders of `--var NAME=PATH` by name, absolute; a relative path is meant from `cwd`."""
-    found: dict[str, Path] = {}
-    for text in given:
+
+def parse_variables(texts: Sequence[str], cwd: Path) -> dict[str, Path]:
+    """Return the folders of `--var NAME=PATH` by name, absolute.
+
+    A relative path is meant from `cwd`.
+    """
+    folders: dict[str, Path] = {}
+    for text in texts:
         name, _, path = text.partition("=")
         if not path or not _NAME.match(name):
             raise InputError(f"{text!r} is no variable", where="--var", hint="write NAME=PATH")
-        if name in found:
+        if name in folders:
             raise InputError(f"{name} is given twice", where="--var", hint="give each name once")
-        found[name] = Path(cwd, Path(path).expanduser())
-    return found
+        folders[name] = Path(cwd, Path(path).expanduser())
+    return folders
 
 
-def places_of(session: Session, options: Options, default_out: Path | None) -> Places:
-    """Where files are looked for, and where copies go."""
+def places_of(session: Session, options: CheckOptions, default_results: Path | None) -> Places:
+    """Return the folders in which files are looked for, and the one for results."""
     variables = parse_variables(options.variables, session.cwd)
     roots = tuple(Path(session.cwd, root.expanduser()) for root in options.roots)
-    named = [(f"--var {name}", folder) for name, folder in variables.items()]
-    named += [("--root", root) for root in options.roots]
-    for where, folder in named:
+    folders = [(f"--var {name}", folder) for name, folder in variables.items()]
+    folders += [("--root", root) for root in options.roots]
+    # A missing folder is an error here, and not only "file not found" later.
+    for option, folder in folders:
         if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
             raise InputError(
-                f"{folder} is no folder", where=where, hint="name a folder that exists"
+                f"{folder} is no folder", where=option, hint="name a folder that exists"
             )
     search_root = session.settings.paths.search_root
-    return Places(variables, search_root, roots, options.out or default_out)
+    return Places(variables, search_root, roots, options.results or default_results)
 
 
-def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
-    """Return what writes each `--report`; it shows lines of files in the folders of `--var`,
-    `--root`, the settings and the targets.
+def reports_of(
+    session: Session, options: CheckOptions, targets: Sequence[Path]
+) -> tuple[ReportFile, ...]:
+    """Return the files of each `--report`.
+
+    They show lines of files in the folders of `--var`, `--root`, the settings and the targets.
     """
-    wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
-    places = {
-        *parse_variables(options.variables, session.cwd).values(),
-        *(Path(session.cwd, root.expanduser()) for root in options.roots),
-        *(one.absolute().parent for one in targets),
-    }
-    places |= {root, root / "logs"} if root else set()
-    # names begin at the outermost
+    root = session.settings.paths.search_root
+    places = {*parse_variables(options.variables, session.cwd).values()}
+    for folder in options.roots:
+        places.add(Path(session.cwd, folder.expanduser()))
+    for target in targets:
+        places.add(target.absolute().parent)
+    if root:
+        places.add(root)
+        # Logs of the settings' folder are named without it, too.
+        places.add(root / "logs")
+    # A file is named from the outermost folder that holds it.
     folders = tuple(sorted(places, key=lambda place: (len(place.parts), place)))
 
-    def write(document: Verdict | Verdicts) -> None:
-        for kind, path in wanted:
-            descriptions = descriptions_of(targets) if kind == "html" else {}
-            write_file(path, report(kind, document, folders, descriptions))
+    def rendered(kind: str, document: Verdict | Verdicts) -> bytes:
+        # Only a page shows what was asked.
+        descriptions = descriptions_of(targets) if kind == "html" else {}
+        return report(kind, document, folders, descriptions)
 
-    return write
+    return report_files(options.reports, {kind: partial(rendered, kind) for kind in REPORTS})
 
 
 def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
@@ -213,13 +247,14 @@ def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
                 item = load_item(target)
                 item_id, description = item.item_id, item.description
         except InputError:
+            # The verdict says already what is wrong with it.
             continue
         descriptions[item_id] = " ".join(description.split())
     return descriptions
 
 
-def compared_by(options: Options) -> Callable[[Verdict], Verdict]:
-    """What holds a verdict against `--baseline`; without one it stays as it is."""
+def comparison_of(options: CheckOptions) -> Callable[[Verdict], Verdict]:
+    """Return the function that compares a verdict with `--baseline`, if there is one."""
     if options.baseline is None:
         return lambda verdict: verdict
     return partial(Baseline(options.baseline).compare, fail_on_unused=options.fail_on_unused)
@@ -227,34 +262,60 @@ def compared_by(options: Options) -> Callable[[Verdict], Verdict]:
 
 def manner_of(
     session: Session,
-    options: Options,
+    options: CheckOptions,
     *,
     needs_sandbox: bool = True,
     playbook: Playbook | None = None,
     memory: Memory | None = None,
 ) -> Manner:
-    """How the check is made, from the settings and the options; with what was learned, and what
-    is remembered.
+    """Return how a check is made, from the settings and the options.
+
+    Args:
+        needs_sandbox: whether code will run; if not, no sandbox has to be there.
+        playbook: the insights that a build may use.
+        memory: earlier texts that a specification may use.
     """
-    settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
-    header, most = held.header_lines_default, held.max_total_read_bytes
-    limits = ViewLimits(header_lines=header, total_bytes=most)
-    tools = FileLimits(
-        held.max_read_lines_per_call, most, header, held.require_discovery_before_read
-    )
-    parser, logic, repair = (
-        seated(CallSettings(), seat) for seat in (llm.agent_a, llm.agent_b, llm.reflect)
-    )
-    rounds = {each.tag: seated(CallSettings(), getattr(llm, each.tag)) for each in ROUNDS}
-    repairs, level = settings.execution.max_iterations, settings.sandbox.level
-    build = BuildSettings(
-        parser, logic, repair, limits, tools, held.max_turns, repairs, playbook, options.tests
-    )
+    settings = session.settings
+    level = settings.sandbox.level
     if options.unsafe and level:
-        what = f"the settings insist on sandbox.level {level}"
-        raise InputError(what, where=UNSAFE_OPTION, hint="take one of the two back")
+        raise InputError(
+            f"the settings insist on sandbox.level {level}",
+            where=UNSAFE_OPTION,
+            hint="take one of the two back",
+        )
     if options.unsafe:
         say(f"transom: {UNSAFE_OPTION}: {UNSAFE_RISK}")
-    wanted = Level.NONE if options.unsafe else Level(level) if level else None
-    sandbox = Sandbox(level=wanted) if needs_sandbox else cast("Sandbox", None)
+        sandbox_level: Level | None = Level.NONE
+    else:
+        sandbox_level = Level(level) if level else None
+    sandbox = Sandbox(level=sandbox_level) if needs_sandbox else cast("Sandbox", None)
+    rounds = {each.tag: seated(CallSettings(), getattr(settings.llm, each.tag)) for each in ROUNDS}
+    build = _build_settings(session, options, playbook)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)
+
+
+def _build_settings(
+    session: Session, options: CheckOptions, playbook: Playbook | None
+) -> BuildSettings:
+    """Return how checkers are built, from the settings."""
+    settings = session.settings
+    seats = settings.llm
+    constraints = settings.tool_constraints
+    header = constraints.header_lines_default
+    total_bytes = constraints.max_total_read_bytes
+    # Both the window of a call and its file tools are limited, by the same settings.
+    views = ViewLimits(header_lines=header, total_bytes=total_bytes)
+    tools = FileLimits(
+        constraints.max_read_lines_per_call,
+        total_bytes,
+        header,
+        constraints.require_discovery_before_read,
+    )
+    parser = seated(CallSettings(), seats.agent_a)
+    logic = seated(CallSettings(), seats.agent_b)
+    repair = seated(CallSettings(), seats.reflect)
+    turns = constraints.max_turns
+    repairs = settings.execution.max_iterations
+    return BuildSettings(
+        parser, logic, repair, views, tools, turns, repairs, playbook, options.tests
+    )

@@ -44,13 +44,14 @@ def add_lines(
     rows = list[dict[str, str]]()
     for outcome, option, lines in (("holds", "--good", good), ("fails", "--bad", bad)):
         for line in lines:
-            named = _ITEM.fullmatch(line)
-            ids = [named["item"]] if named else lacking_ids or [checker.config.items[0].id]
+            match = _ITEM.fullmatch(line)
+            # A line without an item is meant for the item that lacks examples.
+            ids = [match["item"]] if match else lacking_ids or [checker.config.items[0].id]
             if len(ids) > 1 or ids[0] not in {item.id for item in checker.config.items}:
                 hint = f"write {option} 'ITEM=LINE', with one of these items: {', '.join(ids)}"
                 raise InputError("it is not clear which item the line is of", hint=hint)
             row = {"item": ids[0], "outcome": outcome}
-            rows.append({**row, "text": _line(named["line"] if named else line, files)})
+            rows.append({**row, "text": _line(match["line"] if match else line, files)})
     write_file(path, add_examples(text, rows).encode())
 
 

@@ -1,0 +1,5 @@
+"""The commands of `transom check`.
+
+`steps` makes and runs one checker, `batch` many; in `review` a person looks at a checker or a
+verdict and decides; `authoring` writes items and report formats.
+"""

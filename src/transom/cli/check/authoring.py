@@ -1,0 +1,375 @@
+"""`transom check import|teach|waiver|knowledge`: item files, and report formats of your own.
+
+`teach` writes a report format from lines that a person marks, shows what it matches before it is
+saved, and gives the verdict.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+import typer
+
+from transom.canonical import Json
+from transom.checklist.interpreting import write_interpretation
+from transom.checklist.item import load_item
+from transom.checklist.marking import (
+    END,
+    NO_END,
+    FileMatches,
+    MarkedLogs,
+    Marks,
+    NumberedLine,
+    format_name,
+    write_format,
+)
+from transom.checklist.pipeline import own_files
+from transom.checklist.rules import Knowledge, load_knowledge
+from transom.checklist.rules.plan import item_name
+from transom.checklist.rules.shapes import Domain
+from transom.checklist.rules.trial import problems_of
+from transom.checklist.sheet import read_sheet
+from transom.checklist.teach import Lesson
+from transom.checklist.waiver_lint import waiver_findings
+from transom.cli.app import group
+from transom.cli.check.batch import paths_named
+from transom.cli.check.options import MARKS, CheckOptions, check_app, places_of
+from transom.cli.check.review import show_findings
+from transom.cli.check.steps import all_
+from transom.cli.command import command
+from transom.cli.output import counted, day_of, print_text, say, table, typed
+from transom.cli.session import Session
+from transom.cli.terminal import on_terminal
+from transom.errors import InputError
+from transom.evidence.findings import Finding
+from transom.evidence.regex_fields import slow_regexes
+from transom.formats.yaml_files import add_key, dump_yaml, load_yaml
+from transom.formats.yaml_models import nearest_key
+from transom.runs import write_file
+
+Sheet = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SHEET.csv", help="Sheet with a row for each item; the first row names the columns."
+    ),
+]
+ItemsFolder = Annotated[
+    Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the item files.")
+]
+Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items to lint.")]
+FormatName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name, as printed by `list`.")]
+FormatNames = Annotated[
+    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Files to test [all].")
+]
+
+Teach: TypeAlias = Callable[[MarkedLogs, Marks], Lesson | None]
+"""Returns the lesson of the marks. If they are too few, it prints what is missing; then None."""
+
+_TYPED_MARKS: Final = {
+    "good": "good",
+    "bad": "bad",
+    "limit": "limit",
+    "ignore": "beside",
+    "beside": "beside",
+    END: END,
+}
+"""What a person types on the terminal to mark a line, and the mark that a lesson keeps."""
+
+_SHOWN: Final = 3
+_TAIL: Final = 30
+ItemPath = Annotated[
+    Path, typer.Argument(metavar="ITEM.yaml", help="Item whose log is not recognised.")
+]
+
+
+@command(check_app, "import", example="transom check import signoff.csv -o items")
+def import_(session: Session, sheet: Sheet, folder: ItemsFolder = Path("items")) -> int:
+    """Write item files from the rows of a spreadsheet.
+
+    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner,
+    expires. Paths in input_files are relative to the sheet's folder.
+    """
+    items = read_sheet(sheet, folder)
+    # Nothing is written if one of the files would overwrite another text.
+    for item in items:
+        path = folder / item.name
+        if path.exists() and (not path.is_file() or path.read_bytes() != item.text.encode()):
+            hint = "move it away, or choose another folder with -o"
+            raise InputError("is there already and says something else", where=str(path), hint=hint)
+    names: list[str] = []
+    for item in items:
+        write_file(folder / item.name, item.text.encode())
+        names.append(str(folder / item.name))
+    return session.show(
+        {"schema": "transom.imported/1", "items": names},
+        f"{counted(len(items), 'item')} in {folder}",
+        f"check them with: transom check batch {folder}",
+    )
+
+
+waiver_app = group("waiver", "List waivers that you should not rely on.", check_app)
+
+
+@command(waiver_app, "lint", example="transom check waiver lint examples/checks")
+def lint_waivers(
+    session: Session, targets: Items, options: Annotated[CheckOptions, ("as_of",)]
+) -> int:
+    """List waivers and acceptances that you should not rely on.
+
+    These are waivers without a reason, an owner or an end date, expired waivers, and waivers that
+    match everything.
+    """
+    findings: list[Finding] = []
+    remarks: list[Finding] = []
+    for path in paths_named(targets):
+        for finding in waiver_findings(path, day_of(options.as_of)):
+            # A waiver that will expire soon still counts today.
+            if finding.gate.endswith(".soon"):
+                remarks.append(finding)
+            else:
+                findings.append(finding)
+    return show_findings(session, findings, remarks)
+
+
+@command(
+    check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121"
+)
+async def teach(
+    session: Session, path: ItemPath, options: Annotated[CheckOptions, ("variables", *MARKS)]
+) -> int:
+    """Teach Transom a log by marking good and bad lines.
+
+    It writes a report format, shows what the format matches in the whole log, and gives the
+    verdict. On a terminal it asks for more marks. Exit 3: mark more lines before anything is saved.
+    """
+    item = load_item(path)
+    places = places_of(session, options, None)
+    files = own_files(item, places.roots(item, path.parent))
+    if not files:
+        raise InputError(
+            "none of its input_files is there", where=str(path), hint="teaching needs a real log"
+        )
+    name = format_name(item)
+    # The item names another format already, which may be written by hand.
+    if item.reads_as and item.reads_as.domain != name:
+        raise InputError(
+            "it has a reads_as already", where=str(path), hint="remove that to teach it anew"
+        )
+    teach_by: Teach = _by_questions if on_terminal(session) else _by_marks
+    lesson = teach_by(MarkedLogs(files, session.cwd), options.marks)
+    if lesson is None:
+        say(f"transom: {path}: nothing was kept")
+        return 3
+    written = write_format(_knowledge_folder(session), item, files, lesson)
+    session.progress(f"kept as {written}")
+    if not item.reads_as:
+        person = os.environ.get("USER", "")
+        write_interpretation(item, {"domain": name, "item": "all_good"}, person)
+    # The settings may name the new folder of formats, so they are read again.
+    session = session.recording("check all", items=[str(path.absolute())])
+    return await all_(session.recorded_session(session.entry), [path], options)
+
+
+def _knowledge_folder(session: Session) -> Path:
+    """Return the person's own folder of report formats.
+
+    If the settings name none, one beside them is made and named there.
+    """
+    if session.settings.paths.knowledge_dirs:
+        return session.settings.paths.knowledge_dirs[0]
+    file = session.settings.file
+    entry: dict[str, Json] = {"knowledge_dirs": ["knowledge"]}
+    if file:
+        text = add_key(load_yaml(file), "paths", entry, "what check teach wrote")
+    else:
+        text = dump_yaml({"paths": entry})
+    target = file or session.cwd / "transom.yaml"
+    write_file(target, text.encode())
+    folder = target.parent / "knowledge"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:
+    """Show what the marked lines teach; return None, and say why, if they are too few."""
+    taught = logs.learn(marks)
+    unread = 0
+    # Shown before anything is saved: a person sees at once what fits too much or too little.
+    for name, matches in logs.matches(taught.lesson).items():
+        _print_matches(name, matches)
+        unread += len(matches.lines["unread"])
+    if unread:
+        lines = f"{counted(unread, 'line')} must be read and fit no pattern"
+        say(f"transom: too narrow: {lines}; mark one of them with --good, --bad or --ignore")
+    # A log that was cut off has no bad line.
+    if taught.open_ended:
+        name = taught.open_ended[0]
+        hint = f"name its last line with --end {name}:LINE, or say --end {NO_END}"
+        say(
+            f"transom: nothing shows that {name} is complete: a log that was cut off would"
+            f" pass; {hint}"
+        )
+    if not taught.lesson.has_bad_line():
+        say(
+            "transom: nothing shows how a bad line looks, so the verdict needs a review; mark one"
+            " with --bad FILE:LINE or --bad 'THE LINE', or hold a number to a --limit"
+        )
+    return None if unread or taught.open_ended else taught.lesson
+
+
+def _print_matches(name: str, matches: FileMatches) -> None:
+    for mark, lines in matches.lines.items():
+        note = ""
+        if matches.is_wide(mark):
+            note = "  TOO WIDE? it fits more than half of the file"
+        elif mark == "unread" and lines:
+            note = "  TOO NARROW: these must be read and fit no pattern"
+        print_text(f"{name}: {mark}: {counted(len(lines), 'line')}{note}")
+        print_text(*_numbered(lines[:_SHOWN]))
+    if matches.end:
+        print_text(f"{name}: complete with the line", *_numbered(matches.end[:1]))
+    else:
+        print_text(f"{name}: no line shows that it is complete")
+
+
+def _numbered(rows: Iterable[NumberedLine]) -> list[str]:
+    return [f"  {number:6}  {text}" for number, text in rows]
+
+
+def _by_questions(logs: MarkedLogs, marks: Marks) -> Lesson | None:
+    """Ask a person for marks until an empty line; return what was learned, as `_by_marks` does."""
+    # The end of a log says most about its outcome.
+    if not marks:
+        name, lines = next(iter(logs.texts.items()))
+        print_text(name, *_numbered(list(enumerate(lines, 1))[-_TAIL:]))
+    print_text(
+        f"mark a line, e.g. `good 118`, `bad {next(iter(logs.texts))}:121`, `limit 12 >= 98`,"
+        f" `ignore 3`, `{END} 200` or `{END} {NO_END}`;"
+    )
+    print_text("any other words show the lines that hold them")
+    lesson = _by_marks(logs, marks) if marks else None
+    while words := typed("a mark, or words to look for (empty: that is all): "):
+        mark, _, place = words.partition(" ")
+        if mark not in _TYPED_MARKS or not place:
+            _print_lines_with(logs, words)
+            continue
+        more_marks = [*marks, (_TYPED_MARKS[mark], place.strip())]
+        try:
+            lesson = _by_marks(logs, more_marks)
+        # A mark that contradicts the others is dropped, and the person goes on.
+        except InputError as error:
+            say(f"transom: {error}; that mark does not count")
+        else:
+            marks = more_marks
+    return lesson
+
+
+def _print_lines_with(logs: MarkedLogs, words: str) -> None:
+    for name, texts in logs.texts.items():
+        lines = [(number, text) for number, text in enumerate(texts, 1) if words in text]
+        print_text(f"{name}: {counted(len(lines), 'line')} with {words!r}")
+        print_text(*_numbered(lines[:_TAIL]))
+
+
+knowledge_app = group("knowledge", "List, show and test report formats, also your own.", check_app)
+
+
+@command(knowledge_app, "list", example="transom check knowledge list")
+def list_domains(session: Session) -> int:
+    """List the report formats: what each answers, and its items."""
+    knowledge, _ = _domains(session)
+    rows: list[dict[str, str]] = []
+    lines: list[str] = []
+    for domain in knowledge.domains:
+        # Items that differ only in their parameters have one name.
+        names = dict.fromkeys(item_name(item, {}) for item in domain.items)
+        row = domain.model_dump(include={"domain", "title", "question"})
+        row["items"] = ", ".join(names)
+        row["file"] = knowledge.files[domain.domain]
+        rows.append(row)
+        lines.append(f"{row['domain']:<22} {row['question']}: {row['items']}")
+    return session.show({"schema": "transom.knowledge-list/1", "domains": rows}, *lines)
+
+
+@command(knowledge_app, "show", example="transom check knowledge show timing")
+def show_domain(session: Session, name: FormatName) -> int:
+    """Show what a report format can be asked, its items, and what it reads."""
+    _, (domain,) = _domains(session, [name])
+    # Several claims may mean the same, each in words of its own.
+    meanings = dict.fromkeys(claim.means for claim in domain.claims)
+    lines = [f"{domain.title}: {domain.question}"]
+    lines += [f"  {meaning}" for meaning in meanings]
+    items: list[tuple[str, ...]] = []
+    for item in domain.items:
+        items.append((item_name(item, {}), item.purpose))
+    lines += table(items, head=("ITEM", "PURPOSE"))
+    sources: list[tuple[str, ...]] = []
+    for source in domain.sources:
+        files = " ".join(source.files)
+        sources.append((source.kind, source.about, files))
+    lines += table(sources, head=("READS", "WHAT", "FILES"))
+    return session.show(domain.model_dump(mode="json", by_alias=True), *lines)
+
+
+@command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
+def lint_domain(session: Session, names: FormatNames = None) -> int:
+    """Find mistakes in the file of a report format: its words, expressions and examples."""
+    return _trial(session, names)
+
+
+@command(knowledge_app, "test", example="transom check knowledge test physical_verification")
+def test_domain(session: Session, names: FormatNames = None) -> int:
+    """Run the examples of a report format as tests. It finds the same mistakes as `lint`."""
+    return _trial(session, names)
+
+
+def _trial(session: Session, names: FormatNames) -> int:
+    """Lint the files of some report formats, and run their examples."""
+    knowledge, chosen = _domains(session, names or ())
+    problems_of_domain: dict[str, list[str]] = {}
+    lines: list[str] = []
+    examples = 0
+    for language in knowledge.languages:
+        domain = language.domain
+        if domain not in chosen:
+            continue
+        problems = [language.problem] if language.problem else []
+        problems += problems_of(domain)
+        # The shipped formats are measured by the tests of Transom: it takes a second for each.
+        if names or not knowledge.is_shipped(domain.domain):
+            problems += slow_regexes(domain)
+        problems_of_domain[domain.domain] = problems
+        file = knowledge.files[domain.domain]
+        lines += [f"{file}: {problem}" for problem in problems]
+    for domain in chosen:
+        examples += sum(len(item.examples) for item in domain.items)
+    document = {"tried": examples, "problems": problems_of_domain, "findings": lines}
+    count = f"{examples} examples, {len(lines)} not as they say"
+    return session.show(document, *lines, count, code=1 if lines else 0)
+
+
+def _domains(session: Session, names: Sequence[str] = ()) -> tuple[Knowledge, Sequence[Domain]]:
+    """Return the knowledge, and the domains of those names or in those files; without names, all.
+
+    The folders of the files are searched, too, since a file may refer to others there.
+    """
+    folders: dict[Path, None] = {}
+    for name in names:
+        if name.endswith((".yaml", ".yml")):
+            folders[Path(name).parent.absolute()] = None
+    knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
+    by_name: dict[str, Domain] = {}
+    for domain in knowledge.domains:
+        by_name[domain.domain] = domain
+        by_name[knowledge.files[domain.domain]] = domain
+    chosen: list[Domain] = []
+    for name in names:
+        if Path(name).name not in by_name:
+            near = nearest_key(name, [*knowledge.files])
+            hint = f"did you mean {near}?" if near else f"there is {', '.join(knowledge.files)}"
+            raise InputError(f"there is no domain {name}", hint=hint)
+        chosen.append(by_name[Path(name).name])
+    return knowledge, chosen or knowledge.domains

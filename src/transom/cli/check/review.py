@@ -1,0 +1,469 @@
+"""`transom check lint|approve|explain|confirm|overturn`: a person looks at a check and decides.
+
+`lint` and `approve` are about a checker, the others about a verdict.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from transom.canonical import digest, pretty_json
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.building.artifacts import file_of
+from transom.checklist.building.checker import ATOMS_FILE, BUILD_FILE
+from transom.checklist.building.lessons import named_in
+from transom.checklist.building.regate import record_of, regate
+from transom.checklist.claiming import claim_report
+from transom.checklist.copies import source_of
+from transom.checklist.judging import APPROVAL, CONFIG, Verdict, load_checker, text_report
+from transom.checklist.judging import approve as approval_of
+from transom.checklist.judging.verdict import VERDICT_FILE
+from transom.checklist.pipeline import Places, own_files
+from transom.checklist.results import DOUBTS, LintResult
+from transom.checklist.writing.document import parse_spec
+from transom.checklist.writing.gate import check_spec
+from transom.cli.check.answers import load_checked
+from transom.cli.check.example_lines import add_lines, ask_for_lines
+from transom.cli.check.options import CheckOptions, check_app, places_of
+from transom.cli.check.registry import home
+from transom.cli.check.steps import LEARNED
+from transom.cli.command import PersonOption, RunArgument, command
+from transom.cli.history import found_run, history
+from transom.cli.learn import Scope, opened
+from transom.cli.output import say, toned
+from transom.cli.session import Session
+from transom.cli.terminal import on_terminal
+from transom.errors import InputError
+from transom.evidence.findings import Finding
+from transom.formats.yaml_files import load_yaml, read_text
+from transom.formats.yaml_models import validate_yaml
+from transom.learning import InsightCategory, Source
+from transom.runs import write_file
+from transom.runs.history import RunView, all_runs
+from transom.runs.summarising import RunRow
+from transom.sandbox import Level, Sandbox
+from transom.store import Store
+
+Targets = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="Items, ItemSpecs or checkers to lint."
+    ),
+]
+GoodLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--good",
+        metavar="LINE|FILE:N",
+        help="Line with which the item holds, added to the examples of the ItemSpec.",
+    ),
+]
+BadLine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bad",
+        metavar="LINE|FILE:N",
+        help="Line with which the item fails, added to the examples of the ItemSpec.",
+    ),
+]
+Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="Folder of the checker.")]
+ItemId = Annotated[
+    str, typer.Argument(metavar="ITEM-ID", help="Item or feature that the verdict is about.")
+]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, in one sentence.")]
+
+
+@command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
+async def lint(
+    session: Session,
+    targets: Targets,
+    options: Annotated[CheckOptions, ("variables", "roots")],
+    good: GoodLine = None,
+    bad: BadLine = None,
+) -> int:
+    """Report what is wrong with items, ItemSpecs or checkers.
+
+    It runs the gates of checkers again, on the current files. If the ItemSpec of a checker has no
+    examples, it asks you once for a good and a bad line.
+    """
+    places = places_of(session, options, None)
+    if good or bad:
+        if len(targets) != 1 or not targets[0].is_dir():
+            hint = "name one checker: transom check lint CHECKER --good LINE --bad LINE"
+            raise InputError("--good and --bad are lines of one checker", hint=hint)
+        checker = load_checker(targets[0])
+        files = own_files(checker.item, places.roots(checker.item, targets[0]))
+        add_lines(checker, files, good or (), bad or ())
+    findings: list[Finding] = []
+    remarks: list[Finding] = []
+    async with history(session) as store:
+        for target in targets:
+            own_places = replace(places, base=home(store, target))
+            result = await _lint(session, target, own_places)
+            findings += result.findings
+            remarks += result.remarks
+    return show_findings(session, findings, remarks)
+
+
+@command(
+    check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"'
+)
+def approve(session: Session, folder: Folder, person: PersonOption) -> int:
+    """Record that a person approves a checker in its current form.
+
+    If you change its code, YAML or ItemSpec later, the approval ends.
+    """
+    checker = load_checker(folder)
+    build = checker.build
+    if not build or build.status not in ("done", "needs_review"):
+        problem = f"without a {BUILD_FILE} no gate vouches for it"
+        if build:
+            problem = f"its build ended with {build.status}"
+        hint = f"check it with the gates: transom check lint {folder}"
+        raise InputError(problem, where=str(folder / BUILD_FILE), hint=hint)
+    approval = approval_of(checker.digests, person, datetime.now(UTC).isoformat(timespec="seconds"))
+    # An approval covers these edits, so the person should know of them.
+    for name in checker.edited:
+        session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
+    write_file(folder / APPROVAL, pretty_json(approval).encode())
+    # An approval answers for these, too, so the person sees them.
+    lines: list[str] = []
+    for row in build.answers:
+        lines += [f"question: {row.question}", f"  answer: {row.answer}"]
+    for question in build.questions:
+        lines += [f"question: {question.message}", "  answer: (nobody answered)"]
+    lines.append(f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}")
+    return session.show(approval, *lines)
+
+
+def show_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
+    """Print the findings of a `lint`. Findings are exit 1, doubts alone 3."""
+    result = LintResult(findings=tuple(findings), remarks=tuple(remarks))
+    lines = [f"remark: {remark}" for remark in remarks]
+    lines += map(str, findings)
+    if not findings:
+        lines.append("nothing found")
+    return session.show(result, *lines, code=result.exit_code)
+
+
+async def _lint(session: Session, target: Path, places: Places) -> LintResult:
+    """Return what is wrong with one target. That it cannot be read is a finding, too."""
+    if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
+        raise InputError("no such file", where=str(target), hint="check the path")
+    try:
+        if target.is_dir():
+            return await _lint_checker(session, target, places)
+        if target.suffix == ".md":
+            document = parse_spec(read_text(target), artifact=str(target))
+            findings = check_spec(document, artifact=str(target))
+        else:
+            item = load_checked(session, target, strict=False)
+            findings = [
+                Finding("item", str(target), notice.line, notice.message)
+                for notice in item.warnings
+            ]
+        return LintResult(findings=tuple(findings))
+    except InputError as error:
+        return LintResult(findings=(_finding_of(error, target),))
+
+
+def _finding_of(error: InputError, target: Path) -> Finding:
+    """Return an error as a finding, with its line if the error has one."""
+    message = f"{error.what}; {error.hint}" if error.hint else error.what
+    place = error.where or str(target)
+    file, _, line = place.rpartition(":")
+    if line.isdigit():
+        return Finding("readable", file, int(line), message)
+    return Finding("readable", place, None, message)
+
+
+async def _lint_checker(session: Session, folder: Path, places: Places) -> LintResult:
+    """Run every gate of a checker on the current files."""
+    level = session.settings.sandbox.level
+    checker = load_checker(folder)
+    sandbox = Sandbox(level=Level(level) if level else None)
+    roots = places.roots(checker.item, folder)
+    files = own_files(checker.item, roots)
+    # Gates compare the checker with real files.
+    if not files:
+        raise InputError(
+            "its input files are not here", where=str(folder), hint="name their place with --var"
+        )
+    # A checker that was made from claims has gates of its own, which need no sandbox.
+    report = claim_report(checker)
+    if report is None:
+        report = await regate(checker, None, files, roots.readable(), sandbox)
+        if on_terminal(session) and ask_for_lines(checker, report.suggestions):
+            # The gates may pass with the lines that the person gave.
+            checker = load_checker(folder)
+            report = await regate(checker, None, files, roots.readable(), sandbox)
+    build = checker.build
+    is_new = build is None or checker.edited or build.status == "needs_review"
+    failed_gates = {finding.gate for finding in report.findings}
+    if is_new and failed_gates <= DOUBTS:
+        # Recorded, so that a person can approve it.
+        write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))
+        names = " and ".join(checker.edited) or "the checker"
+        result = "passed the gates" if report.passed else "is doubted by the gates"
+        say(f"{folder}: {names} {result}; {BUILD_FILE} says so")
+    remarks: list[Finding] = []
+    for gate in report.rows:
+        if gate.passed:
+            remarks += gate.findings
+    return LintResult(findings=_placed(report.findings, folder), remarks=_placed(remarks, folder))
+
+
+def _placed(findings: Sequence[Finding], folder: Path) -> tuple[Finding, ...]:
+    """Return the findings of gates with the paths of the checker's files."""
+    placed: list[Finding] = []
+    for finding in findings:
+        path = f"{folder}/{file_of(finding.artifact)}"
+        placed.append(Finding(finding.gate, path, finding.line, finding.message))
+    return tuple(placed)
+
+
+@command(check_app, "explain", example="transom check explain batch VER-02")
+async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
+    """Explain a verdict.
+
+    It prints the description, how each part is judged, and the lines that decided.
+    """
+    async with found_run(session, run) as (store, run_view):
+        row, folder = _run_with_verdict(session, store, run_view, item)
+    judged = _judged_item(folder, row, item)
+    rules: list[dict[str, Any]] = []
+    lines: list[str] = []
+    if judged.config:
+        rules = [
+            rule.model_dump(mode="json", exclude_defaults=True) for rule in judged.config.items
+        ]
+        if judged.description:
+            lines.append(f"asked: {judged.description}")
+        lines += _rules(judged.config)
+    report = text_report(judged.verdict, toned).rstrip("\n").split("\n")
+    lines += ["", *report, "", f"run {row.id}, checker {judged.checker}"]
+    document = {
+        "schema": "transom.explained/1",
+        "run_id": row.id,
+        "asked": judged.description,
+        "judged_by": rules,
+        "verdict": judged.verdict.model_dump(mode="json", by_alias=True),
+    }
+    return session.show(document, *lines)
+
+
+@command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
+async def confirm(
+    session: Session, run: RunArgument, item: ItemId, person: PersonOption, reason: Reason = ""
+) -> int:
+    """Confirm a verdict. It counts for the insights that the checker's build named."""
+    document = await decide(session, run, item, person, reason, confirmed=True)
+    return session.show(document, *lines_of(document))
+
+
+@command(
+    check_app,
+    "overturn",
+    example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"',
+)
+async def overturn(
+    session: Session, run: RunArgument, item: ItemId, person: PersonOption, reason: Reason = ""
+) -> int:
+    """Overturn a verdict. It counts against the insights that the build named; the reason becomes
+    an insight.
+    """
+    document = await decide(session, run, item, person, reason, confirmed=False)
+    return session.show(document, *lines_of(document))
+
+
+def lines_of(document: Mapping[str, Any]) -> list[str]:
+    """Return the lines that show a decision about a verdict."""
+    effect = "its build named no insight that this counts for"
+    if document["counted"]:
+        effect = f"counted for {', '.join(document['counted'])}"
+    head = f"{document['item_id']} {document['status']} {document['word']} by {document['by']}"
+    lines = [f"{head}: {effect}"]
+    if insight := document["learned"]:
+        lines.append(f"learned: {insight}; see: transom playbook show {insight}")
+    return lines
+
+
+async def decide(
+    session: Session, run: str, item: str, person: str, reason: str = "", *, confirmed: bool
+) -> dict[str, Any]:
+    """Count a decision for or against the insights that the checker's build named.
+
+    The same decision counts once.
+
+    Returns:
+        The document about the decision.
+    """
+    decision = "confirmed" if confirmed else "overturned"
+    async with found_run(session, run) as (store, run_view):
+        row, folder = _run_with_verdict(session, store, run_view, item)
+        read_subject = _investigated if row.kind == "investigate" else _checked
+        subject = read_subject(store, folder, row, item)
+    source = Source(row.id, f"{decision} {subject.sha[:12]}", by=person)
+    learned = ""
+    with opened(session, subject.scope, "make") as playbook:
+        counted = playbook.record(subject.insights, confirmed, source, followed=True)
+        # A reason for a right verdict teaches nothing.
+        if reason and not confirmed:
+            text = f'{subject.status} was wrong for "{subject.text}": {" ".join(reason.split())}'
+            insight = playbook.add_insight(
+                InsightCategory.MISTAKE, text, tags=["verdict"], source=source
+            )
+            learned = insight.id
+    return {
+        "schema": "transom.word/1",
+        "run_id": row.id,
+        "item_id": item,
+        "status": subject.status,
+        "word": decision,
+        "by": person,
+        "counted": counted,
+        "learned": learned,
+    }
+
+
+class _Subject(NamedTuple):
+    """A verdict that a person decides about.
+
+    Attributes:
+        status: the verdict.
+        sha: digest of its bytes; a decision about the same bytes counts once.
+        text: what was checked, in words.
+        insights: ids of the insights that were named when it was made.
+        scope: the playbook that has them.
+    """
+
+    status: str
+    sha: str
+    text: str
+    insights: Sequence[str]
+    scope: Scope
+
+
+class _JudgedItem(NamedTuple):
+    """A verdict on an item, with its bytes and its checker."""
+
+    verdict: Verdict
+    data: bytes
+    checker: Path
+    config: CheckerConfig | None
+
+    @property
+    def description(self) -> str:
+        """The description in one line; "" if the checker is gone."""
+        return " ".join(self.config.description.split()) if self.config else ""
+
+
+def _checked(store: Store, folder: Path, row: RunRow, item: str) -> _Subject:
+    """Return the verdict of a checker, with the insights that its build named."""
+    judged = _judged_item(folder, row, item)
+    atoms = judged.checker / ATOMS_FILE
+    original = source_of(store, atoms) or atoms
+    # A checker that was run alone was built in another run: RUN/build/checker/atoms.py.
+    build = original.parents[2] if row.inputs.get("checker") else folder
+    text = judged.description if judged.config else item
+    return _Subject(judged.verdict.status, digest(judged.data), text, named_in(build), LEARNED)
+
+
+def _investigated(_: Store, folder: Path, row: RunRow, item: str) -> _Subject:
+    """Return an investigation's verdict, with the insights that its readers named."""
+    from transom.cli.investigate import LEARNED as INVESTIGATOR
+    from transom.investigator.concluding import Kept
+
+    data = _bytes(folder / "answer" / "investigation.json", row)
+    record = Kept.model_validate_json(data)
+    result = record.investigation
+    insights: list[str] = []
+    for keys in record.named.values():
+        insights += keys
+    _require_item(result.feature_id, item, row)
+    # The main thread and each reader named the insights that they used.
+    text = f"{result.feature_name} for {result.target_stage}"
+    return _Subject(result.verdict, digest(data), text, insights, INVESTIGATOR)
+
+
+def _run_with_verdict(
+    session: Session, store: Store, run_view: RunView, item: str
+) -> tuple[RunRow, Path]:
+    """Return the run that has the verdict, and its folder; for a batch, the item's own run."""
+    row = run_view.row
+    if row.kind == "check-batch":
+        for other in all_runs(store):
+            if other.name == item and other.kind != row.kind:
+                row = other
+                break
+    return row, session.known_workspace.run_folder(row.name, row.id)
+
+
+def _judged_item(folder: Path, row: RunRow, item: str) -> _JudgedItem:
+    """Read the verdict on an item, and its checker.
+
+    Raises:
+        InputError: the run has no verdict, or one on another item.
+    """
+    data = _bytes(folder / "run" / "verdict" / VERDICT_FILE, row)
+    verdict = Verdict.model_validate_json(data)
+    _require_item(verdict.item_id, item, row)
+    checker = folder
+    # The last build of the run counts.
+    for path in sorted(folder.glob(f"build/checker*/{CONFIG}")):
+        checker = path.parent
+    # `check run` judges with a checker of another run.
+    if folder_name := row.inputs.get("checker"):
+        checker = Path(str(folder_name))
+    config: CheckerConfig | None = None
+    if (checker / CONFIG).is_file():
+        config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG))
+    return _JudgedItem(verdict, data, checker, config)
+
+
+def _bytes(path: Path, row: RunRow) -> bytes:
+    if not path.is_file():
+        raise InputError(
+            "there is no verdict in this run", where=row.id, hint="see: transom runs list"
+        )
+    return path.read_bytes()
+
+
+def _require_item(item_of_verdict: str, item: str, row: RunRow) -> None:
+    if item_of_verdict != item:
+        raise InputError(
+            f"the verdict is on {item_of_verdict}, not on {item}", where=row.id, hint="name that"
+        )
+
+
+def _rules(config: CheckerConfig) -> Iterator[str]:
+    """Yield one line for each item of a checker: how it is judged."""
+    subjects = {"each": "each entry", "per_file": "each file", "exists": "one entry"}
+    for item in config.items:
+        forbids = item.mode == "forbid"
+        subject = subjects[item.quantifier]
+        if forbids and item.quantifier == "exists":
+            subject = "an entry"
+        fields = ", ".join(item.required)
+        if forbids:
+            rule = (
+                f"is a violation if it has {fields}" if fields else "is a violation if it is there"
+            )
+        else:
+            rule = f"must have {fields}" if fields else "must be there"
+        if condition := item.condition:
+            limit = "" if condition.value is None else condition.value
+            rule += f", and {condition.field} {condition.op.value} {limit}".rstrip()
+        if item.count:
+            rule += f"; {item.count.op.value} {item.count.value} of them"
+        # Of several entries in a file, only the first or the last may count.
+        if item.take:
+            rule += f"; of several in a file the {item.take} counts"
+        yield f"  {item.id} {item.name}: {subject} with {item.select} {rule}"
