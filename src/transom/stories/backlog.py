@@ -190,12 +190,12 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
     """
     for path in search.called(SHEET):
         every = search.names(path)
-        file = load_sprint_status(path)
+        sheet = load_sprint_status(path)
         # A sheet of another form belongs to another tool, unless it was asked for.
-        if not every and SECTION not in (file.data if isinstance(file.data, dict) else {}):
+        if not every and SECTION not in (sheet.data if isinstance(sheet.data, dict) else {}):
             search.skip(path, f"has no {SECTION}")
             continue
-        sprint = read_sprint_status(file, search.relative(path))
+        sprint = read_sprint_status(sheet, search.relative(path))
         rows = {key: row for key, row in sprint.stories.items() if every or _is_of(search, key)}
         if not rows:
             _report_rows(search, sprint)
