@@ -84,9 +84,9 @@ def answer_question(
     stage = policy.stage_in(question)
     if stage is not None and stage != result.target_stage and "ready" in question.casefold():
         return _for_stage(result, policy, stage)
-    for kind, pattern in _FIXED:
+    for kind, words in _FIXED:
         # "Why is UAT unclear?" asks for one criterion, and is answered by its facts.
-        if re.search(pattern, question, re.IGNORECASE):
+        if re.search(words, question, re.IGNORECASE):
             if kind == "why" and _ABOUT_ONE.search(question):
                 return None
             return "\n".join(_ANSWERS[kind](result))
