@@ -42,7 +42,7 @@ def asked(criterion: str, rule: str) -> str:
     ("rule", "reason"),
     [
         ("roles: [product, security]", ""),
-        ("roles: [product, legal]", "no approval by the role legal"),
+        ("roles: [product, legal]", "no approval by the role legal was found"),
         ("least: 3", ""),
         ("least: 4", "3 of 4 different people"),
         ("four_eyes: true", ""),

@@ -66,6 +66,7 @@ def serve_agent(
 
     agent = load_agent(session, name, "--agent")
     model = name.rpartition(":")[2]
+    # Each conversation of a client is a run of the workspace.
     store = session.open_store()
     app = server.build_agent_app(agent, model, session.workspace, store, token, host)
     document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}

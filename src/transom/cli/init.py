@@ -42,6 +42,7 @@ def init(session: Session, folder: Folder = Path()) -> int:
     schema_text = json.dumps(input_schema("settings"), indent=2, ensure_ascii=False) + "\n"
     settings_text = _SETTINGS.format(schema=SCHEMA_FILE)
     earlier = find_settings_file(target)
+    # The first name is the usual one.
     settings_path = target / FILE_NAMES[0]
     # Another settings file of this folder would be hidden by a new one.
     if earlier is not None and earlier.is_relative_to(target):

@@ -111,6 +111,7 @@ async def release(session: Session, options: ReleaseOptions) -> int:
     history = [] if options.no_memory else read_history(earlier)
     as_of = day_of(options.as_of)
     result = assess_release(name, data, features, policy, target, as_of, waivers, history)
+    # The next assessment is compared with this one.
     if not options.no_memory:
         add_to_history(history_file(session.workspace.root, name, target), history, result)
     text = text_release(result).rstrip("\n")
@@ -127,6 +128,7 @@ def _selected(data: DataFolder, options: ReleaseOptions) -> list[Feature]:
         raise InputError(
             "both select features", where="--features, --fix-version", hint="give one of them"
         )
+    # The issues say which features belong to a version.
     if options.fix_version:
         return features_of_version(data, options.fix_version)
     if options.features:

@@ -128,6 +128,7 @@ async def run(session: Session, options: StoryOptions) -> int:
         planned = await plan(project, options.epic, options.story, settings, backlog)
         return session.show(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
+        # A build server has nobody to ask.
         epic.may_ask = not options.no_questions
         result = await run_epic(epic, options.story)
         await _finish(session, epic, result)
@@ -165,6 +166,7 @@ def _backlog(project: Path, options: StoryOptions) -> Backlog:
 async def _finish(session: Session, epic: Epic, result: EpicResult) -> None:
     """Open the pull request, if one is wanted, and tell who is to be told."""
     settings = session.settings.stories
+    # The work stays on a branch of its own.
     if settings.finish != "merge":
         result.branch = epic.settings.stories.target
     has_work = any(story.status == "done" and story.commits for story in result.stories)

@@ -413,7 +413,7 @@ def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> lis
     for role in rule.roles:
         wanted = set(key_words(role))
         if not any(wanted <= set(key_words(one.observation.said)) for one in approvals):
-            parts.append(Part("mixed", f"no approval by the role {role} is told", approvals))
+            parts.append(Part("mixed", f"no approval by the role {role} was found", approvals))
     names = {one.observation.label.casefold() for one in approvals}
     least = max(rule.least, 2) if rule.four_eyes else rule.least
     if len(names) < least:

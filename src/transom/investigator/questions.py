@@ -22,7 +22,8 @@ _WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), measures, none)
     for pattern, measures, none in (
         (
-            r"\b(?:which|what|list|name|welche)\b.*\b(?:cves?|vulnerabilit\w+|findings?|schwachstellen)\b",
+            r"\b(?:which|what|list|name|welche)\b.*"
+            r"\b(?:cves?|vulnerabilit\w+|findings?|schwachstellen)\b",
             ("vulnerabilities.", "review.issues."),
             "No open finding is listed by name.",
         ),
@@ -165,7 +166,8 @@ def _why(result: Investigation) -> list[str]:
 
 def _who(result: Investigation) -> list[str]:
     lines = [
-        f"{row.owner or 'nobody is named'}: {row.name}: {row.why}" for row in _open(result.criteria)
+        f"{row.owner or 'no owner in the policy'}: {row.name}: {row.why}"
+        for row in _open(result.criteria)
     ]
     lines += [f"release manager: {cap.text}" for cap in result.capped_by]
     return lines or ["Nobody has to act: no required criterion is open."]

@@ -66,6 +66,7 @@ def ask_for_lines(checker: LoadedChecker, lines: Sequence[SuggestedLine]) -> boo
         verb = "hold" if line.outcome == "holds" else "fail"
         say(f"Item {line.item} must {verb} with this line: {line}")
         answer = typed("Is that right? [y], n, or another line: ")
+        # The suggestion is dropped, and the gate still asks for an example.
         if answer.lower() in ("n", "no"):
             continue
         text = line.text if answer.lower() in ("", "y", "yes") else answer
@@ -81,6 +82,7 @@ def _line(text: str, files: Sequence[Path]) -> str:
     place = _PLACE.fullmatch(text.strip())
     if place is None:
         return text
+    # A person names a file as the report does, without its folder.
     for file in files:
         if file.name != place["file"]:
             continue
