@@ -253,7 +253,9 @@ def read_age(text: str) -> timedelta | None:
     seconds = convert(number, "s")
     if not isinstance(seconds, PrintedNumber):
         return None
-    total = float(seconds.value) * (7 if weeks else 1)
+    total = float(seconds.value)
+    if weeks:
+        total *= 7
     return timedelta(seconds=total) if 0 < total < _LONGEST_AGE else None
 
 
