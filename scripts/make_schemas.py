@@ -88,6 +88,7 @@ SHAPES = (
     Shape("transom.story/1", "transom.stories.results:EpicResult"),
     Shape("transom.study/1", "transom.studies.result:StudyResult"),
     Shape("transom.investigation/1", "transom.investigator.result:Investigation"),
+    Shape("transom.release/1", "transom.investigator.release:ReleaseAssessment"),
     Shape("transom.trouble/1", "transom.evidence.vocabulary:Vocabulary", mode="validation"),
     Shape("transom.claims/1", "transom.checklist.claims.claim_data:ClaimsFile", mode="validation"),
     Shape("transom.narrowing/1", "transom.checklist.narrowing:NarrowingNames", mode="validation"),

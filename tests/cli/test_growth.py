@@ -106,6 +106,7 @@ NOT_MEASURED = {
     "agent show": "reads the module that it names, no runs",
     "study forget": "reads the trials of one run",
     "serve": "runs until it is stopped",
+    "init": "writes a settings file",
     "view": "writes one run as a file, and reads no other",
     "worker": "runs until it is stopped",
     "workers": "reads the workers that live and the jobs that are not done, no runs",

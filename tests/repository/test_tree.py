@@ -27,11 +27,18 @@ KNOWN_HOSTS = {
         "gnu.org",
         "no-color.org",
         "www.w3.org",
+        "schemas.openxmlformats.org",
     ),
     "docs.oasis-open.org",
 }
-VENDORS = {"api.anthropic.com", "api.openai.com", "openrouter.ai", "name.openai.azure.com"}
-"""Whose servers a user may name a model of."""
+VENDORS = {
+    "api.github.com",
+    "api.anthropic.com",
+    "api.openai.com",
+    "openrouter.ai",
+    "name.openai.azure.com",
+}
+"""Servers that a user may name: for a model, or for issues."""
 OWN_HOST = re.compile(r"(^127\.0\.0\.1|^\w+|\.invalid|\.test|(^|\.)example(\.\w+)?)$")
 PIN = re.compile(r"^[a-z0-9][a-z0-9-]*==\S+( ; [^\\]+)? \\$")
 

@@ -39,7 +39,7 @@ END: Final = "end"
 NO_END: Final = "none"
 LIMIT: Final = "limit"
 _LIMIT: Final = re.compile(
-    r"(?P<place>[^<>=]*?:?\d+)(?::(?P<number>[-+]?\d[\d.]*%?))?\s*(?P<limit>[<>]=?.*)"
+    r"(?P<place>(?:[^:<>=]*+:)*?\d++)(?::(?P<number>[-+]?\d[\d.]*+%?))?\s*+(?P<limit>[<>]=?.*)"
 )
 
 NumberedLine: TypeAlias = tuple[int, str]

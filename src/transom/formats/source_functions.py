@@ -103,7 +103,7 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
 
 _RUST_TESTS = re.compile(
     r"#\[cfg\(test\)\]\s*+(?:pub\s++)?mod\s++\w++\s*+\{"
-    r"|#\[(?:\w+::)?test\b[^\]]*+\](?:(?!\bfn\b)[^{};])*+\bfn\b[^{};]*+\{"
+    r"|#\[(?:\w+::)?test\b[^\]]{0,200}+\](?:(?!\bfn\b)[^{};]){0,300}+\bfn\b[^{};]{0,500}+\{"
 )
 
 _INERT = """class {name}:

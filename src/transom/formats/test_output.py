@@ -18,7 +18,9 @@ from transom.formats.junit import CaseStatus, JUnitCase
 _GO_STATUS: dict[str, CaseStatus] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _CARGO = re.compile(r"^test (\S+(?: - .+?)?(?: \(line \d+\))?) \.\.\. (ok|FAILED|ignored)\b", re.M)
 _CARGO_STATUS: dict[str, CaseStatus] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
-_CARGO_MESSAGE = re.compile(r"^---- (.+?) stdout ----\n(.*?)(?=^---- |^failures:|\Z)", re.M | re.S)
+_CARGO_MESSAGE = re.compile(
+    r"^---- ([^\n]+?) stdout ----\n(.*?)(?=^---- |^failures:|\Z)", re.M | re.S
+)
 # A description may hold an escaped `#`; only a directive ends it.
 _TAP = re.compile(
     r"^\s*(?P<no>not )?ok\b(?: \d+)?(?: -)? ?(?P<name>.*?)"

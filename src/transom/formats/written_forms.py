@@ -39,7 +39,7 @@ _FRONT = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\s*\n", re.DOTALL)
 _STRUCK = re.compile(r"~~[^~\n]*~~")
 _LABEL = re.compile(r"(?P<label>[^\W\d_][^:：|=.!?\n]{0,48}?)\s*[:：]\s*(?P<value>\S.*)")
 _BARE_LABEL = re.compile(r"[^\W\d_][^:：|=.!?\n]{0,48}?\s*[:：]")
-_BETWEEN = re.compile(r"\s*[|;•·]\s*|,\s+(?=[^\W\d_][^,:]{0,30}:)")
+_BETWEEN = re.compile(r"(?<!\s)\s*+[|;•·]\s*+|,\s++(?=[^\W\d_][^,:]{0,30}:)")
 _BOX = re.compile(r"(\[[ xX✓✔]\]|[☐☑☒✅⬜])\s*")
 _CHECKED: Final = ("[x]", "[X]", "[✓]", "[✔]", "☑", "☒", "✅")
 _MOST_LABEL_WORDS = 6

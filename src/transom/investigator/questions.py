@@ -22,23 +22,23 @@ _WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), measures, none)
     for pattern, measures, none in (
         (
-            r"\b(?:which|what|list|name|welche)\b.*"
+            r"\b(?:which|what|list|name|welche)\b.{0,200}"
             r"\b(?:cves?|vulnerabilit\w+|findings?|schwachstellen)\b",
             ("vulnerabilities.", "review.issues."),
             "No open finding is listed by name.",
         ),
         (
-            r"\b(?:which|what|list|name|welche)\b.*\b(?:tests?|cases?|scenarios?)\b",
+            r"\b(?:which|what|list|name|welche)\b.{0,200}\b(?:tests?|cases?|scenarios?)\b",
             ("tests.case", "uat.case"),
             "No failed test is listed by name.",
         ),
         (
-            r"\b(?:which|what|list|name|welche)\b.*\b(?:jobs?|steps?|pipeline|build)\b",
+            r"\b(?:which|what|list|name|welche)\b.{0,200}\b(?:jobs?|steps?|pipeline|build)\b",
             ("pipeline.stage",),
             "No failed stage of the pipeline is listed by name.",
         ),
         (
-            r"\b(?:which|what|list|name|welche)\b.*\b(?:blockers?|subtasks?|tickets?|issues?)\b",
+            r"\b(?:which|what|list|name|welche)\b.{0,200}\b(?:blockers?|subtasks?|tickets?|issues?)\b",
             ("jira.blocker", "jira.subtask"),
             "No open blocking issue or subtask is listed.",
         ),

@@ -202,7 +202,7 @@ def runner_words(added: str) -> list[str]:
     pattern = re.compile(
         r"\b(?:_?pytest|PYTEST_\w+|junit\w*|pluggy|unittest\.(?!mock)\w+|node:test|NODE_TEST\w*"
         r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)"
-        r"|\bcfg(?:_attr)?!?\([^)\n]*\btest\b"
+        r"|\bcfg(?:_attr)?!?\([^)\n]{0,200}\btest\b"
     )
     return list(dict.fromkeys(pattern.findall(added)))
 

@@ -220,7 +220,7 @@ def _phase_of(title: str, place: int) -> _Phase:
 def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
     """Yield the numbers of the user stories that tasks name."""
     for line in iter_lines(blocks):
-        yield from re.findall(r"\bT\d+\b.*?\[US(\d+)\]", line.text)
+        yield from re.findall(r"\bT\d++\b.{0,400}?\[US(\d+)\]", line.text)
 
 
 def _specified(text: str) -> dict[str, Part]:
@@ -232,7 +232,7 @@ def _specified(text: str) -> dict[str, Part]:
     found = {match[1]: part for part in parts if (match := _USER_STORY.match(part.title))}
     if found:
         return found
-    foreign = re.compile(r"^\D{2,40}(\d+)\s*[:–—-]\s.*\(.*\bP\d\b.*\)")
+    foreign = re.compile(r"^\D{2,40}(\d++)\s*+[:–—-]\s.{0,200}?\([^()]{0,80}\bP\d\b[^()]{0,80}\)")
     return {match[1]: part for part in parts if (match := foreign.match(part.title))}
 
 

@@ -24,7 +24,9 @@ _STORY_KEY = re.compile(
     r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
 )
 _STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
-_BARE_PLACE = re.compile(r"^(\w+:[ \t]+)(\{[\w-]+\}/[^\n#\"']*?)[ \t]*$", re.MULTILINE)
+_BARE_PLACE = re.compile(
+    r"^(\w+:[ \t]+)(\{[\w-]++\}/(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*+)[ \t]*+$", re.MULTILINE
+)
 _V4: Mapping[str, str] = {
     "backlog": "Draft",
     "ready": "Approved",

@@ -16,7 +16,7 @@ from transom.errors import InputError
 from transom.formats.markdown import Part, fences, iter_lines
 from transom.formats.yaml_files import dump_yaml, parse_yaml
 
-_EXAMPLES_HEADING = re.compile(r"#+ Examples\s*$")
+_EXAMPLES_HEADING = re.compile(r"(?<!#)#++ Examples\s*$")
 _SECTION_4_1 = re.compile(r"### 4\.1\b")
 _NEXT_SECTION = re.compile(r"##?#? ")
 _FENCE = re.compile(r"```")

@@ -16,7 +16,8 @@ from typing import Final
 
 # `# Command: report_timing -to r2/D` in the head of a report counts as the command itself.
 _ECHO: Final = re.compile(
-    r"^\s*(?:#+\s*|\*\s*|;\s*)?(?:Command\s*:\s*)?(?:[\w.]+(?: [\w/~.]+)?[>%#]|%)?\s*"
+    r"^\s*+(?:#++\s*+|\*\s*+|;\s*+)?(?:Command\s*+:\s*+)?"
+    r"(?:[\w.]++(?: [\w/~.]++)?[>%#]|%)?\s*+"
     r"(?P<name>report_\w+|timeDesign|check_\w+|verify_\w+)(?P<options>(?:\s.*)?)$"
 )
 # PrimeTime lists the options of its command in the head of its report, one a line.

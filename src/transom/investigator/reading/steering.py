@@ -38,7 +38,7 @@ _ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _SPACED: Final = re.compile(r"\b(?:[^\W\d][ .\-_]){4,}[^\W\d]\b")
 _DIGITS_IN_WORD: Final = re.compile(
-    r"\b(?=\w*[A-Za-z]\w*[0135]|\w*[0135]\w*[A-Za-z])[A-Za-z0135]{5,}\b"
+    r"\b(?=[0135]*+[A-Za-z])(?=[A-Za-z]*+[0135])[A-Za-z0135]{5,}+\b"
 )
 _DIGIT_LETTERS: Final = str.maketrans("0135", "oies")
 _DISGUISE: Final = re.compile(r"%[0-9a-fA-F]{2}|&#?\w+;|\\[ux][0-9a-fA-F]")

@@ -45,7 +45,7 @@ def bad_texts(
     printed = float(token)
     # The report may print nanoseconds that atom A reads as picoseconds.
     factor = value / printed if printed else 1.0
-    decimals = len(token.partition(".")[2]) if re.fullmatch(r"[-+]?\d*\.?\d*", token) else 3
+    decimals = len(token.partition(".")[2]) if re.fullmatch(r"[-+]?\d*+\.?\d*+", token) else 3
     smallest = 10.0**-decimals
     printed_limit = float(limit) / factor
     unit = max(smallest, abs(printed_limit) / 25)
