@@ -95,12 +95,15 @@ async def release(session: Session, options: ReleaseOptions) -> int:
             "no data were given", where="--data", hint="name the folder of the features' folders"
         )
     reports = report_files(options.reports, _RENDERERS)
-    data = DataFolder(session.cwd / options.data)
+    folder = session.cwd / options.data
+    data = DataFolder(folder)
     if options.jira:
         # The folder says which features there are; Jira has their issues.
         keys = [feature.jira_key for feature in data.features if feature.jira_key]
-        data = DataFolder(session.cwd / options.data, fetch_issues(options.jira, keys, os.environ))
-    policy = load_policy(session.cwd / options.policy if options.policy else None)
+        issues = fetch_issues(options.jira, keys, os.environ)
+        data = DataFolder(folder, issues)
+    policy_file = session.cwd / options.policy if options.policy else None
+    policy = load_policy(policy_file)
     named_stage = policy.stage_named(options.target) if options.target else None
     target = named_stage or policy.stages[-1]
     waivers = load_waivers(session.cwd / options.waivers, policy) if options.waivers else []
