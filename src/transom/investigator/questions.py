@@ -38,7 +38,8 @@ _WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
             "No failed stage of the pipeline is listed by name.",
         ),
         (
-            r"\b(?:which|what|list|name|welche)\b.{0,200}\b(?:blockers?|subtasks?|tickets?|issues?)\b",
+            r"\b(?:which|what|list|name|welche)\b.{0,200}"
+            r"\b(?:blockers?|subtasks?|tickets?|issues?)\b",
             ("jira.blocker", "jira.subtask"),
             "No open blocking issue or subtask is listed.",
         ),
