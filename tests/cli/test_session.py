@@ -112,7 +112,7 @@ def test_a_run_has_the_stage_limit_and_is_open_until_it_ends_or_fails(tmp_path: 
 APPEND_FIVE = """
     import asyncio
     from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
+    from transom.cli.session import Session
 
     async def main():
         async with Session.start(CommonOptions()).open_store() as store:
